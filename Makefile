@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test test-all check clean
+
+help:
+	@echo "make demo      install, train the built-in English-German translator, show it (about 3 minutes)"
+	@echo "make test      install, run the tests"
+	@echo "make test-all  ... and the slow learning and fault suites"
+	@echo "make check     install, lint and type-check"
+	@echo "make setup     install into $(VENV)"
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "qkv needs Python 3.11 or newer; set PYTHON=python3.x"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[develop]'
+	@touch $(STAMP)
+
+demo: setup
+	$(BIN)/qkv demo
+
+test: setup
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: setup
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff format --check qkv tests
+	$(BIN)/ruff check qkv tests
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache

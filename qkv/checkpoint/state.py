@@ -1,0 +1,90 @@
+"""The crash-safe training state: `OUT/training/step-N/`, complete and verified, or not there at all.
+
+A state is written to `.tmp-step-N/`, each file flushed to the disk, MANIFEST.json with their hashes last,
+then renamed in one step. On reading, a state whose manifest does not hold is passed over for the one before.
+"""
+
+import hashlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from qkv.checkpoint.files import read_json, read_tensors, sync_folder, write_json, write_tensors
+from qkv.errors import UserError
+
+KEPT = 2
+MANIFEST = "MANIFEST.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    step: int
+    facts: dict[str, Any]  # everything that is not a tensor
+    tensors: dict[str, dict[str, Tensor]]  # file name without its ending -> tensors
+
+
+def save_state(folder: Path, state: State) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary, final = folder / f".tmp-step-{state.step}", folder / f"step-{state.step}"
+    if final.exists():  # this step was saved before: a run that was resumed and stopped at once
+        if not damage(final):
+            return
+        shutil.rmtree(final)
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    for name, tensors in state.tensors.items():
+        write_tensors(temporary / f"{name}.safetensors", tensors)
+    write_json(temporary / "state.json", state.facts)
+    write_json(temporary / MANIFEST, {path.name: file_hash(path) for path in sorted(temporary.iterdir())})
+    temporary.rename(final)
+    sync_folder(folder)
+    prune(folder)
+
+
+def load_latest(folder: Path) -> tuple[State | None, list[str]]:
+    """The newest whole state, and a sentence for each damaged one that was passed over."""
+    warnings: list[str] = []
+    for path in sorted(folder.glob("step-*"), key=step_of, reverse=True):
+        try:
+            return read_state(path), warnings
+        except UserError as error:
+            warnings.append(f"passed over a damaged checkpoint: {error}")
+    return None, warnings
+
+
+def read_state(path: Path) -> State:
+    fault = damage(path)
+    if fault:
+        raise UserError(fault)
+    tensors = {file.stem: read_tensors(file) for file in path.glob("*.safetensors")}
+    return State(step=step_of(path), facts=read_json(path / "state.json"), tensors=tensors)
+
+
+def damage(path: Path) -> str | None:
+    """What is wrong with a state on disk, or None where every file matches the manifest."""
+    try:
+        manifest = read_json(path / MANIFEST)
+    except UserError as error:
+        return str(error)
+    for name, wanted in manifest.items():
+        if not (path / name).is_file() or file_hash(path / name) != wanted:
+            return f"{path / name} does not match its manifest."
+    return None
+
+
+def prune(folder: Path) -> None:
+    for path in sorted(folder.glob("step-*"), key=step_of)[:-KEPT]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def step_of(path: Path) -> int:
+    number = path.name.removeprefix("step-")
+    return int(number) if number.isdigit() else -1
+
+
+def file_hash(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,77 @@
+"""The command line. Each command is a module of its own, imported only when it is called."""
+
+import importlib
+import sys
+
+from qkv.errors import UserError
+
+COMMANDS = {
+    "demo": ("qkv.cli.demo", "train the built-in English-German pair, and show what it has learned"),
+    "train translator": (
+        "qkv.cli.train",
+        "train a translator from two text files (or .tsv, .jsonl, .tmx, .po)",
+    ),
+    "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),
+    "evaluate": ("qkv.cli.evaluate", "score a translator on sentences with reference translations"),
+    "info": ("qkv.cli.info", "say what a model is, what it was trained on and how good it is"),
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; every fault of the user's is one sentence on standard error and exit code 2."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        run(arguments)
+    except UserError as error:
+        sys.exit(fail(str(error)))
+    except BrokenPipeError:  # `qkv translate … | head`: nobody listens any more
+        sys.stderr.close()
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def run(arguments: list[str]) -> None:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(overview())
+        return
+    if arguments[0] == "--version":
+        from qkv import __version__
+
+        print(f"qkv {__version__}")
+        return
+    name, rest = find_command(arguments)
+    importlib.import_module(COMMANDS[name][0]).main(rest)
+
+
+def find_command(arguments: list[str]) -> tuple[str, list[str]]:
+    import difflib
+
+    for words in (2, 1):
+        name = " ".join(arguments[:words])
+        if name in COMMANDS:
+            return name, arguments[words:]
+    if arguments[0] == "train":
+        kinds = [name.removeprefix("train ") for name in COMMANDS if name.startswith("train ")]
+        if len(arguments) == 1 or arguments[1] in ("-h", "--help"):
+            return f"train {kinds[0]}", ["--help"]
+        raise UserError(f"qkv train needs to know what to train: {', '.join(kinds)}, not '{arguments[1]}'.")
+    near = difflib.get_close_matches(arguments[0], COMMANDS, n=1)
+    hint = f"did you mean `qkv {near[0]}`?" if near else "`qkv --help` lists the commands."
+    raise UserError(f"there is no command '{arguments[0]}'; {hint}")
+
+
+def overview() -> str:
+    width = max(map(len, COMMANDS))
+    rows = "\n".join(f"  qkv {name:<{width}}   {what}" for name, (_, what) in COMMANDS.items())
+    return (
+        f"qkv: a Transformer that people use\n\n{rows}\n\n"
+        "`qkv COMMAND --help` explains a command. Start with `qkv demo`.\n"
+        'From Python: qkv.load("runs/demo").translate("the cat danced")'
+    )
+
+
+def fail(sentence: str) -> int:
+    one_line = " ".join(sentence.split())
+    print(f"qkv: {one_line}", file=sys.stderr)
+    return 2

@@ -1,0 +1,117 @@
+"""What people look at while they wait. All of it goes to standard error."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from qkv.pipeline import Translator
+from qkv.training.loop import Position
+
+err = Console(stderr=True, highlight=False)
+
+
+class Speed(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        speed = task.fields.get("speed", 0.0)
+        return Text(f"{speed:,.0f} tokens/s" if speed else "")
+
+
+class TrainingDisplay:
+    """A live line with loss, speed and time left; a lasting line at every validation, with an example."""
+
+    def __init__(self, example: str | None):
+        self.example = example
+        self.translator: Translator | None = None
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("step {task.fields[step]:,}  loss {task.fields[loss]}"),
+            Speed(),
+            TimeRemainingColumn(compact=True),
+            TextColumn("left"),
+        )
+        self.live = err.is_terminal
+        self.progress = Progress(*columns, console=err, disable=not self.live)
+        self.task = self.progress.add_task("training", total=1.0, step=0, loss="…")
+
+    def watch(self, translator: Translator) -> Self:
+        self.translator = translator
+        return self
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
+    ) -> None:
+        self.progress.stop()
+
+    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        self.progress.update(
+            self.task, completed=progress, step=position.step, loss=f"{loss:.3f}", speed=tokens_per_second
+        )
+
+    def validated(self, position: Position, loss: float, improved: bool) -> None:
+        mark = "[green]best[/green]" if improved else "    "
+        line = (
+            f"step {position.step:>6,}   validation loss {loss:.3f} {mark}   {position.seconds / 60:.1f} min"
+        )
+        if self.example is not None and self.translator is not None:
+            line += f"   [dim]{escaped(self.translator.translate(self.example, beam=1))}[/dim]"
+        self.progress.console.print(line)
+
+    def warn(self, sentence: str) -> None:
+        self.progress.console.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]")
+
+
+def escaped(text: str) -> str:
+    """Text from a model or a file is never markup, nor a control sequence for the terminal."""
+    from rich.markup import escape
+
+    return escape("".join(c if c.isprintable() else "·" for c in text))
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Progress]:
+    """A bar for work over many sentences, gone when it is done."""
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        TextColumn("{task.completed:,}/{task.total:,}"),
+        TimeRemainingColumn(),
+    )
+    progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    with progress:
+        progress.add_task(what, total=total)
+        yield progress
+
+
+def heat_map(source: Sequence[str], target: Sequence[str], weights: Sequence[Sequence[float]]) -> Text:
+    """Attention in the terminal: a row for each word said, a column for each word read, darker is more."""
+    shades = " ░▒▓█"
+    margin = max(map(len, target))
+    widths = [max(3, len(word)) for word in source]
+    lines = [" " * margin + "  " + " ".join(f"{w:<{n}}" for w, n in zip(source, widths, strict=True))]
+    for word, row in zip(target, weights, strict=True):
+        cells = [
+            shades[min(len(shades) - 1, round(weight * (len(shades) - 1)))] * width
+            for weight, width in zip(row, widths, strict=True)
+        ]
+        lines.append(f"{word:>{margin}}  " + " ".join(cells))
+    return Text("\n".join(lines))
+
+
+def say(text: str = "") -> None:
+    """A line for the person at the terminal."""
+    err.print(text)
+
+
+def flush_standard_output() -> None:
+    sys.stdout.flush()

@@ -1,0 +1,65 @@
+"""Frozen dataclasses to JSON and back. An unknown key is refused, with the nearest known one."""
+
+import dataclasses
+import difflib
+import types
+import typing
+from typing import Any, Literal, TypeVar, Union
+
+from qkv.errors import UserError
+
+Config = TypeVar("Config")
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    return dataclasses.asdict(config)
+
+
+def from_dict(kind: type[Config], values: Any, where: str) -> Config:
+    """Build the dataclass, checking names and types; `where` names the file for the person who wrote it."""
+    if not isinstance(values, dict):
+        raise UserError(f"{where}: expected an object with the settings of {kind.__name__}.")
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    for key in values:
+        if key not in fields:
+            near = difflib.get_close_matches(str(key), fields, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"it knows {', '.join(fields)}."
+            raise UserError(f"{where}: {kind.__name__} has no setting '{key}'; {hint}")
+    required = [
+        name for name, field in fields.items() if field.default is field.default_factory
+    ]  # both MISSING
+    missing = [name for name in required if name not in values]
+    if missing:
+        raise UserError(f"{where}: {kind.__name__} lacks {', '.join(missing)}.")
+    hints = typing.get_type_hints(kind)
+    built = {name: value_of(hints[name], value, f"{where}: {name}") for name, value in values.items()}
+    try:
+        return kind(**built)
+    except ValueError as error:
+        raise UserError(f"{where}: {error}.") from None
+
+
+def value_of(hint: Any, value: Any, where: str) -> Any:
+    origin, choices = typing.get_origin(hint), typing.get_args(hint)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return from_dict(hint, value, where)
+    if origin is Literal:
+        fits = value in choices
+    elif origin in (Union, types.UnionType):
+        if value is None and type(None) in choices:
+            return None
+        return value_of(next(choice for choice in choices if choice is not type(None)), value, where)
+    elif origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise UserError(f"{where} should be a list, not {value!r}.")
+        return tuple(value)
+    elif hint is float:
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+    elif hint is int:
+        fits = isinstance(value, int) and not isinstance(value, bool)
+    else:
+        fits = isinstance(value, hint)
+    if not fits:
+        names = ", ".join(map(str, choices)) if origin is Literal else getattr(hint, "__name__", str(hint))
+        raise UserError(f"{where} should be {names}, not {value!r}.")
+    return value

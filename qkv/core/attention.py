@@ -1,0 +1,79 @@
+"""Attention: the formula spelled out, and the module that holds its weights.
+
+Shape letters of the whole core:  B batch   T query positions   S key positions   D width
+                                  H heads   K width of a head   F hidden width    V vocabulary
+"""
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.core.cache import KeysAndValues, Slot
+from qkv.core.tape import Tape
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tape: Tape | None = None) -> Tensor:
+    """softmax(QKᵀ / √K) V, one line per step of the decks. A masked score becomes minus infinity."""
+    scores = q @ k.transpose(-2, -1)  # (B, H, T, S)
+    scaled = scores / q.shape[-1] ** 0.5
+    masked = scaled if mask is None else scaled.masked_fill(~mask, float("-inf"))
+    weights = masked.softmax(dim=-1)
+    z = weights @ v  # (B, H, T, K)
+    if tape is not None:
+        for name, tensor in [
+            ("scores", scores),
+            ("scaled", scaled),
+            ("masked", masked),
+            ("weights", weights),
+        ]:
+            tape.record(name, tensor)
+    return z
+
+
+class Attention(nn.Module):
+    """Multi-head attention of x on a source, or on itself where there is no source."""
+
+    def __init__(self, width: int, heads: int, dropout: float):
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.output = nn.Linear(width, width)
+        for linear in (self.query, self.key, self.value):
+            # Seen as one (D, 3D) matrix the three have a smaller Xavier bound than each would have alone.
+            nn.init.xavier_uniform_(linear.weight, gain=2**-0.5)
+        nn.init.xavier_uniform_(self.output.weight)
+        for linear in (self.query, self.key, self.value, self.output):
+            nn.init.zeros_(linear.bias)
+
+    def split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, T, D) -> (B, H, T, K)
+
+    def project(self, source: Tensor) -> KeysAndValues:
+        return self.split(self.key(source)), self.split(self.value(source))
+
+    def forward(
+        self,
+        x: Tensor,
+        source: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        cache: Slot | None = None,
+        tape: Tape | None = None,
+    ) -> Tensor:
+        source = x if source is None else source
+        q = self.split(self.query(x))  # (B, H, T, K)
+        k, v = self.project(source) if cache is None else cache.update(self.project, source)
+        if tape is None:
+            dropout = self.dropout if self.training else 0.0
+            z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+        else:
+            for name, tensor in [("query", q), ("key", k), ("value", v)]:
+                tape.record(name, tensor)
+            z = attend(q, k, v, mask, tape)
+            tape.record("heads", z)
+        y: Tensor = self.output(z.transpose(1, 2).flatten(-2))  # (B, T, D)
+        if tape is not None:
+            tape.record("output", y)
+        return y

@@ -1,0 +1,159 @@
+"""The block of figure 1 of the paper, and the stack of N of them. Every model in qkv is made of this.
+
+    post-norm (the paper)                 pre-norm (GPT-2, ViT)
+x ─┬─► sublayer ─► dropout ─(+)─► norm    x ─┬─► norm ─► sublayer ─► dropout ─(+)─►
+   └────────────────────────┘                └─────────────────────────────────┘
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.core.attention import Attention
+from qkv.core.cache import BlockCache, Cache
+from qkv.core.tape import Tape, inside
+
+
+def gelu_tanh(x: Tensor) -> Tensor:
+    return F.gelu(x, approximate="tanh")
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": gelu_tanh,
+    "swish": F.silu,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackConfig:
+    depth: int
+    width: int  # d_model
+    heads: int
+    hidden: int  # d_ff
+    norm: Literal["pre", "post"]
+    activation: Literal["relu", "gelu", "gelu_tanh", "swish"]
+    dropout: float
+    attention_dropout: float = 0.0
+    norm_eps: float = 1e-5
+
+    def __post_init__(self) -> None:
+        if min(self.depth, self.width, self.heads, self.hidden) < 1:
+            raise ValueError("depth, width, heads and hidden must each be at least 1")
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        if not (0 <= self.dropout < 1 and 0 <= self.attention_dropout < 1):
+            raise ValueError("dropout must be at least 0 and below 1")
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = σ(x W₁ + b₁) W₂ + b₂, the same for every position."""
+
+    def __init__(self, config: StackConfig):
+        super().__init__()
+        self.expand = nn.Linear(config.width, config.hidden)
+        self.activation = ACTIVATIONS[config.activation]
+        self.contract = nn.Linear(config.hidden, config.width)
+        for linear in (self.expand, self.contract):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor, *, tape: Tape | None = None) -> Tensor:
+        hidden = self.activation(self.expand(x))  # (B, T, F)
+        y: Tensor = self.contract(hidden)  # (B, T, D)
+        if tape is not None:
+            tape.record("hidden", hidden)
+            tape.record("output", y)
+        return y
+
+
+class Residual(nn.Module):
+    """A sublayer with its shortcut and its norm. The only code that knows pre-norm from post-norm."""
+
+    def __init__(self, config: StackConfig, sublayer: nn.Module):
+        super().__init__()
+        self.sublayer = sublayer
+        self.norm = nn.LayerNorm(config.width, eps=config.norm_eps)
+        self.dropout = nn.Dropout(config.dropout)
+        self.pre = config.norm == "pre"
+
+    def forward(self, x: Tensor, *args: Any, tape: Tape | None = None, **kwargs: Any) -> Tensor:
+        if self.pre:
+            normed = self.norm(x)
+            result = x + self.dropout(self.sublayer(normed, *args, tape=tape, **kwargs))
+        else:
+            total = x + self.dropout(self.sublayer(x, *args, tape=tape, **kwargs))
+            result = self.norm(total)
+        if tape is not None:
+            tape.record("normed" if self.pre else "sum", normed if self.pre else total)
+            tape.record("result", result)
+        return result
+
+
+class Block(nn.Module):
+    """Self-attention, attention on a memory where there is one, feed-forward."""
+
+    def __init__(self, config: StackConfig, *, cross: bool):
+        super().__init__()
+        self.attention = Residual(config, attention_of(config))
+        self.cross_attention = Residual(config, attention_of(config)) if cross else None
+        self.feed_forward = Residual(config, FeedForward(config))
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        mask: Tensor | None,
+        memory: Tensor | None,
+        memory_mask: Tensor | None,
+        cache: BlockCache | None,
+        tape: Tape | None,
+    ) -> Tensor:
+        own, cross = (None, None) if cache is None else (cache.own, cache.cross)
+        x = self.attention(x, mask=mask, cache=own, tape=inside(tape, "attention"))
+        if self.cross_attention is not None:
+            tape_inside = inside(tape, "cross_attention")
+            x = self.cross_attention(x, memory, mask=memory_mask, cache=cross, tape=tape_inside)
+        x = self.feed_forward(x, tape=inside(tape, "feed_forward"))
+        return x
+
+
+def attention_of(config: StackConfig) -> Attention:
+    return Attention(config.width, config.heads, config.attention_dropout)
+
+
+class Stack(nn.Module):
+    """N blocks one after another; pre-norm stacks end with a norm of their own."""
+
+    def __init__(self, config: StackConfig, *, cross: bool = False):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(config, cross=cross) for _ in range(config.depth))
+        self.norm = nn.LayerNorm(config.width, eps=config.norm_eps) if config.norm == "pre" else nn.Identity()
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: Cache | None = None,
+        tape: Tape | None = None,
+    ) -> Tensor:
+        for index, block in enumerate(self.blocks):
+            x = block(
+                x,
+                mask=mask,
+                memory=memory,
+                memory_mask=memory_mask,
+                cache=None if cache is None else cache.blocks[index],
+                tape=inside(tape, str(index)),
+            )
+        y: Tensor = self.norm(x)
+        if tape is not None:
+            tape.record("output", y)
+        return y

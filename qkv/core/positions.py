@@ -1,0 +1,53 @@
+"""Where a token stands: the sinusoid of the paper in both of its layouts, and learned positions."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+Layout = Literal["interleaved", "halves"]
+
+
+def sinusoid(length: int, width: int, layout: Layout) -> Tensor:
+    """P(pos, 2i) = sin(pos / 10000^(2i/D)), P(pos, 2i+1) = cos of the same angle.  (T, D)
+
+    "interleaved" is the paper's order of columns; "halves" puts all sines before all cosines
+    (tensor2tensor, Marian). The second is a permutation of the columns of the first.
+    """
+    column = torch.arange(width, dtype=torch.float64)
+    angle = torch.arange(length, dtype=torch.float64)[:, None] / 10_000 ** (2 * (column // 2) / width)
+    table = torch.where(column % 2 == 0, angle.sin(), angle.cos())  # (T, D)
+    if layout == "halves":
+        table = torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
+    return table.to(torch.get_default_dtype())
+
+
+class SinusoidalPositions(nn.Module):
+    """A fixed table: it has no weights, and is computed anew rather than saved."""
+
+    table: Tensor
+
+    def __init__(self, context: int, width: int, layout: Layout):
+        super().__init__()
+        self.register_buffer("table", sinusoid(context, width, layout), persistent=False)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        return positions_between(self.table, start, length)
+
+
+class LearnedPositions(nn.Module):
+    """A trained vector for each position."""
+
+    def __init__(self, context: int, width: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(context, width) * 0.02)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        return positions_between(self.table, start, length)
+
+
+def positions_between(table: Tensor, start: int, length: int) -> Tensor:
+    """Rows start … start + length, or an error: a slice past the end would be silently short."""
+    if start + length > len(table):
+        raise ValueError(f"position {start + length} is beyond the context of {len(table)}")
+    return table[start : start + length]  # (T, D)

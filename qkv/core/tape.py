@@ -1,0 +1,25 @@
+"""Recording every intermediate of one forward pass by name. Passing no tape costs nothing."""
+
+from torch import Tensor
+
+
+class Tape:
+    """Names such as `decoder.1.cross_attention.weights`, in the order in which they were computed."""
+
+    def __init__(self, tensors: dict[str, Tensor] | None = None, prefix: str = ""):
+        self.tensors: dict[str, Tensor] = {} if tensors is None else tensors
+        self.prefix = prefix
+
+    def record(self, name: str, tensor: Tensor) -> None:
+        self.tensors[self.prefix + name] = tensor.detach()
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.tensors[self.prefix + name]
+
+    def inside(self, name: str) -> "Tape":
+        """The same tape, seen from a part of the model."""
+        return Tape(self.tensors, f"{self.prefix}{name}.")
+
+
+def inside(tape: Tape | None, name: str) -> Tape | None:
+    return None if tape is None else tape.inside(name)

@@ -1,0 +1,1 @@
+"""Data: what people have, and the built-in worlds."""

@@ -1,0 +1,1 @@
+"""From logits to ids. It knows a step function, not a model."""

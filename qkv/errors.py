@@ -1,0 +1,5 @@
+"""The one exception that a person sees: a sentence that says what was wrong and what to do."""
+
+
+class UserError(Exception):
+    """Something the user can put right. The command line prints it and exits with code 2."""

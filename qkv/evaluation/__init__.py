@@ -1,0 +1,1 @@
+"""Scores that others can compare with: sacreBLEU's, with their signatures."""

@@ -1,0 +1,139 @@
+"""The encoder-decoder Transformer of the paper (T-ED in deck 003): source ids in, target logits out."""
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.core.block import Stack, StackConfig
+from qkv.core.cache import Cache
+from qkv.core.loss import output_cross_entropy
+from qkv.core.masks import causal_mask, padding_mask
+from qkv.core.positions import LearnedPositions, SinusoidalPositions
+from qkv.core.tape import Tape, inside
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorConfig:
+    vocab: int
+    context: int  # the most positions on either side
+    pad: int
+    start: int  # what the decoder reads before the first word
+    end: int
+    positions: Literal["interleaved", "halves", "learned"]
+    encoder: StackConfig
+    decoder: StackConfig
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.encoder.width != self.decoder.width:
+            raise ValueError(f"encoder width {self.encoder.width} is not decoder width {self.decoder.width}")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError("label smoothing must be at least 0 and below 1")
+
+
+@dataclass(frozen=True)
+class TranslationBatch:
+    """Sentence pairs as padded ids. Teacher forcing: the decoder reads `shifted` and must say `target`."""
+
+    source: Tensor  # (B, S)
+    shifted: Tensor  # (B, T) start, word 1, word 2, …
+    target: Tensor  # (B, T) word 1, word 2, …, end
+
+    def to(self, device: torch.device) -> Self:
+        return type(self)(self.source.to(device), self.shifted.to(device), self.target.to(device))
+
+
+class Translator(nn.Module):
+    def __init__(self, config: TranslatorConfig):
+        super().__init__()
+        self.config = config
+        width = config.encoder.width
+        self.tokens = nn.Embedding(config.vocab, width)  # shared by source, target and output (section 3.4)
+        nn.init.normal_(self.tokens.weight, std=width**-0.5)
+        if config.positions == "learned":
+            self.source_positions: nn.Module = LearnedPositions(config.context, width)
+            self.target_positions: nn.Module = LearnedPositions(config.context, width)
+        else:
+            self.source_positions = SinusoidalPositions(config.context, width, config.positions)
+            self.target_positions = self.source_positions
+        self.dropout = nn.Dropout(config.encoder.dropout)
+        self.encoder = Stack(config.encoder)
+        self.decoder = Stack(config.decoder, cross=True)
+
+    def embed(self, ids: Tensor, positions: Tensor, tape: Tape | None = None) -> Tensor:
+        tokens = self.tokens(ids) * self.config.encoder.width**0.5  # (B, T, D)
+        total = tokens + positions
+        if tape is not None:
+            for name, tensor in [("tokens", tokens), ("positions", positions), ("embedded", total)]:
+                tape.record(name, tensor)
+        embedded: Tensor = self.dropout(total)
+        return embedded
+
+    def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
+        """The memory that the decoder looks at, (B, S, D), and its mask, (B, 1, 1, S)."""
+        mask = padding_mask(source, self.config.pad)
+        if not mask.any(dim=-1).all():
+            raise ValueError("a source sentence has no tokens")
+        tape = inside(tape, "encoder")
+        x = self.embed(source, self.source_positions(0, source.shape[1]), tape)
+        return self.encoder(x, mask=mask, tape=tape), mask
+
+    def decode(
+        self,
+        ids: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor,
+        cache: Cache | None = None,
+        tape: Tape | None = None,
+    ) -> Tensor:
+        """What the decoder makes of the ids that follow those in the cache, before the output layer. (B, T, D)
+
+        Padding stands at the end of a target, behind everything that could look at it: the causal mask is enough.
+        """
+        start, length = (0 if cache is None else cache.length), ids.shape[1]
+        tape = inside(tape, "decoder")
+        x = self.embed(ids, self.target_positions(start, length), tape)
+        mask = causal_mask(length, start + length, ids.device)
+        y: Tensor = self.decoder(x, mask=mask, memory=memory, memory_mask=memory_mask, cache=cache, tape=tape)
+        return y
+
+    def output(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.tokens.weight)  # (B, T, D) -> (B, T, V)
+
+    def forward(self, source: Tensor, shifted: Tensor, tape: Tape | None = None) -> Tensor:
+        memory, mask = self.encode(source, tape)
+        logits = self.output(self.decode(shifted, memory, mask, tape=tape))
+        if tape is not None:
+            tape.record("logits", logits)
+        return logits
+
+    def loss(self, batch: TranslationBatch) -> Tensor:
+        """Mean cross-entropy per real target token; smoothed labels, like dropout, belong to training alone."""
+        x = self.decode(batch.shifted, *self.encode(batch.source))
+        real = batch.target != self.config.pad  # (B, T)
+        smoothing = self.config.smoothing if self.training else 0.0
+        return output_cross_entropy(x[real], self.tokens.weight, batch.target[real], smoothing)
+
+    def begin(self, source: Tensor) -> "TranslatorStep":
+        return TranslatorStep(self, source)
+
+
+class TranslatorStep:
+    """One decoding of a batch of sources, word by word (the Step protocol)."""
+
+    def __init__(self, model: Translator, source: Tensor):
+        self.model = model
+        self.memory, self.mask = model.encode(source)
+        self.cache = Cache(model.config.decoder.depth)
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        """The newest ids, (B, T), in; logits of the word after the last of them, (B, V), out."""
+        x = self.model.decode(ids, self.memory, self.mask, self.cache)
+        return self.model.output(x[:, -1])
+
+    def select(self, rows: Tensor) -> None:
+        self.memory, self.mask = self.memory[rows], self.mask[rows]
+        self.cache.select(rows)

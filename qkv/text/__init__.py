@@ -1,0 +1,1 @@
+"""Text to pieces to ids and back, and long text to sentences."""

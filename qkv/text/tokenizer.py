@@ -1,0 +1,75 @@
+"""Subwords learned from the user's own text. Every string comes back from its ids exactly as it went in.
+
+Byte-pair merges over UTF-8 bytes (Hugging Face `tokenizers`): what the vocabulary lacks falls back to
+bytes, so there is no unknown word, and no normalisation that would change a character.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+from tokenizers import Tokenizer as Pieces
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from qkv.errors import UserError
+
+SPECIAL = ["<pad>", "<start>", "<end>"]
+SMALLEST = len(SPECIAL) + 256  # the special tokens and the bytes
+
+
+class Tokenizer:
+    pad, start, end = 0, 1, 2
+
+    def __init__(self, pieces: Pieces):
+        self.pieces = pieces
+        # Text that happens to read "<end>" is text, not the end.
+        self.pieces.encode_special_tokens = True
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], size: int) -> Self:
+        """A vocabulary of at most `size` pieces; it is smaller where the text has no more to merge."""
+        if size < SMALLEST:
+            raise UserError(
+                f"a vocabulary of {size} is too small: give at least {SMALLEST}, one piece for each byte."
+            )
+        pieces = Pieces(models.BPE())
+        # A space before the first word makes it the same piece as inside a sentence; decoding takes it off.
+        pieces.normalizer = normalizers.Prepend(" ")
+        pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        pieces.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
+        trainer = trainers.BpeTrainer(
+            vocab_size=size,
+            min_frequency=2,  # a merge seen once teaches nothing
+            special_tokens=SPECIAL,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        pieces.train_from_iterator(texts, trainer)
+        return cls(pieces)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        try:
+            return cls(Pieces.from_file(str(path)))
+        except Exception as error:  # the library raises bare Exception for everything
+            raise UserError(f"{path} is not a tokenizer file ({error}).") from None
+
+    def text(self) -> str:
+        """The content of tokenizer.json, which Hugging Face's library reads as well."""
+        return str(self.pieces.to_str(pretty=False))
+
+    def __len__(self) -> int:
+        return int(self.pieces.get_vocab_size())
+
+    def encode(self, text: str) -> list[int]:
+        return list(self.pieces.encode(text, add_special_tokens=False).ids)
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return [list(encoding.ids) for encoding in self.pieces.encode_batch(texts, add_special_tokens=False)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return str(self.pieces.decode(list(ids), skip_special_tokens=True))
+
+    def show(self, ids: Sequence[int]) -> list[str]:
+        """Each piece as a person reads it, for the axes of pictures."""
+        return [SPECIAL[i] if i < len(SPECIAL) else self.pieces.decode([i]) or " " for i in ids]

@@ -1,0 +1,256 @@
+"""One loop for every model: it knows `model.loss(batch)`, batches, and how to keep what it has reached."""
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from qkv.checkpoint.files import read_tensors, write_tensors
+from qkv.checkpoint.state import State, save_state
+from qkv.errors import UserError
+from qkv.training.optimiser import make_optimiser, optimiser_tensors, restore_optimiser
+from qkv.training.randomness import seed_for
+from qkv.training.schedule import rate_at
+from qkv.training.settings import TrainingSettings
+from qkv.training.signals import StopRequest
+
+LOG_EVERY = 25  # steps
+BAD_BATCHES = 20  # so many losses that are not a number may be skipped in a run
+
+
+class Data(Protocol):
+    """Batches by epoch. The order of an epoch is a function of its seed alone."""
+
+    def epoch(self, seed: int) -> Sequence[list[int]]: ...
+
+    def batch(self, rows: list[int]) -> Any: ...
+
+    def tokens(self, rows: list[int]) -> int: ...  # real target tokens, padding not counted
+
+
+class Model(Protocol):
+    def loss(self, batch: Any) -> Tensor: ...
+
+
+@dataclass(kw_only=True)
+class Position:
+    """Where a run stands. With the weights and the optimiser's tensors this is all of its state."""
+
+    step: int = 0
+    epoch: int = 0
+    cursor: int = 0  # batches of this epoch that are done
+    seconds: float = 0.0
+    tokens: int = 0
+    best_loss: float = math.inf
+    best_step: int = 0
+    bad_batches: int = 0
+    snapshots: list[int] = field(default_factory=list)  # steps, oldest first
+
+    def facts(self) -> dict[str, Any]:
+        # JSON has no infinity
+        return {**self.__dict__, "best_loss": self.best_loss if math.isfinite(self.best_loss) else None}
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> "Position":
+        return cls(**{**facts, "best_loss": math.inf if facts["best_loss"] is None else facts["best_loss"]})
+
+
+class Watch(Protocol):
+    """Who looks on: the terminal, a test, or nobody."""
+
+    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None: ...
+
+    def validated(self, position: Position, loss: float, improved: bool) -> None: ...
+
+    def warn(self, sentence: str) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What the loop needs beside the model and the data."""
+
+    settings: TrainingSettings
+    seed: int
+    steps: int | None
+    minutes: float | None
+    folder: Path  # OUT/training
+
+    def __post_init__(self) -> None:
+        if self.steps is None and self.minutes is None:
+            raise UserError("training needs an end: give --steps or --minutes.")
+
+    def progress(self, position: Position) -> float:
+        """The share of the run that is over, by whichever end comes first."""
+        by_steps = 0.0 if self.steps is None else position.step / max(1, self.steps)
+        by_time = 0.0 if self.minutes is None else position.seconds / max(1e-9, 60 * self.minutes)
+        return min(1.0, max(by_steps, by_time))
+
+
+class Run:
+    """A training run: `go` until its end, an interruption, or no more improvement."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        train: Data,
+        valid: Data,
+        plan: Plan,
+        keep: Callable[[], None],  # called with the model in its best state so far
+        watch: Watch,
+        device: torch.device,
+    ):
+        self.model, self.train, self.valid, self.plan = model, train, valid, plan
+        self.keep, self.watch, self.device = keep, watch, device
+        self.optimiser = make_optimiser(model, plan.settings)
+        self.position = Position()
+        self.log_path = plan.folder / "log.jsonl"
+
+    def resume(self, state: State) -> None:
+        self.model.load_state_dict(state.tensors["model"])
+        restore_optimiser(self.optimiser, state.tensors["optimiser"])
+        self.position = Position.from_facts(state.facts["position"])
+        with open(self.log_path, "a+b") as file:
+            file.truncate(state.facts["log_bytes"])
+
+    def go(self, stop: StopRequest) -> None:
+        """Train. Whatever ends it, the state on disk is that of the last whole step."""
+        self.plan.folder.mkdir(parents=True, exist_ok=True)
+        position, settings = self.position, self.plan.settings
+        began = time.monotonic() - position.seconds
+        while self.plan.progress(position) < 1.0 and not stop.asked and not self.out_of_patience():
+            batches = self.train.epoch(seed_for(self.plan.seed, "order", position.epoch))
+            mean = Mean()
+            for rows in batches[position.cursor :]:
+                mean.add(self.one_step(rows), self.train.tokens(rows))
+                position.seconds = time.monotonic() - began
+                if position.step % LOG_EVERY == 0:
+                    self.report(mean)
+                    mean = Mean()
+                progress = self.plan.progress(position)
+                if position.step % settings.validate_every == 0 or progress >= 1.0:
+                    self.validate()
+                    position.seconds = time.monotonic() - began
+                    self.save()
+                if progress >= 1.0 or stop.asked or self.out_of_patience():
+                    break
+            if position.cursor == len(batches):
+                position.epoch, position.cursor = position.epoch + 1, 0
+        self.save()
+
+    def one_step(self, rows: list[int]) -> float:
+        """Forward, backward, clip, update. A loss or gradient that is no number never reaches the weights."""
+        position, settings = self.position, self.plan.settings
+        progress = self.plan.progress(position)
+        position.step, position.cursor = position.step + 1, position.cursor + 1
+        torch.manual_seed(seed_for(self.plan.seed, "dropout", position.step))
+        self.model.train()
+        loss: Tensor = self.model.loss(self.train.batch(rows).to(self.device))  # type: ignore[operator]
+        loss.backward()
+        limit = settings.clip or math.inf
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        value = loss.item()
+        if math.isfinite(value) and bool(norm.isfinite()):
+            for group in self.optimiser.param_groups:
+                group["lr"] = rate_at(settings, position.step, progress)
+            self.optimiser.step()
+        else:
+            self.skip_bad_batch(value)
+        self.optimiser.zero_grad(set_to_none=True)
+        position.tokens += self.train.tokens(rows)
+        return value
+
+    def skip_bad_batch(self, loss: float) -> None:
+        position = self.position
+        position.bad_batches += 1
+        self.watch.warn(
+            f"step {position.step}: the loss is {loss} or its gradient no number; this batch is skipped."
+        )
+        if position.bad_batches > BAD_BATCHES:
+            raise UserError(
+                f"{BAD_BATCHES} batches gave a loss or gradient that is no number; "
+                f"try a lower --training.rate than {self.plan.settings.rate:g}."
+            )
+
+    def report(self, mean: "Mean") -> None:
+        position, speed = self.position, mean.tokens_per_second()
+        self.watch.step(position, self.plan.progress(position), mean.value(), speed)
+        rate = self.optimiser.param_groups[0]["lr"]
+        facts = {"loss": round(mean.value(), 5), "rate": rate, "tokens_per_second": round(speed)}
+        self.log({"step": position.step, **facts, "seconds": round(position.seconds, 2)})
+
+    def validate(self) -> None:
+        """Look at the validation part, keep a snapshot, and the model itself where it is the best so far."""
+        position = self.position
+        loss = validation_loss(self.model, self.valid, self.device)
+        improved = loss < position.best_loss
+        if improved:
+            position.best_loss, position.best_step = loss, position.step
+            self.keep()
+        position.snapshots.append(position.step)
+        write_tensors(self.snapshot(position.step), self.model.state_dict())
+        while len(position.snapshots) > max(1, self.plan.settings.average):
+            self.snapshot(position.snapshots.pop(0)).unlink(missing_ok=True)
+        self.log(
+            {"step": position.step, "validation_loss": round(loss, 5), "seconds": round(position.seconds, 2)}
+        )
+        self.watch.validated(position, loss, improved)
+
+    def out_of_patience(self) -> bool:
+        patience, position = self.plan.settings.patience, self.position
+        waited = (position.step - position.best_step) // self.plan.settings.validate_every
+        return patience > 0 and position.best_step > 0 and waited >= patience
+
+    def averaged(self) -> dict[str, Tensor]:
+        """The mean of the last snapshots, weight by weight."""
+        total: dict[str, Tensor] = {}
+        for step in self.position.snapshots:
+            for name, tensor in read_tensors(self.snapshot(step)).items():
+                total[name] = total[name] + tensor if name in total else tensor
+        return {name: tensor / len(self.position.snapshots) for name, tensor in total.items()}
+
+    def snapshot(self, step: int) -> Path:
+        folder = self.plan.folder / "snapshots"
+        folder.mkdir(exist_ok=True)
+        return folder / f"step-{step}.safetensors"
+
+    def save(self) -> None:
+        log_bytes = self.log_path.stat().st_size if self.log_path.exists() else 0
+        facts = {"position": self.position.facts(), "log_bytes": log_bytes}
+        tensors = {"model": dict(self.model.state_dict()), "optimiser": optimiser_tensors(self.optimiser)}
+        save_state(self.plan.folder, State(step=self.position.step, facts=facts, tensors=tensors))
+
+    def log(self, facts: dict[str, Any]) -> None:
+        with open(self.log_path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(facts) + "\n")
+
+
+class Mean:
+    """The mean loss per token, and the speed, since the last report."""
+
+    def __init__(self) -> None:
+        self.total, self.tokens, self.began = 0.0, 0, time.monotonic()
+
+    def add(self, loss: float, tokens: int) -> None:
+        self.total, self.tokens = self.total + loss * tokens, self.tokens + tokens
+
+    def value(self) -> float:
+        return self.total / max(1, self.tokens)
+
+    def tokens_per_second(self) -> float:
+        return self.tokens / max(1e-9, time.monotonic() - self.began)
+
+
+@torch.no_grad()
+def validation_loss(model: nn.Module, data: Data, device: torch.device) -> float:
+    """Mean loss per token, without dropout or label smoothing."""
+    model.eval()
+    mean = Mean()
+    for rows in data.epoch(0):
+        mean.add(model.loss(data.batch(rows).to(device)).item(), data.tokens(rows))  # type: ignore[operator]
+    return mean.value()

@@ -1,0 +1,121 @@
+"""Recipes: functions that state a whole run. The docstring says when to use it and what to expect."""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import replace
+
+from qkv.errors import UserError
+from qkv.training.settings import DecodingSettings, ModelSettings, TrainingSettings, TranslatorSettings
+
+
+def automatic(pairs: int) -> TranslatorSettings:
+    """Chosen where no recipe is named: sizes that fit the number of sentence pairs, on a laptop."""
+    if pairs < 5_000:
+        width, depth, vocabulary, dropout, epochs = 128, 2, 1_000, 0.3, 60
+    elif pairs < 60_000:
+        width, depth, vocabulary, dropout, epochs = 128, 4, 6_000, 0.25, 20
+    elif pairs < 500_000:
+        width, depth, vocabulary, dropout, epochs = 256, 4, 8_000, 0.15, 12
+    else:
+        width, depth, vocabulary, dropout, epochs = 512, 6, 16_000, 0.1, 8
+    batch_tokens = 2_048 if pairs < 500_000 else 8_192
+    steps = max(500, epochs * pairs * 14 // batch_tokens)  # a sentence has about 14 pieces
+    return TranslatorSettings(
+        vocabulary=vocabulary,
+        steps=steps,
+        model=ModelSettings(
+            width=width,
+            encoder_depth=depth,
+            decoder_depth=depth,
+            heads=max(4, width // 64),
+            hidden=4 * width if width > 128 else 2 * width,
+            dropout=dropout,
+            norm="pre",
+        ),
+        training=TrainingSettings(
+            batch_tokens=batch_tokens,
+            rate=2e-3 if width <= 256 else 7e-4,
+            warmup=min(1_000, steps // 8),
+            validate_every=max(50, steps // 20),
+        ),
+    )
+
+
+def built_in(pairs: int) -> TranslatorSettings:
+    """The demo: the built-in languages, whole words as pieces, about two minutes on two cores."""
+    steps = 2_000
+    return TranslatorSettings(
+        vocabulary=2_000,
+        steps=steps,
+        model=ModelSettings(
+            width=128,
+            encoder_depth=2,
+            decoder_depth=2,
+            heads=4,
+            hidden=512,
+            dropout=0.05,
+            norm="pre",
+            smoothing=0.0,
+        ),
+        training=TrainingSettings(
+            batch_tokens=1_024, rate=2e-3, warmup=200, validate_every=200, average=3, weight_decay=0.01
+        ),
+        decoding=DecodingSettings(beam=1, length_penalty=0.0),
+    )
+
+
+def paper_base(pairs: int) -> TranslatorSettings:
+    """ "Attention Is All You Need", base: 12 hours on eight P100; WMT14 en-de 27.3, en-fr 38.1 in the paper."""
+    width, warmup, steps = 512, 4_000, 100_000
+    return TranslatorSettings(
+        vocabulary=37_000,
+        steps=steps,
+        model=ModelSettings(
+            width=width, encoder_depth=6, decoder_depth=6, heads=8, hidden=2_048, dropout=0.1, smoothing=0.1
+        ),
+        training=TrainingSettings(
+            batch_tokens=25_000,
+            rate=(width * warmup) ** -0.5,
+            warmup=warmup,
+            schedule="inverse-root",
+            betas=(0.9, 0.98),
+            epsilon=1e-9,
+            clip=0.0,
+            validate_every=1_400,  # the paper saves every ten minutes, at 0.4 seconds a step
+            average=5,
+        ),
+        decoding=DecodingSettings(beam=4, length_penalty=0.6),
+    )
+
+
+def paper_big(pairs: int) -> TranslatorSettings:
+    """ "Attention Is All You Need", big: 3.5 days on eight P100; WMT14 en-de 28.4, en-fr 41.8 in the paper."""
+    base = paper_base(pairs)
+    width = 1_024
+    return replace(
+        base,
+        steps=300_000,
+        model=replace(base.model, width=width, heads=16, hidden=4_096, dropout=0.3),
+        training=replace(
+            base.training,
+            rate=(width * base.training.warmup) ** -0.5,
+            validate_every=600,  # ten minutes at one second a step
+            average=20,
+        ),
+    )
+
+
+RECIPES: dict[str, Callable[[int], TranslatorSettings]] = {
+    "automatic": automatic,
+    "built-in": built_in,
+    "paper-base": paper_base,
+    "paper-big": paper_big,
+}
+
+
+def find_recipe(name: str) -> Callable[[int], TranslatorSettings]:
+    if name not in RECIPES:
+        near = difflib.get_close_matches(name, RECIPES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(RECIPES)}."
+        raise UserError(f"there is no recipe '{name}'; {hint}")
+    return RECIPES[name]

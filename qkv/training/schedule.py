@@ -1,0 +1,18 @@
+"""The learning rate as a pure function of where the run stands."""
+
+from qkv.training.settings import TrainingSettings
+
+
+def rate_at(settings: TrainingSettings, step: int, progress: float) -> float:
+    """The rate of this step, counted from 1; progress is the share of the run that is over, 0 to 1.
+
+    "inverse-root" is equation 3 of the paper: with a peak of (width · warmup)^-½ it equals
+    width^-½ · min(step^-½, step · warmup^-1½).
+    """
+    warmup = max(1, settings.warmup)
+    rising = min(1.0, step / warmup)
+    if settings.schedule == "constant":
+        return settings.rate * rising
+    if settings.schedule == "inverse-root":
+        return settings.rate * min(rising, (warmup / step) ** 0.5)
+    return settings.rate * min(rising, max(0.0, 1.0 - progress))

@@ -1,0 +1,92 @@
+"""What a person may choose about a training run. Importing this needs no torch."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    width: int
+    """Width of every position's vector (d_model)."""
+    encoder_depth: int
+    """Blocks in the encoder (N)."""
+    decoder_depth: int
+    """Blocks in the decoder (N)."""
+    heads: int
+    """Attention heads; the width is divided among them."""
+    hidden: int
+    """Width inside the feed-forward layer (d_ff)."""
+    dropout: float
+    """Share of values dropped in training."""
+    attention_dropout: float = 0.0
+    """Share of attention weights dropped in training."""
+    norm: Literal["pre", "post"] = "post"
+    """Where the layer norm stands: before each sublayer, or after it as in the paper."""
+    activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "relu"
+    """Inside the feed-forward layer."""
+    positions: Literal["interleaved", "halves", "learned"] = "interleaved"
+    """How positions are told apart: sinusoids in one of two layouts, or learned vectors."""
+    context: int = 1024
+    """Most pieces that a sentence may have."""
+    smoothing: float = 0.1
+    """Label smoothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    batch_tokens: int
+    """Target pieces in a step, padding included."""
+    rate: float
+    """The highest learning rate, reached at the end of the warm-up."""
+    warmup: int
+    """Steps in which the rate rises."""
+    schedule: Literal["linear", "inverse-root", "constant"] = "linear"
+    """After the warm-up: down to zero at the end, with 1/√step as in the paper, or level."""
+    betas: tuple[float, float] = (0.9, 0.98)
+    """Adam's two decay rates."""
+    epsilon: float = 1e-9
+    """Adam's ε."""
+    weight_decay: float = 0.0
+    """AdamW's weight decay, on matrices alone."""
+    clip: float = 1.0
+    """Largest norm of the gradient; 0 for no limit."""
+    validate_every: int
+    """Steps between two looks at the validation part, each of which keeps a snapshot."""
+    average: int = 5
+    """How many of the last snapshots are averaged at the end."""
+    patience: int = 0
+    """Stop after so many validations without improvement; 0 for never."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSettings:
+    longest: int = 1000
+    """Pairs with a side of more characters than this are dropped."""
+    ratio: float = 4.0
+    """Pairs with one side more than so many times as long as the other are dropped."""
+    valid: int = 1000
+    """Pairs held out for validation where none are given (a tenth of the data at most)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodingSettings:
+    beam: int = 5
+    """Hypotheses kept at every step; 1 is greedy."""
+    length_penalty: float = 1.0
+    """Exponent of the length penalty; 0 for none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorSettings:
+    vocabulary: int
+    """Pieces in the joint vocabulary of both languages."""
+    steps: int | None
+    """Steps of training."""
+    minutes: float | None = None
+    """Train for so many minutes instead, with the learning rate planned for that end."""
+    seed: int = 1
+    """The same seed gives the same run."""
+    model: ModelSettings
+    training: TrainingSettings
+    data: DataSettings = DataSettings()
+    decoding: DecodingSettings = DecodingSettings()

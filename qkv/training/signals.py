@@ -1,0 +1,35 @@
+"""Ctrl-C and SIGTERM ask a run to stop at the end of its step; a second Ctrl-C does not wait."""
+
+import signal
+import threading
+from types import FrameType
+from typing import Self
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopRequest:
+    """`with StopRequest() as stop:` — then `stop.asked` is the signal that came, or None."""
+
+    def __init__(self) -> None:
+        self.asked: signal.Signals | None = None
+        self.before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self.before = {each: signal.signal(each, self.receive) for each in SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each, handler in self.before.items():
+            signal.signal(each, handler)  # type: ignore[arg-type]
+
+    def receive(self, number: int, _frame: FrameType | None) -> None:
+        if self.asked is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.asked = signal.Signals(number)
+
+    @property
+    def exit_code(self) -> int:
+        """What a shell expects of a program that a signal ended: 130 for Ctrl-C, 143 for SIGTERM."""
+        return 128 + (self.asked or 0)
