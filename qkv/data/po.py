@@ -1,0 +1,130 @@
+"""Gettext catalogues: msgid and msgstr of every entry that is translated and not fuzzy."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from qkv.data.lines import numbered_lines, one_line
+from qkv.errors import UserError
+
+PO_KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s*(\".*)")
+PO_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+PO_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    '"': '"',
+    "\\": "\\",
+}
+
+
+@dataclass(kw_only=True)
+class _Entry:
+    """One message of a catalog: its strings by keyword."""
+
+    strings: dict[str, str] = field(default_factory=dict)
+    fuzzy: bool = False
+
+    def translated(self) -> bool:
+        """Whether a msgstr has been read: what follows it begins another entry."""
+        return any(keyword.startswith("msgstr") for keyword in self.strings)
+
+
+def read_po(path: Path, _source: str | None, _target: str | None) -> Iterator[tuple[str, str]]:
+    plurals: int | None = None
+    pairs = 0
+    for entry in _po_entries(path):
+        if entry.strings["msgid"] == "" and "msgctxt" not in entry.strings:
+            declared = re.search(r"nplurals\s*=\s*(\d+)", entry.strings.get("msgstr", ""))
+            plurals = int(declared[1][:3]) if declared else None
+            continue
+        for pair in _pairs_of_entry(entry, plurals):
+            pairs += 1
+            yield pair
+    if not pairs:
+        raise UserError(
+            f"{path} has no finished translation in it (a .pot is only a template, and fuzzy entries do not "
+            "count): give the .po file of a language."
+        )
+
+
+def _pairs_of_entry(entry: _Entry, plurals: int | None) -> Iterator[tuple[str, str]]:
+    if entry.fuzzy:
+        return
+    strings = entry.strings
+    sides = [("msgid", "msgstr"), ("msgid", "msgstr[0]")]
+    if plurals is None or plurals >= 2:
+        sides.append(("msgid_plural", "msgstr[1]"))
+    for source_key, target_key in sides:
+        source, target = one_line(strings.get(source_key, "")), one_line(strings.get(target_key, ""))
+        if source and target:
+            yield source, target
+
+
+def _po_entries(path: Path) -> Iterator[_Entry]:
+    entry = _Entry()
+    keyword = ""  # the one that a following line of only a string continues
+    number = 0
+    for number, line in numbered_lines(path):
+        line = line.strip()
+        if not line:
+            continue
+        if line.startswith("#"):
+            if entry.translated():
+                yield entry
+                entry, keyword = _Entry(), ""
+            entry.fuzzy = _fuzzy_after(line, entry.fuzzy)
+            continue
+        begun = PO_KEYWORD.fullmatch(line)
+        if begun:
+            if begun[1] in ("msgctxt", "msgid") and entry.translated():
+                yield entry
+                entry = _Entry()
+            keyword = begun[1]
+            _check_place(path, number, keyword, entry)
+            entry.strings[keyword] = _po_string(path, number, begun[2])
+        elif line.startswith('"') and keyword:
+            entry.strings[keyword] += _po_string(path, number, line)
+        else:
+            raise _malformed_po(path, number, "neither a comment nor msgid, msgstr or a string in quotes")
+    if entry.translated():
+        yield entry
+    elif entry.strings:
+        raise _malformed_po(path, number, "the file ends inside an entry")
+
+
+def _fuzzy_after(comment: str, fuzzy: bool) -> bool:
+    if comment.startswith("#~"):  # a flag above an obsolete entry is the obsolete entry's
+        return False
+    return fuzzy or (comment.startswith("#,") and "fuzzy" in re.split(r"[,\s]+", comment))
+
+
+def _check_place(path: Path, number: int, keyword: str, entry: _Entry) -> None:
+    if keyword in entry.strings:
+        raise _malformed_po(path, number, f"a second {keyword} in one entry")
+    if keyword not in ("msgctxt", "msgid") and "msgid" not in entry.strings:
+        raise _malformed_po(path, number, f"{keyword} without a msgid before it")
+    if keyword == "msgctxt" and entry.strings:
+        raise _malformed_po(path, number, "msgctxt after the msgid")
+
+
+def _po_string(path: Path, number: int, quoted: str) -> str:
+    string = PO_STRING.fullmatch(quoted)
+    if string is None:
+        raise _malformed_po(path, number, "a string that is not closed, or a quote inside it without \\")
+
+    def unescape(match: re.Match[str]) -> str:
+        if match[1] not in PO_ESCAPES:
+            raise _malformed_po(path, number, f"the unknown escape \\{match[1]}")
+        return PO_ESCAPES[match[1]]
+
+    return re.sub(r"\\(.)", unescape, string[1])
+
+
+def _malformed_po(path: Path, number: int, reason: str) -> UserError:
+    return UserError(f"{path}, line {number} is not valid gettext ({reason}): repair it, msgfmt -c helps.")
