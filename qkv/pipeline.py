@@ -111,7 +111,7 @@ class Translator:
         return results[0] if isinstance(text, str) else results
 
     def pieces_of(self, text: str) -> list[str]:
-        return split_to_fit(text, lambda part: len(self.tokenizer.encode(part)), self.limit)
+        return split_to_fit(text, lambda part: len(self.tokenizer.encode(part.strip())), self.limit)
 
     @property
     def limit(self) -> int:
@@ -159,8 +159,8 @@ class Translator:
             raise UserError("an attention picture needs one sentence that is not empty and not too long.")
         config, device = self.model.config, self.model.tokens.weight.device
         self.model.eval()
-        ids = self.tokenizer.encode(text)
-        said = self.decode([ids], 1, 0.0)[0]
+        ids = self.tokenizer.encode(text.strip())
+        said = self.decode([ids], 1, 0.0)[0][: config.context - 1]  # the start takes a position too
         tape = Tape()
         source, shifted = torch.tensor([[*ids, config.end]]), torch.tensor([[config.start, *said]])
         self.model(source.to(device), shifted.to(device), tape)

@@ -76,7 +76,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         raise UserError(f"{path} is missing.") from None
     except (OSError, SafetensorError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}); restore it from a copy or train again.") from None
-    if wanted is not None and wanted != tensors_hash(tensors):
+    if wanted != tensors_hash(tensors):
         raise UserError(
             f"{path} is damaged (its content does not match its hash); restore it or train again."
         )

@@ -47,7 +47,7 @@ def save_state(folder: Path, state: State) -> None:
 def load_latest(folder: Path) -> tuple[State | None, list[str]]:
     """The newest whole state, and a sentence for each damaged one that was passed over."""
     warnings: list[str] = []
-    for path in sorted(folder.glob("step-*"), key=step_of, reverse=True):
+    for path in reversed(states_in(folder)):
         try:
             return read_state(path), warnings
         except UserError as error:
@@ -69,6 +69,8 @@ def damage(path: Path) -> str | None:
         manifest = read_json(path / MANIFEST)
     except UserError as error:
         return str(error)
+    if not isinstance(manifest, dict):
+        return f"{path / MANIFEST} is no manifest."
     for name, wanted in manifest.items():
         if not (path / name).is_file() or file_hash(path / name) != wanted:
             return f"{path / name} does not match its manifest."
@@ -76,13 +78,17 @@ def damage(path: Path) -> str | None:
 
 
 def prune(folder: Path) -> None:
-    for path in sorted(folder.glob("step-*"), key=step_of)[:-KEPT]:
+    for path in states_in(folder)[:-KEPT]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def states_in(folder: Path) -> list[Path]:
+    """Oldest first. Another name, such as a person's own copy of a state, is none of ours."""
+    return sorted((path for path in folder.glob("step-*") if path.name[5:].isdecimal()), key=step_of)
+
+
 def step_of(path: Path) -> int:
-    number = path.name.removeprefix("step-")
-    return int(number) if number.isdigit() else -1
+    return int(path.name.removeprefix("step-"))
 
 
 def file_hash(path: Path) -> str:

@@ -27,6 +27,9 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:  # `qkv translate … | head`: nobody listens any more
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a full disk, a folder that may not be written
+        name = f" ({error.filename})" if error.filename else ""
+        sys.exit(fail(f"the system says: {error.strerror or error}{name}; check the disk and the folder."))
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -109,8 +109,8 @@ def heat_map(source: Sequence[str], target: Sequence[str], weights: Sequence[Seq
 
 
 def say(text: str = "") -> None:
-    """A line for the person at the terminal."""
-    err.print(text)
+    """A line for the person at the terminal: never markup, and never broken, for it may hold a command."""
+    err.print(text, markup=False, soft_wrap=True)
 
 
 def flush_standard_output() -> None:

@@ -125,10 +125,15 @@ def parse_resumed(arguments: list[str]) -> TrainTranslator:
         settings=from_dict(TranslatorSettings, stored["settings"], where),
     )
     command = parse([each for each in arguments if each != "--resume"], replace(before, resume=False))
-    changed = sorted(changes(asdict(replace(before, resume=False)), asdict(command)))
+    changed = sorted(changes(comparable(before), comparable(command)))
     if changed:
         raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
     return before
+
+
+def comparable(command: TrainTranslator) -> dict[str, Any]:
+    """A file is the same one by whatever path it is given."""
+    return {**asdict(replace(command, resume=False)), "files": stored_files(command.files)}
 
 
 def changes(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> list[str]:

@@ -17,7 +17,9 @@ def output_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, smooth
     """
     if len(targets) == 0:
         raise ValueError("there is no target to compute a loss on")
-    loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, smoothing)
+    if not torch.is_grad_enabled():  # torch calls the weights in need of a gradient even then
+        hidden, weight = hidden.detach(), weight.detach()
+    loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, smoothing)  # type: ignore[no-untyped-call]
     return loss
 
 

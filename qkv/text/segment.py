@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+|(?<=[。！？])")
+ENDS_SENTENCE = re.compile(r"[.!?…][\"'»”)\]]*\s+\Z|[。！？]\Z")
 WORD_END = re.compile(r"(?<=\S)\s+")
 
 
@@ -11,17 +12,28 @@ def split_to_fit(text: str, size: Callable[[str], int], limit: int) -> list[str]
     """Pieces of at most `limit` by `size`: whole sentences as far as possible, then words, then characters."""
     if size(text) <= limit:
         return [text]
-    pieces: list[str] = []
+    groups: list[list[str]] = []
     room = 0
     for unit in units_that_fit(text, size, limit):
         needed = size(unit)
-        if pieces and needed <= room and not SENTENCE_END.search(pieces[-1][-4:]):
-            pieces[-1] += unit
+        if groups and needed <= room and not ENDS_SENTENCE.search(groups[-1][-1]):
+            groups[-1].append(unit)
             room -= needed
         else:
-            pieces.append(unit)
+            groups.append([unit])
             room = limit - needed
-    return pieces
+    return [piece for group in groups for piece in joined_to_fit(group, size, limit)]
+
+
+def joined_to_fit(units: list[str], size: Callable[[str], int], limit: int) -> Iterator[str]:
+    """The units as one piece; in halves where together they are larger than the sum of them."""
+    piece = "".join(units)
+    if len(units) == 1 or size(piece) <= limit:
+        yield piece
+        return
+    middle = len(units) // 2
+    yield from joined_to_fit(units[:middle], size, limit)
+    yield from joined_to_fit(units[middle:], size, limit)
 
 
 def units_that_fit(text: str, size: Callable[[str], int], limit: int) -> Iterator[str]:

@@ -116,7 +116,7 @@ class Run:
         restore_optimiser(self.optimiser, state.tensors["optimiser"])
         self.position = Position.from_facts(state.facts["position"])
         with open(self.log_path, "a+b") as file:
-            file.truncate(state.facts["log_bytes"])
+            file.truncate(min(file.seek(0, 2), state.facts["log_bytes"]))  # a power cut may have shortened it
 
     def go(self, stop: StopRequest) -> None:
         """Train. Whatever ends it, the state on disk is that of the last whole step."""
@@ -127,7 +127,9 @@ class Run:
             batches = self.train.epoch(seed_for(self.plan.seed, "order", position.epoch))
             mean = Mean()
             for rows in batches[position.cursor :]:
-                mean.add(self.one_step(rows), self.train.tokens(rows))
+                started = time.monotonic()
+                loss = self.one_step(rows)
+                mean.add(loss, self.train.tokens(rows), time.monotonic() - started)
                 position.seconds = time.monotonic() - began
                 if position.step % LOG_EVERY == 0:
                     self.report(mean)
@@ -234,16 +236,20 @@ class Mean:
     """The mean loss per token, and the speed, since the last report."""
 
     def __init__(self) -> None:
-        self.total, self.tokens, self.began = 0.0, 0, time.monotonic()
+        self.total, self.tokens, self.seconds = 0.0, 0, 0.0
 
-    def add(self, loss: float, tokens: int) -> None:
-        self.total, self.tokens = self.total + loss * tokens, self.tokens + tokens
+    def add(self, loss: float, tokens: int, seconds: float = 0.0) -> None:
+        self.total, self.tokens, self.seconds = (
+            self.total + loss * tokens,
+            self.tokens + tokens,
+            self.seconds + seconds,
+        )
 
     def value(self) -> float:
         return self.total / max(1, self.tokens)
 
     def tokens_per_second(self) -> float:
-        return self.tokens / max(1e-9, time.monotonic() - self.began)
+        return self.tokens / max(1e-9, self.seconds)
 
 
 @torch.no_grad()

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from qkv.errors import UserError
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
@@ -90,3 +92,28 @@ class TranslatorSettings:
     training: TrainingSettings
     data: DataSettings = DataSettings()
     decoding: DecodingSettings = DecodingSettings()
+
+
+def check_settings(settings: TranslatorSettings) -> None:
+    """Refuse at once what would fail, or do nothing useful, after minutes of work."""
+    model, training, decoding = settings.model, settings.training, settings.decoding
+    rules = {
+        "--steps must be at least 1": settings.steps is None or settings.steps >= 1,
+        "--minutes must be more than 0": settings.minutes is None or settings.minutes > 0,
+        "--model.context must be at least 8": model.context >= 8,  # any one character fits
+        "--training.batch-tokens must be at least 1": training.batch_tokens >= 1,
+        "--training.rate must be more than 0": training.rate > 0,
+        "--training.warmup must not be negative": training.warmup >= 0,
+        "--training.betas must be at least 0 and below 1": all(0 <= beta < 1 for beta in training.betas),
+        "--training.epsilon must be more than 0": training.epsilon > 0,
+        "--training.weight-decay must not be negative": training.weight_decay >= 0,
+        "--training.clip must not be negative": training.clip >= 0,
+        "--training.validate-every must be at least 1": training.validate_every >= 1,
+        "--training.average must be at least 1": training.average >= 1,
+        "--training.patience must not be negative": training.patience >= 0,
+        "--decoding.beam must be at least 1": decoding.beam >= 1,
+        "--decoding.length-penalty must not be negative": decoding.length_penalty >= 0,
+    }
+    broken = [rule for rule, holds in rules.items() if not holds]
+    if broken:
+        raise UserError(f"{'; '.join(broken)}.")

@@ -10,7 +10,7 @@ import torch
 
 from qkv import __version__
 from qkv.checkpoint.bundle import save_report
-from qkv.checkpoint.files import read_json, read_tensors, write_json
+from qkv.checkpoint.files import read_json, read_tensors, write_file, write_json
 from qkv.checkpoint.state import load_latest
 from qkv.core.block import StackConfig
 from qkv.data.batching import pad_rows, token_batches
@@ -25,7 +25,7 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.loop import Plan, Run, Watch, validation_loss
 from qkv.training.randomness import seed_for
-from qkv.training.settings import DataSettings, ModelSettings, TranslatorSettings
+from qkv.training.settings import DataSettings, ModelSettings, TranslatorSettings, check_settings
 from qkv.training.signals import StopRequest
 
 RUN_FILE = "run.json"
@@ -131,6 +131,7 @@ def train_translator(
     `remember` is kept in the run folder for whoever resumes; with `exact_vocabulary`, data that cannot
     fill the vocabulary are refused instead of given a smaller one.
     """
+    check_settings(settings)
     if not resume:
         refuse_to_overwrite(out)
     tokenizer = vocabulary_for(corpus, settings, out, resume, exact_vocabulary)
@@ -162,8 +163,8 @@ def train_translator(
     else:
         facts = {"settings": asdict(settings), "data": corpus.fingerprint(), **(remember or {})}
         plan.folder.mkdir(parents=True, exist_ok=True)
-        write_json(plan.folder / RUN_FILE, facts)
-        (plan.folder / "tokenizer.json").write_text(tokenizer.text(), encoding="utf-8")
+        write_file(plan.folder / "tokenizer.json", tokenizer.text().encode())
+        write_json(plan.folder / RUN_FILE, facts)  # last: where it is, the run can be resumed
     with StopRequest() as stop:
         run.go(stop)
     if stop.asked is not None:
@@ -238,6 +239,8 @@ def go_on(run: Run, corpus: Corpus, watch: Watch) -> None:
         watch.warn(sentence)
     if state is not None:
         run.resume(state)
+    else:
+        run.log_path.unlink(missing_ok=True)
 
 
 def keep_the_better(run: Run, translator: Translator, out: Path) -> str:

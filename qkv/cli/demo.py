@@ -1,0 +1,196 @@
+"""`qkv demo`: a translator between two built-in languages, trained from nothing and shown."""
+
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import tyro
+
+from qkv.errors import UserError
+
+if TYPE_CHECKING:
+    from qkv.data.worlds import Pair
+    from qkv.pipeline import Translator
+
+Language = Literal["en", "de", "es"]
+TRAINED_ON, VALIDATED_ON, TESTED_ON = 100_000, 500, 1_000
+LONGEST_MINUTES = 2.6  # on a slow machine the run is shortened, with its learning rate, to end in time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo:
+    out: Path = Path("runs/demo")
+    """Folder for the model and the pictures."""
+    source_language: Language = "en"
+    """Translate from English, German or Spanish …"""
+    target_language: Language = "de"
+    """… into another of the three."""
+    seed: int = 1
+    """Another seed gives other sentences and other weights."""
+
+
+def main(arguments: list[str]) -> None:
+    command = tyro.cli(
+        Demo,
+        args=arguments,
+        prog="qkv demo",
+        description="Train a translator between two of the built-in languages, in about two minutes, and show it.",
+    )
+    if command.source_language == command.target_language:
+        raise UserError("--source-language and --target-language are the same: choose two of en, de, es.")
+    from qkv.cli.terminal import say
+
+    make_room(command.out)
+    translator, report = train(command)
+    show_scores(translator, report, command)
+    show_deck_sentences(translator, command)
+    show_attention(translator, command)
+    folder = shlex.quote(str(command.out))
+    say(f"\nThe model is in {folder}, with its report and its model card. To go on:")
+    say(
+        f'  qkv translate {folder} "the dog is sleeping"'
+        if command.source_language == "en"
+        else f"  qkv translate {folder}"
+    )
+    say(f"  qkv info {folder}")
+    say("  qkv demo --target-language es --out runs/demo-es")
+    say("  qkv train translator --source YOURS.en --target YOURS.de --out runs/mine")
+
+
+def make_room(out: Path) -> None:
+    """A demo replaces an earlier demo, and nothing else."""
+    from qkv.checkpoint.files import read_json
+    from qkv.training.translator import RUN_FILE
+
+    run_file = out / "training" / RUN_FILE
+    if run_file.is_file() and read_json(run_file).get("demo"):
+        shutil.rmtree(out)
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} holds something that is not a demo: give another --out.")
+
+
+def train(command: Demo) -> tuple["Translator", dict[str, Any]]:
+    from dataclasses import replace
+
+    from qkv.cli.terminal import TrainingDisplay, say
+    from qkv.data.parallel import ParallelText
+    from qkv.data.worlds import LANGUAGES, deck_pairs, pairs
+    from qkv.pipeline import Languages
+    from qkv.training.recipes import built_in
+    from qkv.training.translator import Corpus, train_translator
+
+    source, target = command.source_language, command.target_language
+    names = f"{LANGUAGES[source]} to {LANGUAGES[target]}"
+    say(f"A translator from {names}, from nothing: {TRAINED_ON:,} sentence pairs of the built-in grammar.")
+    parts = [
+        ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])
+        for part in (
+            pairs(source, target, TRAINED_ON, part="train", seed=command.seed),
+            pairs(source, target, VALIDATED_ON, part="valid", seed=command.seed),
+        )
+    ]
+    corpus = Corpus(
+        train=parts[0],
+        valid=parts[1],
+        dropped={},
+        languages=Languages(source=source, target=target),
+        origin=f"the built-in grammar, {names}",
+    )
+    settings = replace(built_in(TRAINED_ON), seed=command.seed, minutes=LONGEST_MINUTES)
+    with TrainingDisplay(deck_pairs(source, target)[-1].source) as display:
+        outcome = train_translator(
+            corpus, settings, command.out, watch=display.watch, remember={"demo": True}
+        )
+    if outcome.report is None:
+        say("stopped; `qkv demo` starts again.")
+        sys.exit(outcome.exit_code)
+    return outcome.translator, outcome.report
+
+
+def show_scores(translator: "Translator", report: dict[str, Any], command: Demo) -> None:
+    """What it does with sentences that it has never seen, also kept in the report."""
+    from rich.table import Table
+
+    from qkv.checkpoint.bundle import save_report
+    from qkv.cli.terminal import err
+    from qkv.data.worlds import pairs, reference_agrees
+    from qkv.evaluation.scores import score_translations
+    from qkv.training.card import model_card
+
+    tested = pairs(
+        command.source_language, command.target_language, TESTED_ON, part="test", seed=command.seed
+    )
+    answers = translator.translate([pair.source for pair in tested])
+    scores = score_translations(answers, [pair.target for pair in tested])
+    right = [answer == pair.target for answer, pair in zip(answers, tested, strict=True)]
+    agrees = [
+        reference_agrees(pair, answer)
+        for answer, pair in zip(answers, tested, strict=True)
+        if pair.references
+    ]
+    report["test"] = {
+        **scores.to_dict(),
+        "exact_match_new_combinations": share(right, [pair.unseen for pair in tested]),
+        "exact_match_known_combinations": share(right, [not pair.unseen for pair in tested]),
+        "pronoun_agreement": 100 * sum(agrees) / len(agrees),
+        "pronouns": len(agrees),
+    }
+    save_report(command.out, report, model_card(report))
+    test, training = report["test"], report["training"]
+    table = Table(title=f"{TESTED_ON:,} sentences it has never seen", show_header=False, title_justify="left")
+    table.add_row("BLEU", f"{scores.bleu.value:.1f}")
+    table.add_row("exact match", f"{scores.exact_match:.1f} %")
+    table.add_row("  words in known combinations", f"{test['exact_match_known_combinations']:.1f} %")
+    table.add_row("  words in combinations never shown", f"{test['exact_match_new_combinations']:.1f} %")
+    table.add_row(
+        f"pronoun agrees with its noun ({len(agrees)} sentences)", f"{test['pronoun_agreement']:.1f} %"
+    )
+    table.add_row("training time", f"{training['minutes']:.1f} minutes, {training['steps']:,} steps")
+    table.add_row("speed", f"{training['tokens_per_second']:,} target tokens/s")
+    table.add_row("size", f"{report['parameters']:,} parameters, vocabulary {report['vocabulary']:,}")
+    err.print(table)
+
+
+def share(right: list[bool], chosen: list[bool]) -> float:
+    picked = [answer for answer, choice in zip(right, chosen, strict=True) if choice]
+    return 100 * sum(picked) / max(1, len(picked))
+
+
+def show_deck_sentences(translator: "Translator", command: Demo) -> None:
+    from rich.table import Table
+
+    from qkv.cli.terminal import err, escaped
+    from qkv.data.worlds import deck_pairs
+
+    pairs: list[Pair] = deck_pairs(command.source_language, command.target_language)
+    answers = translator.translate([pair.source for pair in pairs])
+    table = Table("", "sentence of the decks (not in the training data)", "translation", title="", box=None)
+    for pair, answer in zip(pairs, answers, strict=True):
+        if answer == pair.target:
+            table.add_row("[green]✓[/green]", pair.source, escaped(answer))
+        else:
+            table.add_row(
+                "[red]✗[/red]", pair.source, f"{escaped(answer)}  [dim](right: {pair.target})[/dim]"
+            )
+    err.print(table)
+
+
+def show_attention(translator: "Translator", command: Demo) -> None:
+    from qkv.cli.terminal import err, heat_map, say
+    from qkv.data.worlds import deck_pairs
+    from qkv.pictures import attention_picture, learning_curve_picture
+
+    sentence = deck_pairs(command.source_language, command.target_language)[-1].source
+    attention = translator.attention(sentence)
+    say("\nWhere it looked while it translated (encoder-decoder attention, last block, mean of the heads):\n")
+    err.print(heat_map(attention.source, attention.target, attention.weights[-1].mean(dim=0).tolist()))
+    attention_file, curve_file = command.out / "attention.png", command.out / "learning-curve.png"
+    try:
+        attention_picture(attention_file, attention)
+        learning_curve_picture(curve_file, command.out / "training" / "log.jsonl")
+        say(f"\nPictures: {attention_file} and {curve_file}")
+    except UserError as error:  # without matplotlib there is all the rest
+        say(f"\nNo pictures: {error}")

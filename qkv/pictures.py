@@ -1,0 +1,63 @@
+"""Pictures for people: attention as a heat map, a run as its learning curve. Needs matplotlib."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qkv.errors import UserError
+from qkv.pipeline import AttentionMap
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = "viridis"  # even steps to the eye, also to a colour-blind one
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """A figure of its own: no global state, no window."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UserError("pictures need matplotlib: pip install 'qkv[pictures]'.") from None
+    return Figure(figsize=(width, height), layout="constrained", dpi=150)
+
+
+def attention_picture(path: Path, attention: AttentionMap) -> None:
+    """One panel for each block: the mean of its heads, a row for each word said, a column for each word read."""
+    panels = attention.weights.mean(dim=1)  # (blocks, T, S)
+    across, down = 0.55 * len(attention.source) + 1.6, 0.42 * len(attention.target) + 1.4
+    figure = new_figure(max(6.0, across * len(panels)), max(3.0, down))
+    for index, panel in enumerate(panels):
+        axes = figure.add_subplot(1, len(panels), index + 1)
+        image = axes.imshow(panel.tolist(), cmap=COLOURS, vmin=0.0, vmax=1.0, aspect="auto")
+        axes.set_xticks(range(len(attention.source)), attention.source, rotation=60, ha="right")
+        axes.set_yticks(range(len(attention.target)), attention.target)
+        axes.set_title(f"decoder block {index + 1}, mean of {attention.weights.shape[1]} heads", fontsize=10)
+        axes.set_xlabel("source word read")
+        if index == 0:
+            axes.set_ylabel("word said")
+    figure.colorbar(image, ax=figure.axes, label="attention weight", shrink=0.8)
+    figure.suptitle("Encoder-decoder attention")
+    figure.savefig(path)
+
+
+def learning_curve_picture(path: Path, log: Path) -> None:
+    """Training and validation loss against steps, from a run's log.jsonl."""
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    figure = new_figure(7.0, 4.0)
+    axes = figure.add_subplot()
+    for key, label, style in [
+        ("loss", "training, smoothed labels and dropout", "-"),
+        ("validation_loss", "validation", "o-"),
+    ]:
+        points = [(row["step"], row[key]) for row in rows if key in row]
+        if points:
+            axes.plot(*zip(*points, strict=True), style, label=label, markersize=4)
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss per piece (nats)")
+    axes.set_yscale("log")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    minutes = max((row["seconds"] for row in rows if "seconds" in row), default=0.0) / 60
+    axes.set_title(f"Learning curve, {minutes:.1f} minutes")
+    figure.savefig(path)
