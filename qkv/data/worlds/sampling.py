@@ -5,6 +5,7 @@ Where a language would blur a difference that another one makes, the sentence is
 tenses), and no pronoun that could mean two nouns.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -36,6 +37,7 @@ from qkv.data.worlds.lexicon import (
     Preposition,
     Verb,
 )
+from qkv.data.worlds.sense import is_clear, is_sensible, same_gender, size
 
 _Value = TypeVar("_Value")
 
@@ -48,6 +50,15 @@ def _weighted(weights: str) -> tuple[str, ...]:
     return tuple(
         word for word, weight in zip(parts[::2], parts[1::2], strict=True) for _ in range(int(weight))
     )
+
+
+def _by_noun(words: Iterable[tuple[_Value, tuple[Noun, ...]]]) -> dict[Noun, tuple[_Value, ...]]:
+    """For each noun the words that can be said of it."""
+    found: dict[Noun, list[_Value]] = {noun: [] for noun in NOUNS.values()}
+    for word, nouns in words:
+        for noun in nouns:
+            found[noun].append(word)
+    return {noun: tuple(fitting) for noun, fitting in found.items()}
 
 
 def _determiners(weights: str) -> tuple[Determiner, ...]:
@@ -86,13 +97,6 @@ _TENSES = cast(
     tuple[Tense, ...], _weighted("present 5 past 9 perfect 3 future 3 progressive 3 past_progressive 2")
 )
 _DEGREES: tuple[Degree | None, ...] = (None, None, None, "very", "too", "too")
-_OPPOSITES_TABLE = """
-sad happy, happy angry, strong weak, young old, rich poor, fast slow, wide narrow, hot cold, heavy light, full empty,
-open closed, dirty clean, expensive cheap, modern old, new old, fresh old, big small, beautiful ugly,
-interesting boring, good boring, sweet bitter, sweet salty
-"""
-_OPPOSITES = {frozenset(pair.split()) for pair in _OPPOSITES_TABLE.split(",")}
-
 _VERBS = tuple(VERBS.values())
 _INTRANSITIVE = tuple(verb for verb in _VERBS if not verb.objects)
 _GIVING = tuple(verb for verb in _VERBS if "given" in verb.tags)
@@ -105,15 +109,10 @@ _PLACES = tuple(preposition for preposition in _PREPOSITIONS if preposition.tag 
 _PEOPLE = tuple(noun for noun in NOUNS.values() if "human" in noun.tags)
 _MAN = NOUNS["man"]
 
-_DESCRIBING = {noun: tuple(word for word in _ADJECTIVES if noun in word.nouns) for noun in NOUNS.values()}
-_EXPLAINING = {noun: tuple(word for word in words if word.reason) for noun, words in _DESCRIBING.items()}
-_DOING = {noun: tuple(verb for verb in _VERBS if noun in verb.subjects) for noun in NOUNS.values()}
-_SUFFERING = {
-    noun: tuple(
-        verb for verb in (*_TRANSITIVE, *_GIVING) if noun in verb.objects and "given" not in verb.tags
-    )
-    for noun in NOUNS.values()
-}
+_DESCRIBING = _by_noun((word, word.nouns) for word in _ADJECTIVES)
+_EXPLAINING = _by_noun((word, word.nouns) for word in _ADJECTIVES if word.reason)
+_DOING = _by_noun((verb, verb.subjects) for verb in _VERBS)
+_SUFFERING = _by_noun((verb, verb.objects) for verb in _TRANSITIVE)
 _AT = {
     preposition: tuple(noun for noun in NOUNS.values() if preposition.tag in noun.tags)
     for preposition in _PREPOSITIONS
@@ -129,7 +128,7 @@ def sample(random: Random) -> Sentence:
         return _explained(random, written)
     question = kind < 0.62
     main = _main(random, question)
-    while isinstance(main.subject, Pronoun) and _size(main) < 3:  # more than "I danced", in Spanish one word
+    while isinstance(main.subject, Pronoun) and size(main) < 3:  # more than "I danced", in Spanish one word
         main = _main(random, question)
     return Sentence(main=main, question=question, written=written)
 
@@ -137,22 +136,6 @@ def sample(random: Random) -> Sentence:
 def _pick(random: Random, values: tuple[_Value, ...]) -> _Value:
     """As random.choice, twice as fast."""
     return values[int(random.random() * len(values))]
-
-
-def _size(clause: Clause) -> int:
-    """About as many words as the clause will have."""
-    size = (
-        1
-        + (clause.degree is not None)
-        + (clause.adverb is not None)
-        + (clause.tense not in ("present", "past"))
-    )
-    for participant in (clause.subject, clause.object, clause.recipient, clause.place):
-        if isinstance(participant, NounPhrase):
-            size += 2 if participant.adjective is None else 3
-        elif participant is not None:
-            size += 1
-    return size + (clause.place is not None) + (clause.recipient is not None)
 
 
 def _main(random: Random, question: bool) -> Clause:
@@ -329,7 +312,7 @@ def _explained(random: Random, written: bool) -> Sentence:
             subordinate = _event(random, main, verb, subject, taken)
         if subject.noun in taken or (subject == main.subject and not is_clear(main, subordinate)):
             continue
-        if _sensible(main, subordinate):
+        if is_sensible(main, subordinate):
             conjunction = _conjunction(random, main, subordinate)
             return Sentence(main=main, conjunction=conjunction, subordinate=subordinate, written=written)
 
@@ -345,11 +328,11 @@ def _referring(random: Random, written: bool) -> Sentence:
             continue
         if role == "object" and main.negative and antecedent.determiner == "a":
             continue  # there is no dog that the pronoun could mean
-        if _same_gender(main) and random.random() < 0.5:
+        if same_gender(main) and random.random() < 0.5:
             continue  # rather those where the choice shows
         pronoun = Pronoun(3, antecedent.plural, antecedent.noun, role)
         subordinate = _about(random, main, pronoun, antecedent.noun)
-        if subordinate is not None and is_clear(main, subordinate) and _sensible(main, subordinate):
+        if subordinate is not None and is_clear(main, subordinate) and is_sensible(main, subordinate):
             conjunction = _conjunction(random, main, subordinate)
             return Sentence(
                 main=main,
@@ -413,75 +396,3 @@ def _conjunction(random: Random, main: Clause, subordinate: Clause) -> Conjuncti
 def _nouns(clause: Clause) -> tuple[Noun, ...]:
     others = (clause.subject, clause.object, clause.recipient, clause.place)
     return tuple(other.noun for other in others if other is not None and other.noun is not None)
-
-
-def _same_gender(main: Clause) -> bool:
-    first, second = main.subject, main.object
-    if not isinstance(first, NounPhrase) or not isinstance(second, NounPhrase):
-        return False
-    return _columns(first) == _columns(second)
-
-
-def _columns(phrase: Participant) -> tuple[int, int]:
-    """The gender or plural that agreement shows, in German and in Spanish."""
-    noun = phrase.noun or _MAN
-    return (3 if phrase.plural else noun.german_gender), noun.spanish_gender + 2 * phrase.plural
-
-
-def is_clear(main: Clause, subordinate: Clause) -> bool:
-    """Whether the pronoun can mean but one participant of the main clause, in each language.
-
-    A rival that cannot be or do what the clause says is none ("because it was too wide": not the animal);
-    another must differ in the pronoun of English and of German and in the agreement of Spanish.
-    """
-    pronoun = subordinate.subject if not isinstance(subordinate.subject, NounPhrase) else subordinate.object
-    if not isinstance(pronoun, Pronoun):
-        return True
-    is_subject = pronoun is subordinate.subject
-    if subordinate.verb is None:
-        assert subordinate.predicate is not None
-        able = subordinate.predicate.nouns
-        gender_shows = subordinate.predicate.spanish[0] != subordinate.predicate.spanish[1]
-    else:
-        able = subordinate.verb.subjects if is_subject else subordinate.verb.objects
-        gender_shows = not is_subject
-    for rival in (main.subject, main.object, main.recipient, main.place):
-        if rival is None or (rival.noun is pronoun.noun and rival.person == pronoun.person):
-            continue
-        if (rival.noun or _MAN) in able and not _distinct(pronoun, rival, gender_shows):
-            return False
-    return True
-
-
-def _distinct(pronoun: Pronoun, rival: Participant, gender_shows: bool) -> bool:
-    if pronoun.plural != rival.plural:
-        return True
-    german, spanish = _columns(pronoun)
-    rival_german, rival_spanish = _columns(rival)
-    if not gender_shows or spanish == rival_spanish:
-        return False
-    if pronoun.person != rival.person:
-        return True
-    assert pronoun.noun is not None
-    assert rival.noun is not None
-    return german != rival_german and (
-        pronoun.plural or pronoun.noun.english_pronoun != rival.noun.english_pronoun
-    )
-
-
-def _sensible(main: Clause, subordinate: Clause) -> bool:
-    """Not too long, not twice the same verb, nor an adjective that says the same again or the opposite."""
-    if _size(main) + _size(subordinate) > 13:
-        return False
-    if subordinate.verb is not None:
-        return subordinate.verb is not main.verb
-    assert subordinate.predicate is not None
-    name = subordinate.predicate.name
-    said = [main.predicate]
-    for phrase in (main.subject, main.object):
-        if isinstance(phrase, NounPhrase):
-            said.append(phrase.adjective)
-    return not any(
-        word is not None and (word.name == name or frozenset((word.name, name)) in _OPPOSITES)
-        for word in said
-    )
