@@ -150,6 +150,8 @@ class Translator:
         if beam == 1:
             return [hypothesis.ids for hypothesis in greedy(step, start, config.end, limits)]
         found = beam_search(step, start, config.end, limits, width=beam, alpha=alpha)
+        if not all(found):
+            raise UserError("the model's scores are not numbers: its weights are broken; train it again.")
         return [hypotheses[0].ids for hypotheses in found]
 
     @torch.inference_mode()

@@ -1,6 +1,7 @@
 """The command line. Each command is a module of its own, imported only when it is called."""
 
 import importlib
+import os
 import sys
 
 from qkv.errors import UserError
@@ -74,7 +75,14 @@ def overview() -> str:
     )
 
 
+def is_helper() -> bool:
+    """Is this one of the processes that share a training run with the one that the user started?"""
+    return int(os.environ.get("RANK", "0")) > 0
+
+
 def fail(sentence: str) -> int:
+    if is_helper():  # the first process says what there is to say
+        return 2
     one_line = " ".join(sentence.split())
     print(f"qkv: {one_line}", file=sys.stderr)
     return 2

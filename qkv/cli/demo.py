@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
+from qkv.cli import is_helper
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ def main(arguments: list[str]) -> None:
         raise UserError("--source-language and --target-language are the same: choose two of en, de, es.")
     from qkv.cli.terminal import say
 
-    make_room(command.out)
-    translator, report = train(command)
+    if not is_helper():
+        make_room(command.out)
+    translator, report = train(command, arguments)
     show_scores(translator, report, command)
     show_deck_sentences(translator, command)
     show_attention(translator, command)
@@ -72,38 +74,47 @@ def make_room(out: Path) -> None:
         raise UserError(f"{out} holds something that is not a demo: give another --out.")
 
 
-def train(command: Demo) -> tuple["Translator", dict[str, Any]]:
+def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, Any]]:
     from dataclasses import replace
 
     from qkv.cli.terminal import TrainingDisplay, say
     from qkv.data.parallel import ParallelText
     from qkv.data.worlds import LANGUAGES, deck_pairs, pairs
     from qkv.pipeline import Languages
+    from qkv.training.corpus import Corpus
+    from qkv.training.distributed import helpers, processes_for
     from qkv.training.recipes import built_in
-    from qkv.training.translator import Corpus, train_translator
+    from qkv.training.translator import train_translator
 
     source, target = command.source_language, command.target_language
     names = f"{LANGUAGES[source]} to {LANGUAGES[target]}"
     say(f"A translator from {names}, from nothing: {TRAINED_ON:,} sentence pairs of the built-in grammar.")
-    parts = [
-        ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])
-        for part in (
-            pairs(source, target, TRAINED_ON, part="train", seed=command.seed),
-            pairs(source, target, VALIDATED_ON, part="valid", seed=command.seed),
-        )
-    ]
-    corpus = Corpus(
-        train=parts[0],
-        valid=parts[1],
-        dropped={},
-        languages=Languages(source=source, target=target),
-        origin=f"the built-in grammar, {names}",
-    )
     settings = replace(built_in(TRAINED_ON), seed=command.seed, minutes=LONGEST_MINUTES)
-    with TrainingDisplay(deck_pairs(source, target)[-1].source) as display:
+    processes = processes_for(0, settings.training.batch_tokens)
+    settings = replace(settings, training=replace(settings.training, processes=processes))
+    with (
+        helpers(["demo", *arguments], processes),
+        TrainingDisplay(deck_pairs(source, target)[-2].source) as display,
+    ):
+        parts = [
+            ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])
+            for part in (
+                pairs(source, target, TRAINED_ON, part="train", seed=command.seed),
+                pairs(source, target, VALIDATED_ON, part="valid", seed=command.seed),
+            )
+        ]
+        corpus = Corpus(
+            train=parts[0],
+            valid=parts[1],
+            dropped={},
+            languages=Languages(source=source, target=target),
+            origin=f"the built-in grammar, {names}",
+        )
         outcome = train_translator(
             corpus, settings, command.out, watch=display.watch, remember={"demo": True}
         )
+    if is_helper():
+        sys.exit(outcome.exit_code)
     if outcome.report is None:
         say("stopped; `qkv demo` starts again.")
         sys.exit(outcome.exit_code)
@@ -118,7 +129,7 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     from qkv.cli.terminal import err
     from qkv.data.worlds import pairs, reference_agrees
     from qkv.evaluation.scores import score_translations
-    from qkv.training.card import model_card
+    from qkv.training.report import model_card
 
     tested = pairs(
         command.source_language, command.target_language, TESTED_ON, part="test", seed=command.seed

@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from qkv.cli import is_helper
 from qkv.pipeline import Translator
 from qkv.training.loop import Position
 
-err = Console(stderr=True, highlight=False)
+err = Console(stderr=True, highlight=False, quiet=is_helper())
 
 
 class Speed(ProgressColumn):
@@ -65,7 +66,7 @@ class TrainingDisplay:
         )
         if self.example is not None and self.translator is not None:
             line += f"   [dim]{escaped(self.translator.translate(self.example, beam=1))}[/dim]"
-        self.progress.console.print(line)
+        self.progress.console.print(line, no_wrap=True, overflow="ellipsis")
 
     def warn(self, sentence: str) -> None:
         self.progress.console.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from qkv.cli import is_helper
 from qkv.configs import from_dict
 from qkv.errors import UserError
 from qkv.training.recipes import RECIPES, find_recipe
-from qkv.training.settings import TranslatorSettings
+from qkv.training.settings import TranslatorSettings, check_settings
 
 if TYPE_CHECKING:
     from qkv.data.parallel import ParallelText
@@ -150,9 +151,11 @@ def changes(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> 
 
 def train(command: TrainTranslator, arguments: list[str]) -> None:
     from qkv.cli.terminal import TrainingDisplay, say
-    from qkv.training.translator import prepare_corpus, refuse_to_overwrite, train_translator
+    from qkv.training.corpus import prepare_corpus
+    from qkv.training.distributed import helpers, processes_for
+    from qkv.training.translator import refuse_to_overwrite, train_translator
 
-    if not command.resume:
+    if not command.resume and not is_helper():
         refuse_to_overwrite(command.out)
     pairs, valid, languages, origin = read_files(command.files)
     if not command.resume:
@@ -161,21 +164,27 @@ def train(command: TrainTranslator, arguments: list[str]) -> None:
         if "--minutes" in joined(arguments) and "--steps" not in joined(arguments):
             command = replace(command, settings=replace(command.settings, steps=None))
     settings = command.settings
-    corpus = prepare_corpus(pairs, valid, languages, settings.data, settings.seed, origin)
-    counts = ", ".join(f"{count:,} {reason}" for reason, count in corpus.dropped.items())
-    say(f"{len(pairs):,} pairs read; dropped: {counts}")
-    say(f"{len(corpus.train):,} to train on, {len(corpus.valid):,} to validate on")
-    example = min(corpus.valid.source[:50], key=lambda text: abs(len(text) - 40))
-    with TrainingDisplay(example) as display:
-        outcome = train_translator(
-            corpus,
-            settings,
-            command.out,
-            watch=display.watch,
-            resume=command.resume,
-            exact_vocabulary="--vocabulary" in joined(arguments),
-            remember={"files": stored_files(command.files), "recipe": command.recipe},
-        )
+    check_settings(settings)
+    processes = processes_for(settings.training.processes, settings.training.batch_tokens)
+    settings = replace(settings, training=replace(settings.training, processes=processes))
+    with helpers(["train", "translator", *arguments], processes):
+        corpus = prepare_corpus(pairs, valid, languages, settings.data, settings.seed, origin)
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in corpus.dropped.items())
+        say(f"{len(pairs):,} pairs read; dropped: {counts}")
+        say(f"{len(corpus.train):,} to train on, {len(corpus.valid):,} to validate on")
+        example = min(corpus.valid.source[:50], key=lambda text: abs(len(text) - 40))
+        with TrainingDisplay(example) as display:
+            outcome = train_translator(
+                corpus,
+                settings,
+                command.out,
+                watch=display.watch,
+                resume=command.resume,
+                exact_vocabulary="--vocabulary" in joined(arguments),
+                remember={"files": stored_files(command.files), "recipe": command.recipe},
+            )
+    if is_helper():
+        sys.exit(outcome.exit_code)
     if outcome.report is None:
         again = f"qkv train translator --resume --out {shlex.quote(str(command.out))}"
         say(f"stopped and saved; to go on: {again}")

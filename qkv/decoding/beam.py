@@ -39,6 +39,8 @@ def beam_search(
         raise ValueError(
             "beam width and number of hypotheses must be at least 1, the length penalty not negative"
         )
+    if int(limits.min()) < 1:
+        raise ValueError("every row must be allowed at least one id")
     finished = [Finished(best) for _ in range(len(start))]
     rows = torch.arange(len(start), device=start.device)  # (B) which sentences are still searched
     prefixes = start.new_empty(len(start), 1, 0)  # (B, W, length): what each beam has said, W = 1 at first
@@ -57,7 +59,9 @@ def beam_search(
         )
         last = (length >= limits[rows])[:, None]  # (B, 1)
         ended = (token == end) | last
-        collect(finished, rows, grown, top, ended & top.isfinite(), end, length_penalty(length, alpha))
+        # Only the best W may end: an end that W others beat is no likelier than what a beam would drop.
+        ending = ended & top.isfinite() & (torch.arange(top.shape[1], device=top.device) < width)
+        collect(finished, rows, grown, top, ending, end, length_penalty(length, alpha))
         # The best W that go on. Where fewer are left, beams of score minus infinity fill the places.
         scores, order = top.masked_fill(ended, float("-inf")).topk(min(width, top.shape[1]))  # (B, W)
         going = [

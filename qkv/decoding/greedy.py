@@ -12,6 +12,8 @@ def greedy(step: Step, start: Tensor, end: int, limits: Tensor) -> list[Hypothes
 
     Scores are plain log-probabilities. A row that has ended leaves the batch at once.
     """
+    if int(limits.min()) < 1:
+        raise ValueError("every row must be allowed at least one id")
     ids: list[list[int]] = [[] for _ in range(len(start))]
     scores = torch.zeros(len(start), device=start.device)
     finished = torch.zeros(len(start), dtype=torch.bool, device=start.device)

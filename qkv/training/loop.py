@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from qkv.checkpoint.files import read_tensors, write_tensors
 from qkv.checkpoint.state import State, save_state
 from qkv.errors import UserError
+from qkv.training.distributed import Alone, Group
+from qkv.training.gradients import Gradients
 from qkv.training.optimiser import make_optimiser, optimiser_tensors, restore_optimiser
 from qkv.training.randomness import seed_for
 from qkv.training.schedule import rate_at
@@ -104,10 +106,14 @@ class Run:
         keep: Callable[[], None],  # called with the model in its best state so far
         watch: Watch,
         device: torch.device,
+        group: Group | None = None,
     ):
         self.model, self.train, self.valid, self.plan = model, train, valid, plan
         self.keep, self.watch, self.device = keep, watch, device
+        self.group: Group = Alone() if group is None else group
+        self.writes = self.group.rank == 0  # the other processes compute alike and touch no file
         self.optimiser = make_optimiser(model, plan.settings)
+        self.gradients = Gradients(model.parameters(), notes=3)
         self.position = Position()
         self.log_path = plan.folder / "log.jsonl"
 
@@ -115,57 +121,70 @@ class Run:
         self.model.load_state_dict(state.tensors["model"])
         restore_optimiser(self.optimiser, state.tensors["optimiser"])
         self.position = Position.from_facts(state.facts["position"])
-        with open(self.log_path, "a+b") as file:
-            file.truncate(min(file.seek(0, 2), state.facts["log_bytes"]))  # a power cut may have shortened it
+        if self.writes:
+            with open(self.log_path, "a+b") as file:
+                file.truncate(
+                    min(file.seek(0, 2), state.facts["log_bytes"])
+                )  # a power cut may have shortened it
 
     def go(self, stop: StopRequest) -> None:
         """Train. Whatever ends it, the state on disk is that of the last whole step."""
-        self.plan.folder.mkdir(parents=True, exist_ok=True)
-        position, settings = self.position, self.plan.settings
-        began = time.monotonic() - position.seconds
-        while self.plan.progress(position) < 1.0 and not stop.asked and not self.out_of_patience():
+        if self.writes:
+            self.plan.folder.mkdir(parents=True, exist_ok=True)
+        position = self.position
+        clock = Clock(position.seconds)
+        stopping = False
+        while not stopping and self.plan.progress(position) < 1.0 and not self.out_of_patience():
             batches = self.train.epoch(seed_for(self.plan.seed, "order", position.epoch))
             mean = Mean()
             for rows in batches[position.cursor :]:
-                started = time.monotonic()
-                loss = self.one_step(rows)
-                mean.add(loss, self.train.tokens(rows), time.monotonic() - started)
-                position.seconds = time.monotonic() - began
+                began = clock.seconds()
+                loss, stopping = self.one_step(rows, stop.asked is not None, began)
+                mean.add(loss, self.train.tokens(rows), clock.seconds() - began)
                 if position.step % LOG_EVERY == 0:
                     self.report(mean)
                     mean = Mean()
-                progress = self.plan.progress(position)
-                if position.step % settings.validate_every == 0 or progress >= 1.0:
+                over = self.plan.progress(position) >= 1.0
+                if over or position.step % self.plan.settings.validate_every == 0:
                     self.validate()
-                    position.seconds = time.monotonic() - began
                     self.save()
-                if progress >= 1.0 or stop.asked or self.out_of_patience():
+                if over or stopping or self.out_of_patience():
                     break
             if position.cursor == len(batches):
                 position.epoch, position.cursor = position.epoch + 1, 0
         self.save()
 
-    def one_step(self, rows: list[int]) -> float:
-        """Forward, backward, clip, update. A loss or gradient that is no number never reaches the weights."""
-        position, settings = self.position, self.plan.settings
-        progress = self.plan.progress(position)
+    def one_step(self, rows: list[int], stop: bool, seconds: float) -> tuple[float, bool]:
+        """Forward, backward, clip, update; the loss, and whether any process was asked to stop.
+
+        With the gradients travel the loss, the wish to stop and the first process's clock, so that all
+        processes know the same. A loss or gradient that is no number never reaches the weights.
+        """
+        position, settings, gradients = self.position, self.plan.settings, self.gradients
+        progress = self.plan.progress(position)  # before this step: the last one has some rate left
         position.step, position.cursor = position.step + 1, position.cursor + 1
-        torch.manual_seed(seed_for(self.plan.seed, "dropout", position.step))
+        torch.manual_seed(seed_for(self.plan.seed, f"dropout/{self.group.rank}", position.step))
         self.model.train()
-        loss: Tensor = self.model.loss(self.train.batch(rows).to(self.device))  # type: ignore[operator]
-        loss.backward()
-        limit = settings.clip or math.inf
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
-        value = loss.item()
+        gradients.zero()
+        total, own = self.train.tokens(rows), self.group.share(rows)
+        if own:
+            batch = self.train.batch(own).to(self.device)
+            loss = self.model.loss(batch) * (self.train.tokens(own) / total)  # type: ignore[operator]
+            loss.backward()
+            gradients.notes[0] = loss.detach()
+        gradients.notes[1] = stop
+        gradients.notes[2] = seconds if self.writes else 0.0
+        gradients.add_up(self.group)
+        norm = gradients.clip(settings.clip)
+        value, stops, position.seconds = gradients.notes.tolist()
         if math.isfinite(value) and bool(norm.isfinite()):
             for group in self.optimiser.param_groups:
                 group["lr"] = rate_at(settings, position.step, progress)
             self.optimiser.step()
         else:
             self.skip_bad_batch(value)
-        self.optimiser.zero_grad(set_to_none=True)
-        position.tokens += self.train.tokens(rows)
-        return value
+        position.tokens += total
+        return value, stops > 0
 
     def skip_bad_batch(self, loss: float) -> None:
         position = self.position
@@ -180,6 +199,8 @@ class Run:
             )
 
     def report(self, mean: "Mean") -> None:
+        if not self.writes:
+            return
         position, speed = self.position, mean.tokens_per_second()
         self.watch.step(position, self.plan.progress(position), mean.value(), speed)
         rate = self.optimiser.param_groups[0]["lr"]
@@ -189,18 +210,22 @@ class Run:
     def validate(self) -> None:
         """Look at the validation part, keep a snapshot, and the model itself where it is the best so far."""
         position = self.position
-        loss = validation_loss(self.model, self.valid, self.device)
+        loss = validation_loss(self.model, self.valid, self.device, self.group)
         improved = loss < position.best_loss
         if improved:
             position.best_loss, position.best_step = loss, position.step
-            self.keep()
         position.snapshots.append(position.step)
+        old = position.snapshots[: -max(1, self.plan.settings.average)]
+        position.snapshots = position.snapshots[len(old) :]
+        if not self.writes:
+            return
+        if improved:
+            self.keep()
         write_tensors(self.snapshot(position.step), self.model.state_dict())
-        while len(position.snapshots) > max(1, self.plan.settings.average):
-            self.snapshot(position.snapshots.pop(0)).unlink(missing_ok=True)
-        self.log(
-            {"step": position.step, "validation_loss": round(loss, 5), "seconds": round(position.seconds, 2)}
-        )
+        for step in old:
+            self.snapshot(step).unlink(missing_ok=True)
+        facts = {"validation_loss": round(loss, 5), "seconds": round(position.seconds, 2)}
+        self.log({"step": position.step, **facts})
         self.watch.validated(position, loss, improved)
 
     def out_of_patience(self) -> bool:
@@ -222,6 +247,8 @@ class Run:
         return folder / f"step-{step}.safetensors"
 
     def save(self) -> None:
+        if not self.writes:
+            return
         log_bytes = self.log_path.stat().st_size if self.log_path.exists() else 0
         facts = {"position": self.position.facts(), "log_bytes": log_bytes}
         tensors = {"model": dict(self.model.state_dict()), "optimiser": optimiser_tensors(self.optimiser)}
@@ -252,11 +279,26 @@ class Mean:
         return self.tokens / max(1e-9, self.seconds)
 
 
+class Clock:
+    """Seconds of training, those before an interruption included."""
+
+    def __init__(self, before: float):
+        self.began = time.monotonic() - before
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+
 @torch.no_grad()
-def validation_loss(model: nn.Module, data: Data, device: torch.device) -> float:
-    """Mean loss per token, without dropout or label smoothing."""
+def validation_loss(model: nn.Module, data: Data, device: torch.device, group: Group) -> float:
+    """Mean loss per token, without dropout or label smoothing; each process takes a share of the batches."""
     model.eval()
     mean = Mean()
-    for rows in data.epoch(0):
+    batches = data.epoch(0)
+    for index in group.share(range(len(batches))):
+        rows = batches[index]
         mean.add(model.loss(data.batch(rows).to(device)).item(), data.tokens(rows))  # type: ignore[operator]
-    return mean.value()
+    sums = torch.tensor([mean.total, mean.tokens], dtype=torch.float64)
+    group.add_up(sums)
+    total, tokens = sums.tolist()
+    return total / max(1.0, tokens)

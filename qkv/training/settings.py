@@ -39,7 +39,7 @@ class TrainingSettings:
     batch_tokens: int
     """Target pieces in a step, padding included."""
     rate: float
-    """The highest learning rate, reached at the end of the warm-up."""
+    """The learning rate after the warm-up, before the schedule lowers it."""
     warmup: int
     """Steps in which the rate rises."""
     schedule: Literal["linear", "inverse-root", "constant"] = "linear"
@@ -58,6 +58,8 @@ class TrainingSettings:
     """How many of the last snapshots are averaged at the end."""
     patience: int = 0
     """Stop after so many validations without improvement; 0 for never."""
+    processes: int = 0
+    """Processes that share every batch on this machine; 0 for as many as pay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +102,15 @@ def check_settings(settings: TranslatorSettings) -> None:
     rules = {
         "--steps must be at least 1": settings.steps is None or settings.steps >= 1,
         "--minutes must be more than 0": settings.minutes is None or settings.minutes > 0,
+        "--model.width, depths, heads and hidden must be at least 1": min(
+            model.width, model.encoder_depth, model.decoder_depth, model.heads, model.hidden
+        )
+        >= 1,
+        "--model.width must be a multiple of --model.heads": model.heads < 1
+        or model.width % model.heads == 0,
+        "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
+        "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
+        "--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1,
         "--model.context must be at least 8": model.context >= 8,  # any one character fits
         "--training.batch-tokens must be at least 1": training.batch_tokens >= 1,
         "--training.rate must be more than 0": training.rate > 0,
@@ -111,6 +122,7 @@ def check_settings(settings: TranslatorSettings) -> None:
         "--training.validate-every must be at least 1": training.validate_every >= 1,
         "--training.average must be at least 1": training.average >= 1,
         "--training.patience must not be negative": training.patience >= 0,
+        "--training.processes must not be negative": training.processes >= 0,
         "--decoding.beam must be at least 1": decoding.beam >= 1,
         "--decoding.length-penalty must not be negative": decoding.length_penalty >= 0,
     }

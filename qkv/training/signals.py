@@ -32,4 +32,4 @@ class StopRequest:
     @property
     def exit_code(self) -> int:
         """What a shell expects of a program that a signal ended: 130 for Ctrl-C, 143 for SIGTERM."""
-        return 128 + (self.asked or 0)
+        return 0 if self.asked is None else 128 + self.asked

@@ -1,0 +1,102 @@
+"""What a run leaves for people: report.json, and the model card made from it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from qkv import __version__
+from qkv.data.parallel import ParallelText
+from qkv.evaluation.scores import TranslationScores, score_translations
+from qkv.pipeline import Translator
+from qkv.training.corpus import Corpus, PairData
+from qkv.training.loop import Position
+from qkv.training.settings import TranslatorSettings
+
+SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
+
+
+def make_report(
+    translator: Translator,
+    corpus: Corpus,
+    train: PairData,
+    settings: TranslatorSettings,
+    position: Position,
+    chosen: str,
+) -> dict[str, Any]:
+    scores, decoding = validation_scores(translator, corpus.valid), translator.defaults
+    return {
+        "kind": "translator",
+        "languages": asdict(corpus.languages),
+        "data": {
+            "origin": corpus.origin,
+            "pairs": len(train.sources),
+            "dropped": {
+                **corpus.dropped,
+                "more pieces than positions": len(corpus.train) - len(train.sources),
+            },
+            "validation_pairs": len(corpus.valid),
+        },
+        "vocabulary": len(translator.tokenizer),
+        "parameters": sum(p.numel() for p in translator.model.parameters()),
+        "training": {
+            "steps": position.step,
+            "epochs": round(position.epoch + position.cursor / max(1, len(train.epoch(0))), 2),
+            "minutes": round(position.seconds / 60, 2),
+            "tokens_per_second": round(position.tokens / max(1e-9, position.seconds)),
+            "seed": settings.seed,
+            "weights": chosen,
+        },
+        "validation": {
+            "loss": round(position.best_loss, 4),
+            "beam": decoding.beam,
+            "length_penalty": decoding.length_penalty,
+            **scores.to_dict(),
+        },
+        "settings": asdict(settings),
+        "made_with": {
+            "qkv": __version__,
+            "torch": torch.__version__,
+            "processes": settings.training.processes,
+            "threads": torch.get_num_threads(),
+        },
+    }
+
+
+def validation_scores(translator: Translator, valid: ParallelText) -> TranslationScores:
+    return score_translations(translator.translate(valid.source[:SCORED]), valid.target[:SCORED])
+
+
+def model_card(report: Mapping[str, Any]) -> str:
+    languages, data, training = report["languages"], report["data"], report["training"]
+    validation = report["validation"]
+    dropped = ", ".join(f"{count} {reason}" for reason, count in data["dropped"].items() if count) or "none"
+    return f"""# Translator, {languages["source"]} → {languages["target"]}
+
+Made by qkv {report["made_with"]["qkv"]}. Raw text in, raw text out:
+
+    qkv translate . "…"
+
+| | |
+|---|---|
+| trained on | {data["origin"]}: {data["pairs"]:,} sentence pairs (dropped: {dropped}) |
+| size | {report["parameters"]:,} parameters, {report["vocabulary"]:,} pieces in the vocabulary |
+| training | {training["steps"]:,} steps, {training["epochs"]} epochs, {training["minutes"]} minutes, seed {training["seed"]} |
+| weights | {training["weights"]} |
+
+## Scores
+
+On {validation["sentences"]:,} held-out validation pairs, beam {validation["beam"]},
+length penalty {validation["length_penalty"]}:
+
+| measure | value | signature |
+|---|---|---|
+| BLEU | {validation["bleu"]["value"]:.2f} | `{validation["bleu"]["signature"]}` |
+| chrF | {validation["chrf"]["value"]:.2f} | `{validation["chrf"]["signature"]}` |
+| exact match | {validation["exact_match"]:.1f} % | |
+| loss per piece | {validation["loss"]:.3f} | |
+
+It knows what its training text shows and nothing else: other domains, other styles and other
+languages come out worse than these figures say. `report.json` has every setting.
+"""

@@ -1,0 +1,202 @@
+"""A bundle that was saved loads equal; one that is not whole is refused with a sentence that says why."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import qkv
+from qkv.checkpoint.bundle import FORMAT, load_bundle, read_config
+from qkv.checkpoint.files import read_tensors, write_json, write_tensors
+from qkv.core.block import StackConfig
+from qkv.errors import UserError
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.models.translator import TranslatorConfig
+from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.text.tokenizer import Tokenizer
+
+SENTENCES = ["the cat danced", "the baby is crying", "I like cats", "my friends like tomatoes"]
+
+
+def tiny_translator(positions: str = "learned") -> Translator:
+    torch.manual_seed(3)
+    tokenizer = Tokenizer.learn(SENTENCES * 3, 290)
+    stack = StackConfig(
+        depth=1, width=12, heads=3, hidden=20, norm="pre", activation="relu", dropout=0.1, norm_eps=1e-6
+    )
+    config = TranslatorConfig(
+        vocab=len(tokenizer),
+        context=40,
+        pad=0,
+        start=1,
+        end=2,
+        positions=positions,
+        encoder=stack,
+        decoder=stack,
+        smoothing=0.1,
+    )
+    languages = Languages(source="en", target="de")
+    defaults = TranslatorDefaults(languages=languages, longest=30, beam=2, length_penalty=0.6)
+    return Translator(TranslatorModel(config), tokenizer, defaults)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tiny_translator().save(tmp_path / "bundle")
+    return tmp_path / "bundle"
+
+
+def edit_config(folder: Path, **changes: object) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    write_json(folder / "config.json", {**config, **changes})
+
+
+@pytest.mark.parametrize("positions", ["interleaved", "halves", "learned"])
+def test_save_then_load_gives_equal_logits_and_translations(tmp_path: Path, positions: str) -> None:
+    before = tiny_translator(positions)
+    before.save(tmp_path / "bundle")
+    after = qkv.load(tmp_path / "bundle")
+    assert after.defaults == before.defaults
+    assert after.model.config == before.model.config
+    source, shifted = torch.tensor([[5, 9, 260, 2]]), torch.tensor([[1, 7, 8]])
+    before.model.eval()
+    after.model.eval()
+    assert torch.equal(after.model(source, shifted), before.model(source, shifted))
+    assert after.translate(SENTENCES) == before.translate(SENTENCES)
+    assert after.translate(SENTENCES, beam=1) == before.translate(SENTENCES, beam=1)
+
+
+def test_a_bundle_is_files_that_others_can_open(folder: Path) -> None:
+    assert {path.name for path in folder.iterdir()} == {"config.json", "model.safetensors", "tokenizer.json"}
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert config["format"] == FORMAT
+    assert config["kind"] == "translator"
+    assert config["languages"] == {"source": "en", "target": "de"}
+
+
+def test_the_config_is_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without a config is no bundle, so half of one is never taken for a model."""
+    monkeypatch.setattr("qkv.checkpoint.bundle.write_tensors", fail_for_lack_of_space)
+    with pytest.raises(OSError, match="No space"):
+        tiny_translator().save(tmp_path / "bundle")
+    with pytest.raises(UserError, match=r"has no config\.json"):
+        qkv.load(tmp_path / "bundle")
+
+
+def fail_for_lack_of_space(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"there is no model at .*nowhere; train one"):
+        qkv.load(tmp_path / "nowhere")
+
+
+def test_a_folder_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"is not a model made by qkv: it has no config\.json"):
+        qkv.load(tmp_path)
+
+
+def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(UserError, match="is not a model made by qkv"):
+        qkv.load(tmp_path / "file")
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"format": 1}', '"text"', '{"architectures": ["Marian"]}'])
+def test_the_config_of_another_tool_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(UserError, match="has no format and kind"):
+        qkv.load(tmp_path)
+
+
+@pytest.mark.parametrize("number", [0, FORMAT + 1, "1", None])
+def test_another_format_number_is_refused_with_both_numbers(folder: Path, number: object) -> None:
+    edit_config(folder, format=number)
+    with pytest.raises(UserError, match=f"has bundle format {number}, and this qkv reads format {FORMAT}"):
+        qkv.load(folder)
+
+
+def test_an_unknown_kind_is_refused(folder: Path) -> None:
+    edit_config(folder, kind="oracle")
+    with pytest.raises(UserError, match="holds a oracle, which this version of qkv does not know"):
+        qkv.load(folder)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(UserError, match=name):
+        qkv.load(folder)
+
+
+def test_a_changed_bit_in_the_weights_is_refused(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 16
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="does not match its hash"):
+        qkv.load(folder)
+
+
+def test_a_tokenizer_that_does_not_fit_is_refused(folder: Path) -> None:
+    other = Tokenizer.learn(["nothing in common"] * 3, 265)
+    (folder / "tokenizer.json").write_text(other.text(), encoding="utf-8")
+    with pytest.raises(UserError, match=f"tokenizer has {len(other)} pieces, the model .* do not belong"):
+        qkv.load(folder)
+
+
+def test_missing_unknown_and_misshaped_weights_are_all_in_one_message(folder: Path) -> None:
+    weights = read_tensors(folder / "model.safetensors")
+    missing = [name for name in weights if name.startswith("decoder.blocks.0.cross_attention.norm")]
+    assert len(missing) == 2
+    for name in missing:
+        del weights[name]
+    weights["stowaway"] = torch.zeros(1)
+    weights["tokens.weight"] = torch.zeros(3, 12)
+    write_tensors(folder / "model.safetensors", weights)
+    with pytest.raises(UserError) as caught:
+        qkv.load(folder)
+    for name in missing:
+        assert f"{name} is missing" in str(caught.value)
+    assert "stowaway is unknown" in str(caught.value)
+    assert "tokens.weight has shape (3, 12) instead of (" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"model": None}, "expected an object with the settings of TranslatorConfig"),
+        ({"beem": 3}, "no setting 'beem'; did you mean beam"),
+        ({"beam": "three"}, "beam should be int, not 'three'"),
+        ({"languages": {"source": "en"}}, "Languages lacks target"),
+    ],
+)
+def test_a_config_edited_wrongly_is_refused_with_the_place(
+    folder: Path, changes: dict[str, object], sentence: str
+) -> None:
+    edit_config(folder, **changes)
+    with pytest.raises(UserError, match=r"config\.json") as caught:
+        qkv.load(folder)
+    assert sentence in str(caught.value)
+
+
+def test_loading_leaves_every_file_as_it_was(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    qkv.load(folder).translate(SENTENCES)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_the_config_can_be_read_without_the_weights(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    config = read_config(folder)
+    assert config["kind"] == "translator"
+    assert "format" not in config
+
+
+def test_a_bundle_holds_the_weights_and_the_vocabulary_that_were_saved(folder: Path) -> None:
+    bundle, translator = load_bundle(folder), tiny_translator()
+    assert bundle.tokenizer.text() == translator.tokenizer.text()
+    for name, tensor in translator.model.state_dict().items():
+        assert torch.equal(bundle.weights[name], tensor)

@@ -1,0 +1,149 @@
+"""A training state is complete and verified, or not there at all."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import qkv
+from qkv.checkpoint.state import KEPT, MANIFEST, State, load_latest, save_state
+
+
+def state(step: int) -> State:
+    tensors = {"model": {"weight": torch.full((2, 3), float(step))}, "optimiser": {"0.step": torch.ones(())}}
+    return State(step=step, facts={"position": {"step": step}}, tensors=tensors)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_newest_state_comes_back_equal(tmp_path: Path) -> None:
+    for step in (9, 10):  # by number, not by name
+        save_state(tmp_path, state(step))
+    latest, warnings = load_latest(tmp_path)
+    assert latest is not None
+    assert (latest.step, latest.facts, warnings) == (10, {"position": {"step": 10}}, [])
+    assert torch.equal(latest.tensors["model"]["weight"], torch.full((2, 3), 10.0))
+    assert torch.equal(latest.tensors["optimiser"]["0.step"], torch.ones(()))
+
+
+def test_a_folder_without_states_has_none(tmp_path: Path) -> None:
+    assert load_latest(tmp_path) == (None, [])
+    assert load_latest(tmp_path / "nowhere") == (None, [])
+
+
+def test_only_the_last_two_are_kept(tmp_path: Path) -> None:
+    for step in (5, 10, 100, 15):
+        save_state(tmp_path, state(step))
+    assert KEPT == 2
+    assert names(tmp_path) == ["step-100", "step-15"]
+
+
+def test_a_persons_own_copy_is_neither_pruned_nor_loaded(tmp_path: Path) -> None:
+    save_state(tmp_path, state(1))
+    (tmp_path / "step-1").rename(tmp_path / "step-1-mine")
+    for step in (2, 3, 4):
+        save_state(tmp_path, state(step))
+    assert names(tmp_path) == ["step-1-mine", "step-3", "step-4"]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json", MANIFEST])
+@pytest.mark.parametrize("harm", ["flip", "cut", "empty", "remove"])
+def test_a_damaged_newest_state_is_passed_over_with_a_warning(tmp_path: Path, name: str, harm: str) -> None:
+    for step in (10, 20):
+        save_state(tmp_path, state(step))
+    victim = tmp_path / "step-20" / name
+    content = bytearray(victim.read_bytes())
+    if harm == "flip":
+        content[len(content) // 2] ^= 1
+    if harm == "remove":
+        victim.unlink()
+    else:
+        victim.write_bytes({"flip": content, "cut": content[:-4], "empty": b""}[harm])
+    latest, warnings = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.step == 10
+    assert len(warnings) == 1
+    assert "passed over a damaged checkpoint" in warnings[0]
+    assert "step-20" in warnings[0]
+
+
+@pytest.mark.parametrize("manifest", ["[]", "null", "7", '"text"'])
+def test_a_manifest_that_is_no_list_of_files_counts_as_damage(tmp_path: Path, manifest: str) -> None:
+    for step in (10, 20):
+        save_state(tmp_path, state(step))
+    (tmp_path / "step-20" / MANIFEST).write_text(manifest)
+    latest, warnings = load_latest(tmp_path)
+    assert latest is not None
+    assert (latest.step, len(warnings)) == (10, 1)
+
+
+def test_where_all_are_damaged_there_is_a_warning_for_each(tmp_path: Path) -> None:
+    for step in (10, 20):
+        save_state(tmp_path, state(step))
+        (tmp_path / f"step-{step}" / "state.json").write_text("{}")
+    latest, warnings = load_latest(tmp_path)
+    assert latest is None
+    assert ["step-20" in warnings[0], "step-10" in warnings[1]] == [True, True]
+
+
+def test_a_damaged_state_is_written_anew_when_its_step_comes_again(tmp_path: Path) -> None:
+    for step in (10, 20):
+        save_state(tmp_path, state(step))
+    (tmp_path / "step-20" / "state.json").write_text("{}")
+    save_state(tmp_path, state(20))
+    latest, warnings = load_latest(tmp_path)
+    assert latest is not None
+    assert (latest.step, warnings) == (20, [])
+
+
+def test_what_a_kill_left_half_written_is_ignored_and_overwritten(tmp_path: Path) -> None:
+    save_state(tmp_path, state(10))
+    half = tmp_path / ".tmp-step-20"
+    half.mkdir()
+    (half / "model.safetensors").write_bytes(b"half")
+    (half / "leftover.safetensors").write_bytes(b"half")
+    latest, warnings = load_latest(tmp_path)
+    assert latest is not None
+    assert (latest.step, warnings) == (10, [])
+    save_state(tmp_path, state(20))
+    latest, warnings = load_latest(tmp_path)
+    assert latest is not None
+    assert (latest.step, warnings, latest.tensors.keys()) == (20, [], {"model", "optimiser"})
+    assert names(tmp_path) == ["step-10", "step-20"]
+
+
+@pytest.mark.parametrize("call", ["write_tensors", "write_json", "sync_folder"])
+def test_a_disk_that_fills_up_costs_no_earlier_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    save_state(tmp_path, state(10))
+
+    def no_space(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"qkv.checkpoint.state.{call}", no_space)
+        with pytest.raises(OSError, match="No space"):
+            save_state(tmp_path, state(20))
+    latest, warnings = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.step == (20 if call == "sync_folder" else 10)
+    assert warnings == []
+
+
+def test_no_pickle_is_read_or_written_anywhere_in_the_package() -> None:
+    package = Path(qkv.__file__).parent
+    sources = list(package.rglob("*.py"))
+    assert len(sources) > 30
+    pattern = re.compile(
+        r"(\bimport (pickle|shelve|marshal|joblib|dill)|\bfrom (pickle|shelve)|(?<!\.)torch\.(load|save)\b|allow_pickle)"
+    )
+    guilty = [
+        f"{path.relative_to(package)}: {match[0]}"
+        for path in sources
+        for match in pattern.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert guilty == []

@@ -1,0 +1,300 @@
+"""Beam search: exact where it is wide enough, and its early stop loses nothing where it is narrow."""
+
+import zlib
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from qkv.core.block import StackConfig
+from qkv.decoding.beam import beam_search, length_penalty
+from qkv.decoding.greedy import greedy
+from qkv.decoding.step import Hypothesis
+from qkv.models.translator import Translator, TranslatorConfig
+
+START, END = 0, 1
+Answer = tuple[float, list[int], bool]  # score, ids without the end, whether the end was reached
+
+alphas = pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+
+
+@cache
+def log_probability_after(sentence: int, prefix: tuple[int, ...], vocab: int) -> Tensor:
+    """A fixed random answer for every sentence and prefix; some sentences like to end and some do not."""
+    generator = torch.Generator().manual_seed(zlib.crc32(repr((sentence, prefix)).encode()))
+    logits = 2 * torch.randn(vocab, generator=generator)
+    logits[END] += sentence % 5 - 2
+    return logits.log_softmax(-1)
+
+
+class TableStep:
+    """A Step over fixed random logits, which notes how many rows it was asked about each time."""
+
+    def __init__(self, sentences: list[int], vocab: int):
+        self.rows: list[tuple[int, tuple[int, ...]]] = [(sentence, ()) for sentence in sentences]
+        self.vocab = vocab
+        self.batch_sizes: list[int] = []
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        self.batch_sizes.append(len(ids))
+        newest = zip(self.rows, ids.tolist(), strict=True)
+        self.rows = [(sentence, (*prefix, *new)) for (sentence, prefix), new in newest]
+        shift = torch.arange(len(ids))[:, None] % 3  # logits, unlike probabilities, may be shifted
+        return torch.stack([log_probability_after(*row, self.vocab) for row in self.rows]) + shift
+
+    def select(self, rows: Tensor) -> None:
+        self.rows = [self.rows[row] for row in rows.tolist()]
+
+
+def search(
+    sentences: list[int], limits: list[int], *, vocab: int = 5, step: TableStep | None = None, **options: Any
+) -> list[list[Hypothesis]]:
+    step = TableStep(sentences, vocab) if step is None else step
+    start = torch.full((len(sentences),), START)
+    return beam_search(step, start, END, torch.tensor(limits), **options)
+
+
+def exhaustive(sentence: int, vocab: int, limit: int, alpha: float) -> list[Answer]:
+    """Every sequence there is, best first."""
+    answers: list[Answer] = []
+
+    def grow(prefix: tuple[int, ...], score: float) -> None:
+        length = len(prefix)  # with the newest word, without the start
+        values = log_probability_after(sentence, (START, *prefix), vocab).tolist()
+        for token, value in enumerate(values):
+            total = score + value
+            if token == END or length + 1 == limit:
+                ids = list(prefix) if token == END else [*prefix, token]
+                answers.append((total / length_penalty(length + 1, alpha), ids, token == END))
+            else:
+                grow((*prefix, token), total)
+
+    grow((), 0.0)
+    return sorted(answers, key=lambda answer: -answer[0])
+
+
+def to_the_limit(sentence: int, vocab: int, limit: int, alpha: float, width: int) -> list[Answer]:
+    """Beam search of one sentence, in plain Python, that never stops early."""
+    live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    answers: list[Answer] = []
+    for length in range(1, limit + 1):
+        grown = [
+            (score + value, (*prefix, token))
+            for score, prefix in live
+            for token, value in enumerate(log_probability_after(sentence, (START, *prefix), vocab).tolist())
+        ]
+        grown = sorted(grown, reverse=True)
+        for score, ids in grown[:width]:
+            if ids[-1] == END or length == limit:
+                complete = ids[-1] == END
+                said = list(ids[:-1] if complete else ids)
+                answers.append((score / length_penalty(length, alpha), said, complete))
+        live = [(score, ids) for score, ids in grown if ids[-1] != END][:width]
+    return sorted(answers, key=lambda answer: -answer[0])
+
+
+def check(found: list[Hypothesis], wanted: list[Answer]) -> None:
+    assert [hypothesis.ids for hypothesis in found] == [ids for _, ids, _ in wanted]
+    assert [hypothesis.finished for hypothesis in found] == [complete for _, _, complete in wanted]
+    assert [hypothesis.score for hypothesis in found] == pytest.approx([s for s, _, _ in wanted], abs=1e-5)
+
+
+# Against exhaustive search --------------------------------------------------------------------------------
+
+
+@alphas
+@pytest.mark.parametrize("vocab", [4, 5])
+def test_a_full_width_beam_is_exhaustive_search(vocab: int, alpha: float) -> None:
+    sentences, limits = list(range(20)), [1 + row % 4 for row in range(20)]
+    width = (vocab - 1) ** 3 * vocab  # every sequence of four words whose first three have not ended
+    answers = search(sentences, limits, vocab=vocab, width=width, alpha=alpha)
+    for sentence, limit, found in zip(sentences, limits, answers, strict=True):
+        check(found, exhaustive(sentence, vocab, limit, alpha)[:1])
+
+
+@alphas
+def test_the_hypotheses_of_a_full_width_beam_are_the_best_there_are_in_order(alpha: float) -> None:
+    sentences, limits = list(range(10)), [2 + row % 3 for row in range(10)]
+    answers = search(sentences, limits, vocab=4, width=108, alpha=alpha, best=6)
+    for sentence, limit, found in zip(sentences, limits, answers, strict=True):
+        check(found, exhaustive(sentence, 4, limit, alpha)[:6])
+
+
+def test_the_best_sequence_is_not_always_the_greedy_one() -> None:
+    """Or the tests above would prove little."""
+    wide = search(list(range(20)), [4] * 20, width=320, alpha=0.0)
+    narrow = search(list(range(20)), [4] * 20, width=1, alpha=0.0)
+    pairs = list(zip(wide, narrow, strict=True))
+    assert sum(one[0].ids != other[0].ids for one, other in pairs) >= 3
+    assert all(one[0].score >= other[0].score - 1e-6 for one, other in pairs)
+
+
+# Early stopping -------------------------------------------------------------------------------------------
+
+
+@alphas
+@pytest.mark.parametrize(("width", "best"), [(1, 1), (2, 1), (3, 1), (3, 3), (4, 2)])
+def test_stopping_early_loses_nothing(alpha: float, width: int, best: int) -> None:
+    sentences, limits = list(range(40)), [3 + row % 10 for row in range(40)]
+    step = TableStep(sentences, 5)
+    answers = search(sentences, limits, step=step, width=width, alpha=alpha, best=best)
+    for sentence, limit, found in zip(sentences, limits, answers, strict=True):
+        check(found, to_the_limit(sentence, 5, limit, alpha, width)[:best])
+    rows_without_stopping = 40 + width * sum(limit - 1 for limit in limits)
+    assert sum(step.batch_sizes) < rows_without_stopping * 0.9
+
+
+def test_a_sentence_that_is_decided_leaves_the_batch() -> None:
+    def certain(sentence: int, prefix: tuple[int, ...]) -> Tensor:
+        """Sentence n says n words of id 2 and then ends, with near certainty."""
+        wanted = END if len(prefix) > sentence else 2
+        return torch.where(torch.arange(5) == wanted, 20.0, 0.0)
+
+    class CertainStep(TableStep):
+        def __call__(self, ids: Tensor) -> Tensor:
+            super().__call__(ids)
+            return torch.stack([certain(*row) for row in self.rows])
+
+    step = CertainStep([0, 2, 5], 5)
+    answers = search([0, 2, 5], [9, 9, 9], step=step, width=3, alpha=0.6)
+    assert [found[0].ids for found in answers] == [[], [2] * 2, [2] * 5]
+    assert step.batch_sizes == [3, 6, 6, 3, 3, 3]  # one row a sentence at first, then three beams each
+
+
+# Width one, neighbours, limits ----------------------------------------------------------------------------
+
+
+def test_a_beam_of_one_is_greedy() -> None:
+    sentences, limits = list(range(40)), [1 + row % 9 for row in range(40)]
+    answers = search(sentences, limits, width=1, alpha=0.0)
+    start = torch.full((40,), START)
+    expected = greedy(TableStep(sentences, 5), start, END, torch.tensor(limits))
+    for found, wanted in zip(answers, expected, strict=True):
+        check(found, [(wanted.score, wanted.ids, wanted.finished)])
+
+
+@alphas
+def test_the_answer_does_not_depend_on_batch_neighbours(alpha: float) -> None:
+    sentences, limits = list(range(15)), [1 + row % 9 for row in range(15)]
+    together = search(sentences, limits, width=3, alpha=alpha, best=2)
+    backwards = search(sentences[::-1], limits[::-1], width=3, alpha=alpha, best=2)
+    for sentence in sentences:
+        (alone,) = search([sentence], [limits[sentence]], width=3, alpha=alpha, best=2)
+        wanted = [(hypothesis.score, hypothesis.ids, hypothesis.finished) for hypothesis in alone]
+        check(together[sentence], wanted)
+        check(backwards[-1 - sentence], wanted)
+
+
+@alphas
+def test_hypotheses_are_sorted_distinct_and_within_their_limits(alpha: float) -> None:
+    sentences, limits = list(range(30)), [1 + row % 9 for row in range(30)]
+    for limit, found in zip(limits, search(sentences, limits, width=4, alpha=alpha, best=4), strict=True):
+        assert 1 <= len(found) <= 4
+        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        assert len({(tuple(h.ids), h.finished) for h in found}) == len(found)
+        for hypothesis in found:
+            assert END not in hypothesis.ids
+            assert len(hypothesis.ids) + hypothesis.finished <= limit
+            assert hypothesis.finished or len(hypothesis.ids) == limit
+
+
+def test_a_longer_answer_is_preferred_as_alpha_grows() -> None:
+    lengths = [
+        sum(len(found[0].ids) for found in search(list(range(40)), [8] * 40, width=5, alpha=alpha))
+        for alpha in (0.0, 0.6, 1.0, 3.0)
+    ]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+
+
+def test_a_beam_wider_than_the_vocabulary_is_fine() -> None:
+    (found,) = search([3], [3], vocab=4, width=50, alpha=0.6)
+    check(found, exhaustive(3, 4, 3, 0.6)[:1])
+
+
+def test_the_length_penalty_is_equation_14_of_wu_and_others() -> None:
+    assert length_penalty(1, 0.6) == 1
+    assert length_penalty(7, 1.0) == 2
+    assert length_penalty(19, 0.5) == 2
+    assert length_penalty(50, 0.0) == 1
+
+
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"best": 0}, {"alpha": -0.1}, {"width": -3}], ids=str)
+def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        search([0], [3], **{"width": 2, "alpha": 0.6, "best": 1, **wrong})
+
+
+def test_a_limit_that_allows_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        search([0, 1], [3, 0], width=2, alpha=0.6)
+
+
+# Over a real model ----------------------------------------------------------------------------------------
+
+SOURCE = torch.tensor([[3, 4, 5, 6, 7, 8, 2], [9, 10, 3, 2, 0, 0, 0], [5, 5, 2, 0, 0, 0, 0]])
+MODEL_START, MODEL_END = torch.tensor([1, 1, 1]), 2
+MODEL_LIMITS = torch.tensor([8, 5, 9])
+
+
+def translator(seed: int) -> Translator:
+    torch.manual_seed(seed)
+    stack = StackConfig(depth=2, width=12, heads=3, hidden=13, norm="post", activation="relu", dropout=0.1)
+    config = TranslatorConfig(
+        vocab=11, context=9, pad=0, start=1, end=2, positions="interleaved", encoder=stack, decoder=stack
+    )
+    model = Translator(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    return model
+
+
+@alphas
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@torch.no_grad()
+def test_scores_equal_those_of_a_full_forward_pass_over_the_output(seed: int, alpha: float) -> None:
+    model = translator(seed)
+    answers = beam_search(
+        model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, width=4, alpha=alpha, best=3
+    )
+    for row, found in enumerate(answers):
+        assert len(found) == 3
+        for hypothesis in found:
+            said = [*hypothesis.ids, MODEL_END] if hypothesis.finished else hypothesis.ids
+            logits = model(SOURCE[row : row + 1], torch.tensor([[1, *said[:-1]]]))[0]
+            total = logits.log_softmax(-1)[range(len(said)), said].sum().item()
+            assert hypothesis.score == pytest.approx(total / length_penalty(len(said), alpha), abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_answer_of_a_model_does_not_depend_on_batch_neighbours(seed: int) -> None:
+    model = translator(seed)
+    together = beam_search(model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, width=3, alpha=0.6)
+    for row in range(3):
+        one = slice(row, row + 1)
+        step = model.begin(SOURCE[one, : int((SOURCE[row] != 0).sum())])
+        (alone,) = beam_search(step, MODEL_START[one], MODEL_END, MODEL_LIMITS[one], width=3, alpha=0.6)
+        assert alone[0].ids == together[row][0].ids
+        assert alone[0].score == pytest.approx(together[row][0].score, abs=1e-5)
+
+
+@torch.no_grad()
+def test_a_full_width_beam_over_a_model_finds_the_best_of_all_sequences() -> None:
+    model, limit, vocab = translator(1), 3, 11
+    (found,) = beam_search(
+        model.begin(SOURCE[:1]), MODEL_START[:1], MODEL_END, torch.tensor([limit]), width=1100, alpha=0.6
+    )
+    every = torch.cartesian_prod(*[torch.arange(vocab)] * limit)  # (V³, 3)
+    read = torch.cat([torch.ones(len(every), 1, dtype=torch.long), every[:, :-1]], dim=1)
+    log_probability = model(SOURCE[:1].expand(len(every), -1), read).log_softmax(-1)
+    totals = log_probability.gather(2, every[..., None])[..., 0].cumsum(1)  # (V³, 3)
+    ends = every == MODEL_END
+    lengths = torch.where(ends.any(1), ends.int().argmax(1) + 1, limit)
+    penalties = torch.tensor([length_penalty(length, 0.6) for length in range(1, limit + 1)])
+    scores = totals.gather(1, lengths[:, None] - 1)[:, 0] / penalties[lengths - 1]
+    best = int(scores.argmax())
+    assert found[0].score == pytest.approx(scores[best].item(), abs=1e-5)
+    assert found[0].ids == [token for token in every[best, : lengths[best]].tolist() if token != MODEL_END]

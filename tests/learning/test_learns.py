@@ -1,0 +1,125 @@
+"""Through the real command, a small model learns to copy and to reverse within seconds, and is then usable."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import qkv
+
+DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+TINY_OPTIONS = """--steps 400 --decoding.beam 1 --model.width 64 --model.encoder-depth 1 --model.decoder-depth 1
+    --model.heads 4 --model.hidden 128 --model.dropout 0 --training.batch-tokens 768 --training.rate 0.005
+    --training.warmup 50 --training.validate-every 200"""
+TINY = TINY_OPTIONS.split()
+
+
+def command(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "qkv", *arguments],
+        input=text,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        timeout=240,
+        check=False,
+    )
+
+
+def digit_lines(count: int, seed: int) -> list[str]:
+    generator = random.Random(seed)
+    return [" ".join(generator.choices(DIGITS, k=generator.randint(2, 5))) for _ in range(count)]
+
+
+def reverse(line: str) -> str:
+    return " ".join(reversed(line.split()))
+
+
+TASKS = {"copy": str, "reverse": reverse}
+PROCESSES = {"copy": "1", "reverse": "2"}  # alone, and sharing every batch
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def learned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The name of the task, and the folder of a model trained on it."""
+    folder = tmp_path_factory.mktemp(request.param)
+    lines = digit_lines(3_000, seed=1)
+    (folder / "train.en").write_text("\n".join(lines) + "\n")
+    (folder / "train.xx").write_text("\n".join(map(TASKS[request.param], lines)) + "\n")
+    files = ["--source", f"{folder}/train.en", "--target", f"{folder}/train.xx", "--out", f"{folder}/model"]
+    result = command("train", "translator", *files, *TINY, "--training.processes", PROCESSES[request.param])
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == ""
+    return request.param, folder / "model"
+
+
+def test_it_is_learned(learned: tuple[str, Path]) -> None:
+    _, model = learned
+    report = json.loads((model / "report.json").read_text(encoding="utf-8"))
+    assert report["validation"]["sentences"] == 300
+    assert report["validation"]["exact_match"] >= 90
+    assert report["validation"]["bleu"]["value"] >= 90
+
+
+def test_evaluate_reports_the_same_quality_on_new_sentences(
+    learned: tuple[str, Path], tmp_path: Path
+) -> None:
+    task, model = learned
+    lines = digit_lines(200, seed=2)
+    (tmp_path / "source").write_text("\n".join(lines) + "\n")
+    (tmp_path / "reference").write_text("\n".join(map(TASKS[task], lines)) + "\n")
+    files = ["--source", f"{tmp_path}/source", "--reference", f"{tmp_path}/reference"]
+    result = command("evaluate", str(model), *files)
+    assert result.returncode == 0, result.stderr
+    assert "200" in result.stdout.splitlines()[0]
+    assert "nrefs:1|case:mixed|eff:no|tok:13a" in result.stdout, "BLEU comes with its signature"
+    assert "nc:6|nw:0" in result.stdout, "chrF comes with its signature"
+    exact = re.search(r"exact match +([\d.]+) %", result.stdout)
+    assert exact is not None
+    assert float(exact[1]) >= 90
+
+
+def test_translate_answers_line_by_line(learned: tuple[str, Path]) -> None:
+    task, model = learned
+    lines = ["one two three", "", "seven nine", "👍", "four four five eight"]
+    result = command("translate", str(model), text="\n".join(lines))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [TASKS[task](line) for line in lines]
+
+
+def test_python_gives_the_answers_of_the_command(learned: tuple[str, Path]) -> None:
+    task, model = learned
+    translator = qkv.load(model)
+    assert translator.translate("one two three") == TASKS[task]("one two three")
+    assert translator.translate(["seven nine"], beam=4) == [TASKS[task]("seven nine")]
+
+
+def test_cross_attention_looks_at_the_word_that_is_said(learned: tuple[str, Path]) -> None:
+    """On average over sentences, the word that is copied gets more attention than any other word would."""
+    task, model = learned
+    translator = qkv.load(model)
+    share = []
+    for line in digit_lines(20, seed=3):
+        attention = translator.attention(line)
+        words = len(line.split())
+        assert len(attention.source) == words + 1
+        weights = attention.weights[-1].amax(dim=0)  # (T, S)
+        for said in range(min(words, len(attention.target) - 1)):
+            read = said if task == "copy" else words - 1 - said
+            share.append(float(weights[said, read] / weights[said].mean()))
+    assert sum(share) / len(share) > 1.2
+
+
+def test_info_says_what_the_model_is(learned: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    from qkv.cli import main
+
+    _, model = learned
+    main(["info", str(model)])
+    shown = capsys.readouterr().out
+    for fact in ("translator, en → xx", "1 blocks, width 64, 4 heads", "400 steps", "2,700 pairs", "beam 1"):
+        assert fact in shown

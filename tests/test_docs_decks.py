@@ -1,0 +1,74 @@
+"""docs/decks.md tells the truth: what it names exists."""
+
+import ast
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from qkv.cli import COMMANDS, find_command
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "decks.md").read_text(encoding="utf-8")
+QUOTED = re.findall(r"`([^`]+)`", PAGE)
+NAMED = sorted({quoted for quoted in QUOTED if re.fullmatch(r"(qkv|tests)/[\w/]+\.py(::\w+)?", quoted)})
+COMMAND_LINES = sorted({quoted for quoted in QUOTED if quoted.startswith(("qkv ", ".venv/"))})
+ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line[:2] == "| "][
+    1:
+]
+
+
+def top_level_names(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_what_the_page_names_exists(named: str) -> None:
+    path, _, name = named.partition("::")
+    assert (ROOT / path).is_file()
+    if name:
+        assert name in top_level_names(ROOT / path)
+
+
+def test_every_file_on_the_page_was_looked_for() -> None:
+    mentioned = set(re.findall(r"(?:qkv|tests)/[\w/]+\.py(?:::\w+)?", PAGE))
+    assert mentioned == {
+        name for quoted in QUOTED for name in re.findall(r"(?:qkv|tests)/[\w/]+\.py\S*", quoted)
+    }
+    tested_folders = re.findall(r"-m pytest (\S+)`", PAGE)
+    assert all((ROOT / folder).exists() for folder in tested_folders)
+    assert len(NAMED) > 50
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_every_command_on_the_page_is_one_that_qkv_has(line: str) -> None:
+    words = shlex.split(line)
+    if words[0] == "qkv":
+        name, _ = find_command(words[1:])
+        assert name in COMMANDS
+    else:
+        assert words[:3] == [".venv/bin/python", "-m", "pytest"]
+
+
+def test_every_idea_has_code_a_test_and_a_command_or_is_said_to_be_missing() -> None:
+    assert len(ROWS) > 25
+    for idea, _deck, where, test, command in ROWS:
+        if where != "planned, not built yet":
+            assert "`qkv/" in where, idea
+            assert "::test_" in test, idea
+            assert "`" in command, idea
+
+
+def test_what_is_said_to_be_planned_is_not_built() -> None:
+    planned = {idea for idea, _, where, _, _ in ROWS if where == "planned, not built yet"}
+    assert planned == {"GPT-1 and GPT-2", "BERT", "Vision Transformer", "DALL-E"}
+    assert [file.name for file in sorted((ROOT / "qkv" / "models").glob("[!_]*.py"))] == ["translator.py"]
+
+
+def test_every_test_of_the_worked_numbers_belongs_to_a_deck_the_page_knows() -> None:
+    names = top_level_names(ROOT / "tests" / "decks" / "test_worked_numbers.py")
+    decks = {match[1] for name in names if (match := re.match(r"test_deck_(\d+)_", name))}
+    assert all(name.startswith("test_deck_") for name in names if name.startswith("test_"))
+    assert decks == {"001", "002", "003", "004"}

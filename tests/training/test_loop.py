@@ -1,0 +1,535 @@
+"""Training is a function of its seed, survives interruption bit for bit, and never lets a NaN in."""
+
+import json
+import math
+import os
+import random
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from qkv.checkpoint.files import read_tensors
+from qkv.checkpoint.state import file_hash
+from qkv.data.parallel import ParallelText
+from qkv.errors import UserError
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.pipeline import Languages, Translator, load
+from qkv.training import loop
+from qkv.training.corpus import Corpus, PairData
+from qkv.training.distributed import Alone
+from qkv.training.loop import BAD_BATCHES, Plan, Position, Run, validation_loss
+from qkv.training.settings import DecodingSettings, ModelSettings, TrainingSettings, TranslatorSettings
+from qkv.training.signals import StopRequest
+from qkv.training.translator import Outcome, train_translator
+
+DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+def digit_corpus(count: int = 80, seed: int = 1) -> Corpus:
+    generator = random.Random(seed)
+    lines = [" ".join(generator.choices(DIGITS, k=generator.randint(1, 6))) for _ in range(count)]
+    return Corpus(
+        train=ParallelText(source=lines[10:], target=lines[10:]),
+        valid=ParallelText(source=lines[:10], target=lines[:10]),
+        dropped={"empty": 0},
+        languages=Languages(source="en", target="en"),
+        origin="digits",
+    )
+
+
+def tiny_settings(**training: Any) -> TranslatorSettings:
+    return TranslatorSettings(
+        vocabulary=290,
+        steps=20,
+        model=ModelSettings(
+            width=16,
+            encoder_depth=1,
+            decoder_depth=1,
+            heads=2,
+            hidden=16,
+            dropout=0.2,
+            norm="pre",
+            context=64,
+        ),
+        training=TrainingSettings(
+            **{"batch_tokens": 64, "rate": 3e-3, "warmup": 5, "validate_every": 7, "average": 2, **training}
+        ),
+        decoding=DecodingSettings(beam=1),
+    )
+
+
+class Recorder:
+    """Notes what the loop says, and may act at a certain step."""
+
+    def __init__(self, at: int | None = None, action: Callable[[], None] | None = None):
+        self.at, self.action = at, action
+        self.steps: list[int] = []
+        self.losses: list[float] = []
+        self.validations: list[tuple[int, float, bool]] = []
+        self.warnings: list[str] = []
+
+    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        self.steps.append(position.step)
+        self.losses.append(loss)
+        if position.step == self.at and self.action is not None:
+            self.action()
+
+    def validated(self, position: Position, loss: float, improved: bool) -> None:
+        self.validations.append((position.step, loss, improved))
+
+    def warn(self, sentence: str) -> None:
+        self.warnings.append(sentence)
+
+
+@pytest.fixture(autouse=True)
+def one_thread_and_a_report_of_every_step(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(loop, "LOG_EVERY", 1)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def train(out: Path, settings: TranslatorSettings | None = None, **options: Any) -> tuple[Outcome, Recorder]:
+    recorder = options.pop("recorder", None) or Recorder()
+    corpus = options.pop("corpus", None) or digit_corpus()
+    outcome = train_translator(corpus, settings or tiny_settings(), out, watch=lambda _: recorder, **options)
+    return outcome, recorder
+
+
+def send(number: signal.Signals) -> Callable[[], None]:
+    """A signal that comes while a step is reported; the wish to stop travels with the next step."""
+    return lambda: os.kill(os.getpid(), number)
+
+
+def hashes(out: Path, step: int) -> dict[str, str]:
+    files = [
+        *(out / "training" / f"step-{step}").glob("*.safetensors"),
+        *(out / "training" / "snapshots").iterdir(),
+        out / "model.safetensors",
+        out / "tokenizer.json",
+    ]
+    assert len(files) >= 5
+    return {str(path.relative_to(out)): file_hash(path) for path in files}
+
+
+# Resuming -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stopped_after", [[10], [2], [14], [4, 8, 20]])
+def test_twenty_steps_equal_ten_and_ten_more_after_a_stop_bit_for_bit(
+    tmp_path: Path, stopped_after: list[int]
+) -> None:
+    _, whole = train(tmp_path / "whole")
+    losses: list[float] = []
+    for number, step in enumerate(stopped_after):
+        recorder = Recorder(at=step - 1, action=send(signal.SIGINT))
+        outcome, _ = train(tmp_path / "parts", recorder=recorder, resume=number > 0)
+        assert outcome.report is None
+        assert (tmp_path / "parts" / "training" / f"step-{step}").is_dir()
+        losses += recorder.losses
+    outcome, last = train(tmp_path / "parts", resume=True)
+    assert outcome.report is not None
+    assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
+    assert losses + last.losses == whole.losses
+    first, second = (logged(tmp_path / name) for name in ("whole", "parts"))
+    assert [(facts["step"], facts.get("loss"), facts.get("validation_loss")) for facts in first] == [
+        (facts["step"], facts.get("loss"), facts.get("validation_loss")) for facts in second
+    ]
+
+
+def logged(out: Path) -> list[dict[str, Any]]:
+    lines = (out / "training" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_a_run_killed_between_two_saves_goes_on_from_the_last_and_ends_the_same(tmp_path: Path) -> None:
+    train(tmp_path / "whole")
+
+    def die() -> None:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        train(tmp_path / "killed", recorder=Recorder(at=11, action=die))
+    _, rest = train(tmp_path / "killed", resume=True)
+    assert rest.steps[0] == 8, "step 7 was validated and saved"
+    assert hashes(tmp_path / "killed", 20) == hashes(tmp_path / "whole", 20)
+    assert [facts["step"] for facts in logged(tmp_path / "killed")] == [
+        facts["step"] for facts in logged(tmp_path / "whole")
+    ]
+
+
+def test_a_run_killed_before_its_first_save_starts_anew(tmp_path: Path) -> None:
+    def die() -> None:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        train(tmp_path / "killed", recorder=Recorder(at=3, action=die))
+    _, rest = train(tmp_path / "killed", resume=True)
+    assert rest.steps == list(range(1, 21))
+    assert [facts["step"] for facts in logged(tmp_path / "killed") if "loss" in facts] == list(range(1, 21))
+
+
+def test_a_damaged_newest_state_costs_some_steps_and_nothing_else(tmp_path: Path) -> None:
+    train(tmp_path / "whole")
+    train(tmp_path / "hurt", recorder=Recorder(at=16, action=send(signal.SIGINT)))
+    victim = tmp_path / "hurt" / "training" / "step-17" / "optimiser.safetensors"
+    victim.write_bytes(victim.read_bytes()[:-1])
+    _, rest = train(tmp_path / "hurt", resume=True)
+    assert rest.steps[0] == 15
+    assert len(rest.warnings) == 1
+    assert "step-17" in rest.warnings[0]
+    assert hashes(tmp_path / "hurt", 20) == hashes(tmp_path / "whole", 20)
+
+
+def test_resuming_a_finished_run_changes_no_weight(tmp_path: Path) -> None:
+    first, _ = train(tmp_path / "out")
+    before = hashes(tmp_path / "out", 20)
+    second, recorder = train(tmp_path / "out", resume=True)
+    assert recorder.steps == []
+    assert hashes(tmp_path / "out", 20) == before
+    assert first.report is not None
+    assert second.report is not None
+    assert first.report["validation"] == second.report["validation"]
+
+
+def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
+    train(tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
+    before = file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors")
+    with pytest.raises(UserError, match="not those of the run: resume with the same files"):
+        train(tmp_path / "out", resume=True, corpus=digit_corpus(seed=2))
+    assert file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors") == before
+
+
+# Seeds ----------------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:
+    settings = tiny_settings()
+    _, first = train(tmp_path / "first", settings)
+    torch.rand(7)  # what others draw in between is of no account
+    _, second = train(tmp_path / "second", settings)
+    _, other = train(tmp_path / "other", replace(settings, seed=2))
+    assert first.losses == second.losses
+    assert hashes(tmp_path / "first", 20) == hashes(tmp_path / "second", 20)
+    assert first.losses != other.losses
+
+
+def test_every_step_has_some_rate_and_the_last_the_smallest(tmp_path: Path) -> None:
+    train(tmp_path / "out")
+    rates = [facts["rate"] for facts in logged(tmp_path / "out") if "rate" in facts]
+    assert len(rates) == 20
+    assert rates[4] == max(rates)
+    assert 0 < rates[-1] == min(rates[4:])
+
+
+# Stopping -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_at_the_end_of_its_step_with_the_shells_code(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    outcome, recorder = train(tmp_path / "out", recorder=Recorder(at=6, action=send(number)))
+    assert (outcome.exit_code, outcome.report, recorder.steps[-1]) == (code, None, 7)
+    assert (tmp_path / "out" / "training" / "step-7").is_dir()
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
+
+
+def test_a_second_interrupt_does_not_wait() -> None:
+    with StopRequest() as stop:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.asked is signal.SIGINT
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_run_in_another_thread_leaves_signals_alone() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    seen = []
+
+    def look() -> None:
+        with StopRequest():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == [before]
+
+
+class Lesson:
+    """A batch for the model below: its loss is what the lesson says."""
+
+    def __init__(self, value: float):
+        self.value = value
+
+    def to(self, _device: torch.device) -> "Lesson":
+        return self
+
+
+class Lessons:
+    """One batch for each value, without shuffling (the loop's Data protocol)."""
+
+    def __init__(self, *values: float):
+        self.values = values
+
+    def epoch(self, seed: int) -> list[list[int]]:
+        return [[index] for index in range(len(self.values))]
+
+    def batch(self, rows: list[int]) -> Lesson:
+        return Lesson(self.values[rows[0]])
+
+    def tokens(self, rows: list[int]) -> int:
+        return 1
+
+
+class Weight(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def loss(self, batch: Lesson) -> Tensor:
+        return (self.weight * batch.value).sum()
+
+
+def small_run(tmp_path: Path, train: Lessons, valid: Lessons, **options: Any) -> tuple[Run, Recorder]:
+    training = {"batch_tokens": 1, "rate": 0.1, "warmup": 0, "schedule": "constant", "validate_every": 1}
+    plan = Plan(
+        settings=TrainingSettings(**{**training, **options.pop("training", {})}),
+        seed=1,
+        steps=options.pop("steps", None),
+        minutes=options.pop("minutes", None),
+        folder=tmp_path / "training",
+    )
+    recorder, device = Recorder(), torch.device("cpu")
+    keep = options.pop("keep", lambda: None)
+    return Run(Weight(), train, valid, plan, keep=keep, watch=recorder, device=device), recorder
+
+
+def test_patience_stops_after_so_many_validations_without_improvement(tmp_path: Path) -> None:
+    # Training pushes the weight up, so a validation loss of minus the weight falls, and of the weight rises.
+    better, _ = small_run(
+        tmp_path / "better", Lessons(-1.0), Lessons(-1.0), steps=12, training={"patience": 3}
+    )
+    better.go(StopRequest())
+    assert better.position.step == 12
+    worse, recorder = small_run(
+        tmp_path / "worse", Lessons(-1.0), Lessons(1.0), steps=50, training={"patience": 3}
+    )
+    worse.go(StopRequest())
+    assert worse.position.step == 4
+    assert [improved for _, _, improved in recorder.validations] == [True, False, False, False]
+
+
+def test_minutes_end_a_run_with_a_last_validation(tmp_path: Path) -> None:
+    run, recorder = small_run(
+        tmp_path, Lessons(-1.0), Lessons(-1.0), minutes=0.3 / 60, training={"validate_every": 10**9}
+    )
+    run.go(StopRequest())
+    assert 0.3 <= run.position.seconds < 3
+    assert [step for step, _, _ in recorder.validations] == [run.position.step]
+
+
+def test_the_rate_of_a_run_by_minutes_is_planned_for_its_end(tmp_path: Path) -> None:
+    plan = small_run(tmp_path, Lessons(1.0), Lessons(1.0), minutes=2.0, steps=100)[0].plan
+    assert plan.progress(Position(seconds=60)) == 0.5
+    assert plan.progress(Position(seconds=60, step=80)) == 0.8
+    assert plan.progress(Position(seconds=240)) == 1.0
+
+
+def test_a_run_without_an_end_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="give --steps or --minutes"):
+        small_run(tmp_path, Lessons(1.0), Lessons(1.0))
+
+
+# What is no number ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_loss_that_is_no_number_never_reaches_the_weights(tmp_path: Path, bad: float) -> None:
+    run, recorder = small_run(tmp_path / "bad", Lessons(1.0, bad, 1.0), Lessons(1.0), steps=3)
+    clean, _ = small_run(tmp_path / "clean", Lessons(1.0, 1.0), Lessons(1.0), steps=2)
+    for each in (run, clean):
+        each.go(StopRequest())
+    assert torch.equal(run.model.weight, clean.model.weight)
+    assert run.position.bad_batches == 1
+    assert len(recorder.warnings) == 1
+    assert "step 2: the loss is" in recorder.warnings[0]
+
+
+def test_a_gradient_that_is_no_number_never_reaches_the_weights(tmp_path: Path) -> None:
+    run, recorder = small_run(tmp_path, Lessons(1.0), Lessons(1.0), steps=1)
+    run.model.weight.register_hook(lambda gradient: gradient * math.nan)
+    run.go(StopRequest())
+    assert torch.equal(run.model.weight, torch.ones(1))
+    assert len(recorder.warnings) == 1
+
+
+def test_too_many_losses_that_are_no_number_stop_the_run_with_advice(tmp_path: Path) -> None:
+    run, recorder = small_run(tmp_path, Lessons(math.nan), Lessons(1.0), steps=100)
+    with pytest.raises(UserError, match=r"no number; try a lower --training\.rate than 0\.1"):
+        run.go(StopRequest())
+    assert len(recorder.warnings) == run.position.step == BAD_BATCHES + 1
+    assert torch.equal(run.model.weight, torch.ones(1))
+
+
+def test_a_nan_in_real_training_leaves_real_weights_clean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loss = TranslatorModel.loss
+    calls = iter(range(10**6))
+    monkeypatch.setattr(
+        TranslatorModel,
+        "loss",
+        lambda self, batch: loss(self, batch) * (math.nan if self.training and next(calls) == 4 else 1.0),
+    )
+    _, recorder = train(tmp_path / "out")
+    assert len(recorder.warnings) == 1
+    weights = read_tensors(tmp_path / "out" / "training" / "step-20" / "model.safetensors")
+    assert all(tensor.isfinite().all() for tensor in weights.values())
+
+
+# What is kept ---------------------------------------------------------------------------------------------
+
+
+def test_the_average_of_snapshots_is_their_mean(tmp_path: Path) -> None:
+    run, _ = small_run(tmp_path, Lessons(-1.0), Lessons(-1.0), steps=6, training={"average": 3})
+    run.go(StopRequest())
+    folder = tmp_path / "training" / "snapshots"
+    assert {path.name for path in folder.iterdir()} == {f"step-{step}.safetensors" for step in (4, 5, 6)}
+    weights = [read_tensors(folder / f"step-{step}.safetensors")["weight"] for step in (4, 5, 6)]
+    assert len({float(weight) for weight in weights}) == 3
+    assert torch.allclose(run.averaged()["weight"], torch.stack(weights).mean(dim=0))
+
+
+@pytest.mark.parametrize("average_is_better", [True, False])
+def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, average_is_better: bool
+) -> None:
+    monkeypatch.setattr(
+        "qkv.training.translator.validation_loss", lambda *_: 0.0 if average_is_better else 1e9
+    )
+    outcome, recorder = train(tmp_path / "out")
+    assert outcome.report is not None
+    kept = read_tensors(tmp_path / "out" / "model.safetensors")
+    folder = tmp_path / "out" / "training" / "snapshots"
+    if average_is_better:
+        assert outcome.report["training"]["weights"] == "average of the snapshots at steps 14, 20"
+        parts = [read_tensors(folder / f"step-{step}.safetensors") for step in (14, 20)]
+        expected = {name: (parts[0][name] + parts[1][name]) / 2 for name in kept}
+    else:
+        best = min(recorder.validations, key=lambda each: each[1])[0]
+        assert outcome.report["training"]["weights"] == f"snapshot at step {best}"
+        expected = read_tensors(folder / f"step-{best}.safetensors")
+    for name, tensor in kept.items():
+        assert torch.allclose(tensor, expected[name]), name
+        assert torch.equal(tensor, outcome.translator.model.state_dict()[name]), name
+
+
+def test_the_model_is_kept_at_every_improvement_and_at_no_other_time(tmp_path: Path) -> None:
+    kept: list[int] = []
+    run, recorder = small_run(
+        tmp_path, Lessons(*[-1.0] * 2, *[1.0] * 7), Lessons(-1.0), steps=9, keep=lambda: kept.append(1)
+    )
+    run.go(StopRequest())
+    improvements = [improved for _, _, improved in recorder.validations]
+    assert len(kept) == sum(improvements)
+    assert 0 < sum(improvements) < len(improvements)
+
+
+def test_validation_loss_is_per_token_and_without_dropout_or_smoothing(tmp_path: Path) -> None:
+    outcome, _ = train(tmp_path / "out")
+    model, corpus, device = outcome.translator.model, digit_corpus(), torch.device("cpu")
+    losses = [
+        validation_loss(
+            model, PairData(corpus.valid, outcome.translator.tokenizer, budget, False), device, Alone()
+        )
+        for budget in (1, 64, 10_000)
+    ]
+    assert losses == pytest.approx([losses[0]] * 3, rel=1e-5)
+
+
+def test_the_bundle_is_usable_while_training_goes_on(tmp_path: Path) -> None:
+    train(tmp_path / "out", recorder=Recorder(at=8, action=send(signal.SIGINT)))
+    translator = load(tmp_path / "out")
+    assert isinstance(translator, Translator)
+    assert not (tmp_path / "out" / "report.json").exists()
+    weights = read_tensors(tmp_path / "out" / "training" / "snapshots" / "step-7.safetensors")
+    assert torch.equal(translator.model.state_dict()["tokens.weight"], weights["tokens.weight"])
+
+
+def test_the_report_and_the_card_say_what_was_done(tmp_path: Path) -> None:
+    outcome, _ = train(tmp_path / "out")
+    assert outcome.report is not None
+    stored = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert stored == json.loads(json.dumps(outcome.report))
+    assert stored["training"]["steps"] == 20
+    assert stored["data"]["pairs"] == 70
+    assert stored["validation"]["sentences"] == 10
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    for fact in ("en → en", "digits: 70 sentence pairs", stored["validation"]["bleu"]["signature"]):
+        assert fact in card
+
+
+# Refusals -------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_with_a_run_or_a_model_is_not_overwritten(tmp_path: Path) -> None:
+    train(tmp_path / "out", recorder=Recorder(at=8, action=send(signal.SIGINT)))
+    before = hashes(tmp_path / "out", 9)
+    with pytest.raises(UserError, match="already holds a training run: give --resume"):
+        train(tmp_path / "out")
+    assert hashes(tmp_path / "out", 9) == before
+    (tmp_path / "out" / "training").rename(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="already exists: give another --out"):
+        train(tmp_path / "out")
+
+
+def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    settings = replace(tiny_settings(), vocabulary=5_000)
+    with pytest.raises(UserError, match=r"fill a vocabulary of \d+ pieces at most: give --vocabulary"):
+        train(tmp_path / "out", settings, exact_vocabulary=True)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "value", "sentence"),
+    [
+        (None, "steps", 0, "--steps must be at least 1"),
+        (None, "minutes", -1.0, "--minutes must be more than 0"),
+        (None, "vocabulary", 100, "a vocabulary of 100 is too small"),
+        ("model", "context", 2, "--model.context must be at least 8"),
+        ("model", "heads", 3, "--model.width must be a multiple of --model.heads"),
+        ("model", "dropout", 1.5, "--model.dropout must be at least 0 and below 1"),
+        ("model", "heads", 0, "heads and hidden must be at least 1"),
+        ("model", "smoothing", 1.0, "--model.smoothing must be at least 0 and below 1"),
+        ("training", "validate_every", 0, "--training.validate-every must be at least 1"),
+        ("training", "batch_tokens", 0, "--training.batch-tokens must be at least 1"),
+        ("training", "betas", (2.0, 0.9), "--training.betas must be"),
+        ("training", "rate", math.nan, "--training.rate must be more than 0"),
+        ("decoding", "beam", 0, "--decoding.beam must be at least 1"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused_before_anything_is_written(
+    tmp_path: Path, where: str | None, name: str, value: Any, sentence: str
+) -> None:
+    settings = tiny_settings()
+    if where is None:
+        settings = replace(settings, **{name: value})
+    else:
+        settings = replace(settings, **{where: replace(getattr(settings, where), **{name: value})})
+    with pytest.raises(UserError) as caught:
+        train(tmp_path / "out", settings)
+    assert sentence in str(caught.value)
+    assert not (tmp_path / "out").exists()
