@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tyro
+
+from qkv.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,23 +35,28 @@ def main(arguments: list[str]) -> None:
         "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",
     }
     report_file = command.model / "report.json"
-    if report_file.is_file():
-        report = read_json(report_file)
-        data, training, validation = report["data"], report["training"], report["validation"]
-        rows["trained on"] = f"{data['origin']}, {data['pairs']:,} pairs"
-        rows["training"] = (
-            f"{training['steps']:,} steps, {training['minutes']} minutes, seed {training['seed']}"
+    try:
+        rows |= (
+            reported(read_json(report_file))
+            if report_file.is_file()
+            else {"report": "none: training has not ended"}
         )
-        rows["weights"] = training["weights"]
-        rows["BLEU"] = f"{validation['bleu']['value']:.2f}   {validation['bleu']['signature']}"
-        rows["chrF"] = f"{validation['chrf']['value']:.2f}   {validation['chrf']['signature']}"
-        rows["exact match"] = (
-            f"{validation['exact_match']:.1f} % of {validation['sentences']:,} held-out pairs"
-        )
-    else:
-        rows["report"] = "none yet: the training run has not ended"
+    except (KeyError, TypeError):
+        raise UserError(f"{report_file} lacks something that qkv writes: restore it, or delete it.") from None
     for name, value in rows.items():
         print(f"{name:<16}{value}")
+
+
+def reported(report: dict[str, Any]) -> dict[str, str]:
+    data, training, validation = report["data"], report["training"], report["validation"]
+    return {
+        "trained on": f"{data['origin']}, {data['pairs']:,} pairs",
+        "training": f"{training['steps']:,} steps, {training['minutes']} minutes, seed {training['seed']}",
+        "weights": training["weights"],
+        "BLEU": f"{validation['bleu']['value']:.2f}   {validation['bleu']['signature']}",
+        "chrF": f"{validation['chrf']['value']:.2f}   {validation['chrf']['signature']}",
+        "exact match": f"{validation['exact_match']:.1f} % of {validation['sentences']:,} held-out pairs",
+    }
 
 
 def describe(stack: object) -> str:

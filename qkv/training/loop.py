@@ -127,8 +127,8 @@ class Run:
                     min(file.seek(0, 2), state.facts["log_bytes"])
                 )  # a power cut may have shortened it
 
-    def go(self, stop: StopRequest) -> None:
-        """Train. Whatever ends it, the state on disk is that of the last whole step."""
+    def go(self, stop: StopRequest) -> bool:
+        """Train; was it to the end? Whatever ends it, the state on disk is that of the last whole step."""
         if self.writes:
             self.plan.folder.mkdir(parents=True, exist_ok=True)
         position = self.position
@@ -153,6 +153,7 @@ class Run:
             if position.cursor == len(batches):
                 position.epoch, position.cursor = position.epoch + 1, 0
         self.save()
+        return not stopping
 
     def one_step(self, rows: list[int], stop: bool, seconds: float) -> tuple[float, bool]:
         """Forward, backward, clip, update; the loss, and whether any process was asked to stop.

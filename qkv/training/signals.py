@@ -31,5 +31,8 @@ class StopRequest:
 
     @property
     def exit_code(self) -> int:
-        """What a shell expects of a program that a signal ended: 130 for Ctrl-C, 143 for SIGTERM."""
-        return 0 if self.asked is None else 128 + self.asked
+        """What a shell expects of a program that a signal ended: 130 for Ctrl-C, 143 for SIGTERM.
+
+        Where no signal came to this process, one came to another that shares the run.
+        """
+        return 128 + (signal.SIGTERM if self.asked is None else self.asked)

@@ -87,9 +87,11 @@ def train_translator(
     if resume:
         go_on(run, corpus, seen)
     with StopRequest() as stop:
-        run.go(stop)
-    if stop.asked is not None or group.rank > 0:
+        complete = run.go(stop)
+    if not complete:
         return Outcome(translator=translator, report=None, exit_code=stop.exit_code)
+    if group.rank > 0:
+        return Outcome(translator=translator, report=None, exit_code=0)
 
     chosen = keep_the_better(run, translator, out)
     report = make_report(translator, corpus, train, settings, run.position, chosen)
