@@ -47,7 +47,7 @@ def learning_curve_picture(path: Path, log: Path) -> None:
     figure = new_figure(7.0, 4.0)
     axes = figure.add_subplot()
     for key, label, style in [
-        ("loss", "training, smoothed labels and dropout", "-"),
+        ("loss", "training", "-"),
         ("validation_loss", "validation", "o-"),
     ]:
         points = [(row["step"], row[key]) for row in rows if key in row]

@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
@@ -19,6 +20,7 @@ from torch import Tensor
 
 from qkv.errors import UserError
 
+SHARED_FILE = "QKV_SHARED_FILE"  # in the environment of processes that `helpers` started
 FEWEST_TOKENS = 256  # a share smaller than this is not worth a process
 
 
@@ -27,6 +29,9 @@ class Group(Protocol):
     size: int
 
     def share(self, rows: Sequence[int]) -> list[int]: ...
+
+    def buffer(self, length: int, device: torch.device) -> Tensor:
+        """Zeros that `add_up` will often be asked for."""
 
     def add_up(self, tensor: Tensor) -> None:
         """Replace the tensor, on every process, by its sum over the processes."""
@@ -40,6 +45,9 @@ class Alone:
 
     def share(self, rows: Sequence[int]) -> list[int]:
         return list(rows)
+
+    def buffer(self, length: int, device: torch.device) -> Tensor:
+        return torch.zeros(length, device=device)
 
     def add_up(self, tensor: Tensor) -> None:
         pass
@@ -56,6 +64,9 @@ class Together:
         """Every size-th row: the rows of a batch are ordered by length, so the shares weigh the same."""
         return list(rows[self.rank :: self.size])
 
+    def buffer(self, length: int, device: torch.device) -> Tensor:
+        return torch.zeros(length, device=device)
+
     def add_up(self, tensor: Tensor) -> None:
         with peers_alive():
             dist.all_reduce(tensor)
@@ -63,6 +74,45 @@ class Together:
     def wait(self) -> None:
         with peers_alive():
             dist.barrier()
+
+
+class Neighbours(Together):
+    """Processes of one machine: the buffer lies in memory that they share, faster than any socket."""
+
+    def __init__(self, shared_file: str) -> None:
+        super().__init__()
+        self.shared_file = shared_file
+        self.buffers: Tensor | None = None  # (processes, length)
+
+    def buffer(self, length: int, device: torch.device) -> Tensor:
+        reserved = torch.zeros(1)
+        if self.rank == 0:
+            reserved += self.reserve(4 * length * self.size)
+        super().add_up(reserved)
+        if not reserved.item():
+            return super().buffer(length, device)
+        self.buffers = torch.from_file(self.shared_file, shared=True, size=length * self.size).view(
+            self.size, -1
+        )
+        return self.buffers[self.rank]
+
+    def reserve(self, size: int) -> bool:
+        """Is there so much shared memory? Containers often have little, and writing past it is deadly."""
+        try:
+            with open(self.shared_file, "r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, size)
+        except (OSError, AttributeError):
+            return False
+        return True
+
+    def add_up(self, tensor: Tensor) -> None:
+        if self.buffers is None or tensor.data_ptr() != self.buffers[self.rank].data_ptr():
+            return super().add_up(tensor)
+        # Each process adds up its own part of all buffers and writes the sum into all of them.
+        part = self.buffers.tensor_split(self.size, dim=1)[self.rank]
+        self.wait()
+        part.copy_(part.sum(dim=0).expand_as(part))
+        self.wait()
 
 
 @contextmanager
@@ -83,7 +133,8 @@ def join_group() -> Group:
     if not dist.is_initialized():
         with peers_alive():
             dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-    return Together()
+    shared_file = os.environ.get(SHARED_FILE)
+    return Neighbours(shared_file) if shared_file else Together()
 
 
 def leave_group() -> None:
@@ -113,27 +164,42 @@ def helpers(arguments: Sequence[str], processes: int) -> Iterator[None]:
     if "WORLD_SIZE" in os.environ or processes < 2:
         yield
         return
-    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(processes)}
-    group |= {"GLOO_SOCKET_IFNAME": loopback(), "OMP_NUM_THREADS": str(max(1, cores() // processes))}
-    command = [sys.executable, "-m", "qkv", *arguments]
-    before = dict(os.environ)
-    threads = torch.get_num_threads()
-    started = [
-        subprocess.Popen(command, env={**before, **group, "RANK": str(rank)}, stdin=subprocess.DEVNULL)
-        for rank in range(1, processes)
-    ]
-    os.environ.update({**group, "RANK": "0"})
-    torch.set_num_threads(max(1, cores() // processes))
-    try:
-        yield
-    finally:
-        leave_group()
-        for helper in started:
-            helper.terminate()
-            helper.wait()
-        os.environ.clear()
-        os.environ.update(before)
+    threads = max(1, cores() // processes)
+    before, threads_before = dict(os.environ), torch.get_num_threads()
+    with tempfile.NamedTemporaryFile(prefix="qkv-", dir=memory_folder()) as shared:
+        group = {
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(free_port()),
+            "GLOO_SOCKET_IFNAME": loopback(),
+            "WORLD_SIZE": str(processes),
+            "OMP_NUM_THREADS": str(threads),
+            SHARED_FILE: shared.name,
+        }
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-m", "qkv", *arguments],
+                env={**before, **group, "RANK": str(rank)},
+                stdin=subprocess.DEVNULL,
+            )
+            for rank in range(1, processes)
+        ]
+        os.environ.update({**group, "RANK": "0"})
         torch.set_num_threads(threads)
+        try:
+            yield
+        finally:
+            leave_group()
+            for helper in started:
+                helper.terminate()
+                helper.wait()
+            os.environ.clear()
+            os.environ.update(before)
+            torch.set_num_threads(threads_before)
+
+
+def memory_folder() -> str | None:
+    """Where files live in memory, or else the usual place for temporary ones."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def loopback() -> str:

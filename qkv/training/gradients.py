@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import torch
 from torch import Tensor, nn
 
 from qkv.training.distributed import Group
@@ -11,10 +10,11 @@ from qkv.training.distributed import Group
 class Gradients:
     """The parameters' `.grad` are views into `flat`, whose last places carry notes between processes."""
 
-    def __init__(self, parameters: Iterable[nn.Parameter], notes: int):
+    def __init__(self, parameters: Iterable[nn.Parameter], group: Group, notes: int):
+        self.group = group
         owners = [parameter for parameter in parameters if parameter.requires_grad]
         total = sum(parameter.numel() for parameter in owners)
-        self.flat = torch.zeros(total + notes, device=owners[0].device)
+        self.flat = group.buffer(total + notes, owners[0].device)
         self.values, self.notes = self.flat[:total], self.flat[total:]
         start = 0
         for parameter in owners:
@@ -25,8 +25,8 @@ class Gradients:
     def zero(self) -> None:
         self.flat.zero_()
 
-    def add_up(self, group: Group) -> None:
-        group.add_up(self.flat)
+    def add_up(self) -> None:
+        self.group.add_up(self.flat)
 
     def clip(self, limit: float) -> Tensor:
         """Scale the gradients down to the norm `limit` where it is larger (0: never); the norm before that."""

@@ -113,7 +113,7 @@ class Run:
         self.group: Group = Alone() if group is None else group
         self.writes = self.group.rank == 0  # the other processes compute alike and touch no file
         self.optimiser = make_optimiser(model, plan.settings)
-        self.gradients = Gradients(model.parameters(), notes=3)
+        self.gradients = Gradients(model.parameters(), self.group, notes=3)
         self.position = Position()
         self.log_path = plan.folder / "log.jsonl"
 
@@ -175,7 +175,7 @@ class Run:
             gradients.notes[0] = loss.detach()
         gradients.notes[1] = stop
         gradients.notes[2] = seconds if self.writes else 0.0
-        gradients.add_up(self.group)
+        gradients.add_up()
         norm = gradients.clip(settings.clip)
         value, stops, position.seconds = gradients.notes.tolist()
         if math.isfinite(value) and bool(norm.isfinite()):
