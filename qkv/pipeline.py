@@ -1,5 +1,6 @@
 """Text in, text out: what a bundle does, with nothing else needed."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,11 +149,13 @@ class Translator:
         limits = torch.tensor([min(2 * len(ids) + 20, config.context) for ids in sources], device=device)
         step = self.model.begin(source)
         if beam == 1:
-            return [hypothesis.ids for hypothesis in greedy(step, start, config.end, limits)]
-        found = beam_search(step, start, config.end, limits, width=beam, alpha=alpha)
-        if not all(found):
+            found = greedy(step, start, config.end, limits)
+        else:
+            beams = beam_search(step, start, config.end, limits, width=beam, alpha=alpha)
+            found = [hypotheses[0] for hypotheses in beams if hypotheses]
+        if len(found) < len(sources) or not all(math.isfinite(hypothesis.score) for hypothesis in found):
             raise UserError("the model's scores are not numbers: its weights are broken; train it again.")
-        return [hypotheses[0].ids for hypotheses in found]
+        return [hypothesis.ids for hypothesis in found]
 
     @torch.inference_mode()
     def attention(self, text: str) -> AttentionMap:

@@ -142,11 +142,6 @@ def test_beam_search_does_not_depend_on_what_stands_beside_it() -> None:
     assert translator.translate(texts, beam=3) == [translator.translate(text, beam=3) for text in texts]
 
 
-def test_beam_one_is_greedy() -> None:
-    translator = untrained()
-    assert translator.translate(SENTENCES, beam=1, length_penalty=0.0) == translator.translate(SENTENCES)
-
-
 def test_done_is_told_of_every_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "BATCH_TOKENS", 16)
     finished: list[int] = []

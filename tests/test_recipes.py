@@ -115,7 +115,6 @@ def test_the_papers_settings_do_not_depend_on_the_amount_of_data(name: str) -> N
 def test_the_number_of_parameters_is_the_papers(name: str, exact: int, rounded: int, within: float) -> None:
     model = model_of(name)
     count = sum(parameter.numel() for parameter in model.parameters())
-    print(f"{name}: {count:,} parameters")
     assert count == exact
     assert abs(count / rounded - 1) < within
     by_hand = parameters_by_hand(PAPER[name]["width"], PAPER[name]["hidden"])

@@ -6,6 +6,8 @@ then renamed in one step. On reading, a state whose manifest does not hold is pa
 
 import hashlib
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +43,7 @@ def save_state(folder: Path, state: State) -> None:
     write_json(temporary / MANIFEST, {path.name: file_hash(path) for path in sorted(temporary.iterdir())})
     temporary.rename(final)
     sync_folder(folder)
-    prune(folder)
+    prune(folder, state.step)
 
 
 def load_latest(folder: Path) -> tuple[State | None, list[str]]:
@@ -77,8 +79,26 @@ def damage(path: Path) -> str | None:
     return None
 
 
-def prune(folder: Path) -> None:
-    for path in states_in(folder)[:-KEPT]:
+@contextmanager
+def only_one_run(folder: Path) -> Iterator[None]:
+    """Keep a second process out of a run folder; the lock goes with the process, however it ends."""
+    with open(folder / "lock", "w") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows
+            pass
+        except BlockingIOError:
+            raise UserError(
+                f"another process is training in {folder.parent}: wait for it or stop it."
+            ) from None
+        yield
+
+
+def prune(folder: Path, newest: int) -> None:
+    """Keep the last states up to this one. Any later one is damaged: it was passed over, and will be replaced."""
+    for path in [path for path in states_in(folder) if step_of(path) <= newest][:-KEPT]:
         shutil.rmtree(path, ignore_errors=True)
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shlex
 import sys
 
 from qkv.errors import UserError
@@ -31,6 +32,10 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:  # a full disk, a folder that may not be written
         name = f" ({error.filename})" if error.filename else ""
         sys.exit(fail(f"the system says: {error.strerror or error}{name}; check the disk and the folder."))
+    except (MemoryError, RuntimeError) as error:
+        if not out_of_memory(error):
+            raise
+        sys.exit(fail("there is not enough memory: choose a smaller model, batch, context or beam."))
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -65,6 +70,27 @@ def find_command(arguments: list[str]) -> tuple[str, list[str]]:
     raise UserError(f"there is no command '{arguments[0]}'; {hint}")
 
 
+def out_of_memory(error: Exception) -> bool:
+    """Python's, CUDA's, or that of torch's allocator, which has no class of its own."""
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "allocate memory" in str(error)
+    )
+
+
+def program() -> str:
+    """How the user called this program, for hints that can be pasted."""
+    called = sys.argv[0]
+    return (
+        "python -m qkv"
+        if called.endswith("__main__.py")
+        else shlex.quote(called)
+        if os.sep in called
+        else "qkv"
+    )
+
+
 def overview() -> str:
     width = max(map(len, COMMANDS))
     rows = "\n".join(f"  qkv {name:<{width}}   {what}" for name, (_, what) in COMMANDS.items())
@@ -77,7 +103,7 @@ def overview() -> str:
 
 def is_helper() -> bool:
     """Is this one of the processes that share a training run with the one that the user started?"""
-    return int(os.environ.get("RANK", "0")) > 0
+    return "QKV_HELPER" in os.environ
 
 
 def fail(sentence: str) -> int:

@@ -3,13 +3,14 @@
 import shlex
 import shutil
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
-from qkv.cli import is_helper
+from qkv.cli import is_helper, program
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 Language = Literal["en", "de", "es"]
 TRAINED_ON, VALIDATED_ON, TESTED_ON = 100_000, 500, 1_000
-LONGEST_MINUTES = 2.6  # on a slow machine the run is shortened, with its learning rate, to end in time
+LONGEST_MINUTES = 2.6  # from the start to the end of training: on a slow machine there are fewer steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,38 +44,44 @@ def main(arguments: list[str]) -> None:
     if command.source_language == command.target_language:
         raise UserError("--source-language and --target-language are the same: choose two of en, de, es.")
     from qkv.cli.terminal import say
+    from qkv.data.worlds import deck_pairs
 
-    if not is_helper():
-        make_room(command.out)
-    translator, report = train(command, arguments)
+    began = time.monotonic()
+    previous = None if is_helper() else set_aside(command.out)
+    translator, report = train(command, arguments, began)
     show_scores(translator, report, command)
     show_deck_sentences(translator, command)
     show_attention(translator, command)
+    if previous is not None:
+        shutil.rmtree(previous)
     folder = shlex.quote(str(command.out))
+    sentence = shlex.quote(deck_pairs(command.source_language, command.target_language)[1].source)
     say(f"\nThe model is in {folder}, with its report and its model card. To go on:")
-    say(
-        f'  qkv translate {folder} "the dog is sleeping"'
-        if command.source_language == "en"
-        else f"  qkv translate {folder}"
-    )
-    say(f"  qkv info {folder}")
-    say("  qkv demo --target-language es --out runs/demo-es")
-    say("  qkv train translator --source YOURS.en --target YOURS.de --out runs/mine")
+    say(f"  {program()} translate {folder} {sentence}")
+    say(f"  {program()} info {folder}")
+    say(f"  {program()} demo --target-language es --out runs/demo-es")
+    say(f"  {program()} train translator --source YOURS.en --target YOURS.de --out runs/mine")
 
 
-def make_room(out: Path) -> None:
-    """A demo replaces an earlier demo, and nothing else."""
+def set_aside(out: Path) -> Path | None:
+    """A demo takes the place of an earlier demo, which is kept until the new one is done, and of nothing else."""
     from qkv.checkpoint.files import read_json
     from qkv.training.translator import RUN_FILE
 
     run_file = out / "training" / RUN_FILE
-    if run_file.is_file() and read_json(run_file).get("demo"):
-        shutil.rmtree(out)
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return None
+    if not run_file.is_file() or not read_json(run_file).get("demo"):
         raise UserError(f"{out} holds something that is not a demo: give another --out.")
+    previous = out.with_name(f"{out.name}.previous")
+    if previous.exists():  # an earlier demo was interrupted: what it set aside is the last whole one
+        shutil.rmtree(out)
+    else:
+        out.rename(previous)
+    return previous
 
 
-def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, Any]]:
+def train(command: Demo, arguments: list[str], began: float) -> tuple["Translator", dict[str, Any]]:
     from dataclasses import replace
 
     from qkv.cli.terminal import TrainingDisplay, say
@@ -82,18 +89,18 @@ def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, 
     from qkv.data.worlds import LANGUAGES, deck_pairs, pairs
     from qkv.pipeline import Languages
     from qkv.training.corpus import Corpus
-    from qkv.training.distributed import helpers, processes_for
+    from qkv.training.distributed import processes_for, shared_run
     from qkv.training.recipes import built_in
     from qkv.training.translator import train_translator
 
     source, target = command.source_language, command.target_language
     names = f"{LANGUAGES[source]} to {LANGUAGES[target]}"
     say(f"A translator from {names}, from nothing: {TRAINED_ON:,} sentence pairs of the built-in grammar.")
-    settings = replace(built_in(TRAINED_ON), seed=command.seed, minutes=LONGEST_MINUTES)
+    settings = replace(built_in(TRAINED_ON), seed=command.seed)
     processes = processes_for(0, settings.training.batch_tokens)
     settings = replace(settings, training=replace(settings.training, processes=processes))
     with (
-        helpers(["demo", *arguments], processes),
+        shared_run(["demo", *arguments], processes) as group,
         TrainingDisplay(deck_pairs(source, target)[-2].source) as display,
     ):
         parts = [
@@ -110,13 +117,15 @@ def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, 
             languages=Languages(source=source, target=target),
             origin=f"the built-in grammar, {names}",
         )
+        left = LONGEST_MINUTES - (time.monotonic() - began) / 60
+        settings = replace(settings, minutes=max(0.1, left))
         outcome = train_translator(
-            corpus, settings, command.out, watch=display.watch, remember={"demo": True}
+            corpus, settings, command.out, watch=display.watch, group=group, remember={"demo": True}
         )
     if is_helper():
         sys.exit(outcome.exit_code)
     if outcome.report is None:
-        say("stopped; `qkv demo` starts again.")
+        say(f"stopped; to start again: {program()} demo")
         sys.exit(outcome.exit_code)
     return outcome.translator, outcome.report
 

@@ -34,9 +34,10 @@ def main(arguments: list[str]) -> None:
     )
     from qkv.cli.terminal import counting
     from qkv.data.parallel import read_two
-    from qkv.evaluation.scores import score_translations
+    from qkv.evaluation.scores import Scorer
     from qkv.pipeline import load
 
+    scorer = Scorer.make(tokenize=command.tokenize, lowercase=command.lowercase)
     pairs = read_two(command.source, command.reference)
     translator = load(command.model)
     with counting("translating", len(pairs)) as progress:
@@ -46,9 +47,7 @@ def main(arguments: list[str]) -> None:
             length_penalty=command.length_penalty,
             done=lambda count: progress.advance(progress.task_ids[0], count),
         )
-    scores = score_translations(
-        hypotheses, pairs.target, tokenize=command.tokenize, lowercase=command.lowercase
-    )
+    scores = scorer.score(hypotheses, pairs.target)
     print(f"sentences    {scores.sentences:,}")
     print(f"BLEU         {scores.bleu.value:.2f}   {scores.bleu.signature}")
     print(f"chrF         {scores.chrf.value:.2f}   {scores.chrf.signature}")

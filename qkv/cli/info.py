@@ -59,7 +59,7 @@ def reported(report: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def describe(stack: object) -> str:
+def describe(stack: Any) -> str:
     facts = vars(stack)
     return (
         f"{facts['depth']} blocks, width {facts['width']}, {facts['heads']} heads, "

@@ -1,6 +1,5 @@
 """What people look at while they wait. All of it goes to standard error."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -112,7 +111,3 @@ def heat_map(source: Sequence[str], target: Sequence[str], weights: Sequence[Seq
 def say(text: str = "") -> None:
     """A line for the person at the terminal: never markup, and never broken, for it may hold a command."""
     err.print(text, markup=False, soft_wrap=True)
-
-
-def flush_standard_output() -> None:
-    sys.stdout.flush()

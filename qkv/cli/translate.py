@@ -1,5 +1,6 @@
 """`qkv translate`: text or lines in, one line for each out."""
 
+import codecs
 import os
 import select
 import sys
@@ -67,23 +68,20 @@ def one_line(text: str) -> str:
 
 def standard_input() -> Iterator[list[str]]:
     """Lines as they come: many at a time from a file, one by one from a person or a slow pipe."""
-    rest, number = b"", 0
-    while True:
-        waiting = rest.count(b"\n") < LINES_AT_ONCE
-        block = os.read(0, 1 << 16) if waiting else b""
-        ended = waiting and not block
-        *lines, rest = (rest + block).split(b"\n")
-        if not ended and more_is_there() and len(lines) < LINES_AT_ONCE:
-            rest = b"\n".join([*lines, rest])
+    rest, number, ended = b"", 0, False
+    while not ended:
+        block = os.read(0, 1 << 16)
+        ended = not block
+        rest += block
+        if not ended and more_is_there() and rest.count(b"\n") < LINES_AT_ONCE:
             continue
+        *lines, rest = rest.split(b"\n")
         if ended and rest:
-            lines, rest = [*lines, rest], b""
+            lines.append(rest)
         for start in range(0, len(lines), LINES_AT_ONCE):
             chunk = lines[start : start + LINES_AT_ONCE]
             yield [decoded(line, number + index) for index, line in enumerate(chunk, 1)]
             number += len(chunk)
-        if ended:
-            return
 
 
 def more_is_there() -> bool:
@@ -94,6 +92,8 @@ def more_is_there() -> bool:
 
 
 def decoded(line: bytes, number: int) -> str:
+    if number == 1:
+        line = line.removeprefix(codecs.BOM_UTF8)
     try:
         return line.removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError:

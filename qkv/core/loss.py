@@ -34,14 +34,17 @@ class OutputCrossEntropy(torch.autograd.Function):
         for start in range(0, count, ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
             logits = hidden[rows] @ weight.T  # (rows, V)
-            log_normaliser = logits.logsumexp(dim=1, keepdim=True)  # (rows, 1)
+            largest = logits.amax(dim=1, keepdim=True)  # (rows, 1): taken off, no exponential overflows
             wanted = targets[rows, None]
-            total += log_normaliser.sum() - (1 - smoothing) * logits.gather(1, wanted).sum()
+            total += largest.sum() - (1 - smoothing) * logits.gather(1, wanted).sum()
             if smoothing:
                 total -= smoothing / vocab * logits.sum()
+            exponentials = logits.sub_(largest).exp_()  # in place of the logits
+            normaliser = exponentials.sum(dim=1, keepdim=True)
+            total += normaliser.log().sum()
             if hidden_gradient is None or weight_gradient is None:
                 continue
-            gradient = logits.sub_(log_normaliser).exp_()  # the softmax, in place of the logits
+            gradient = exponentials.div_(normaliser)  # the softmax
             gradient.scatter_add_(1, wanted, gradient.new_full(wanted.shape, smoothing - 1))
             if smoothing:
                 gradient -= smoothing / vocab

@@ -1,6 +1,6 @@
 """Pairs of sentences from the files people have: two plain files, .tsv, .jsonl, .tmx or .po, also gzipped.
 
-Every fault in a file is a UserError of one sentence. What comes out holds no line break inside a sentence
+Every fault in a file is a UserError of one sentence. What comes out holds no line feed inside a sentence
 and is always encodable as UTF-8, so nothing after this room has to ask again.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from qkv.data.language_tags import language_tag, listed, matching_tag, two_languages
 from qkv.data.lines import numbered_lines, one_line, opened
 from qkv.data.po import read_po
-from qkv.data.tmx import read_tmx
+from qkv.data.tmx import read_tmx, tmx_direction
 from qkv.errors import UserError
 
 
@@ -56,6 +56,13 @@ def read_pairs(
     if not pairs:
         raise UserError(f"{path} holds no sentence pair: give a file with translations in it.")
     return ParallelText(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs])
+
+
+def languages_in(path: Path, source: str | None, target: str | None) -> tuple[str | None, str | None]:
+    """The two languages as given, or as the file itself names them."""
+    if path.name.lower().removesuffix(".gz").endswith(".tmx"):
+        return tmx_direction(path, source, target)
+    return source, target
 
 
 def read_two(source: Path, target: Path) -> ParallelText:

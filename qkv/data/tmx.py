@@ -17,7 +17,7 @@ XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tuple[str, str]]:
-    source, target = _tmx_direction(path, source, target)
+    source, target = tmx_direction(path, source, target)
     seen: dict[str, None] = {}  # a set that keeps its order
     pairs = 0
     for element in _tmx_elements(path):
@@ -45,7 +45,7 @@ def _not_in_tmx(path: Path, missing: Iterable[str], present: Iterable[str]) -> U
     )
 
 
-def _tmx_direction(path: Path, source: str | None, target: str | None) -> tuple[str, str]:
+def tmx_direction(path: Path, source: str | None, target: str | None) -> tuple[str, str]:
     """The two languages as given, or, where the file has just two, filled in from the file."""
     if source is not None and target is not None:
         return two_languages(source, target)

@@ -24,30 +24,53 @@ class TranslationScores:
         return asdict(self)
 
 
-def score_translations(
-    hypotheses: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", lowercase: bool = False
-) -> TranslationScores:
-    """Corpus scores of one hypothesis and one reference a sentence."""
-    from sacrebleu.metrics import BLEU, CHRF
+@dataclass(frozen=True)
+class Scorer:
+    """sacrebleu's metrics, made before the work is done, so that a wrong choice is seen at once."""
 
-    if len(hypotheses) != len(references):
-        raise UserError(
-            f"{len(hypotheses)} translations cannot be scored against {len(references)} references."
+    bleu: Any
+    chrf: Any
+    lowercase: bool
+
+    @classmethod
+    def make(cls, *, tokenize: str = "13a", lowercase: bool = False) -> "Scorer":
+        from sacrebleu.metrics import BLEU, CHRF
+
+        known = [name for name in BLEU.TOKENIZERS if name]
+        if tokenize not in known:
+            raise UserError(f"sacrebleu has no tokenizer '{tokenize}'; it has {', '.join(known)}.")
+        try:
+            # force: tokenised text scored with "none" is what the caller asked for, no warning is needed
+            bleu = BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
+        except (ImportError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise UserError(f"sacrebleu's tokenizer '{tokenize}' cannot be used here: {reason}") from None
+        return cls(bleu, CHRF(lowercase=lowercase), lowercase)
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str]) -> TranslationScores:
+        """Corpus scores of one hypothesis and one reference a sentence; white space around them does not count."""
+        if len(hypotheses) != len(references):
+            raise UserError(
+                f"{len(hypotheses)} translations cannot be scored against {len(references)} references."
+            )
+        if not hypotheses:
+            raise UserError("there is nothing to score.")
+        exact = sum(self.same(h, r) for h, r in zip(hypotheses, references, strict=True))
+        return TranslationScores(
+            sentences=len(hypotheses),
+            bleu=measured(self.bleu, hypotheses, references),
+            chrf=measured(self.chrf, hypotheses, references),
+            exact_match=100 * exact / len(hypotheses),
         )
-    if not hypotheses:
-        raise UserError("there is nothing to score.")
-    known = [name for name in BLEU.TOKENIZERS if name]
-    if tokenize not in known:
-        raise UserError(f"sacrebleu has no tokenizer '{tokenize}'; it has {', '.join(known)}.")
-    # force: tokenised text scored with "none" is what the caller asked for, sacrebleu need not warn of it
-    bleu, chrf = BLEU(tokenize=tokenize, lowercase=lowercase, force=True), CHRF(lowercase=lowercase)
-    exact = sum(h == r for h, r in zip(hypotheses, references, strict=True))
-    return TranslationScores(
-        sentences=len(hypotheses),
-        bleu=measured(bleu, hypotheses, references),
-        chrf=measured(chrf, hypotheses, references),
-        exact_match=100 * exact / len(hypotheses),
-    )
+
+    def same(self, hypothesis: str, reference: str) -> bool:
+        hypothesis, reference = hypothesis.strip(), reference.strip()
+        return hypothesis == reference or (self.lowercase and hypothesis.lower() == reference.lower())
+
+
+def score_translations(hypotheses: Sequence[str], references: Sequence[str]) -> TranslationScores:
+    """The scores that reports give: sacrebleu's defaults."""
+    return Scorer.make().score(hypotheses, references)
 
 
 def measured(metric: Any, hypotheses: Sequence[str], references: Sequence[str]) -> Score:

@@ -40,29 +40,31 @@ def prepare_corpus(
 ) -> Corpus:
     """Clean the pairs, and hold some out for validation where none are given."""
     cleaned = clean(pairs, longest=settings.longest, ratio=settings.ratio)
+    dropped = dict(cleaned.dropped)
     if valid is None:
         train, valid = hold_out(cleaned.pairs, count=settings.valid, seed=seed)
     else:
-        train, valid = cleaned.pairs, clean(valid, longest=settings.longest, ratio=settings.ratio).pairs
-    return Corpus(train=train, valid=valid, dropped=cleaned.dropped, languages=languages, origin=origin)
+        cleaned_valid = clean(valid, longest=settings.longest, ratio=settings.ratio)
+        train, valid = cleaned.pairs, cleaned_valid.pairs
+        dropped["of the validation pairs"] = sum(cleaned_valid.dropped.values())
+    return Corpus(train=train, valid=valid, dropped=dropped, languages=languages, origin=origin)
 
 
 class PairData:
     """Encoded pairs in batches of like length (the loop's Data protocol)."""
 
-    def __init__(self, pairs: ParallelText, tokenizer: Tokenizer, batch_tokens: int, shuffled: bool):
-        self.sources = tokenizer.encode_all(pairs.source)
-        self.targets = tokenizer.encode_all(pairs.target)
+    def __init__(
+        self, pairs: ParallelText, tokenizer: Tokenizer, batch_tokens: int, context: int, *, shuffled: bool
+    ):
+        sources, targets = tokenizer.encode_all(pairs.source), tokenizer.encode_all(pairs.target)
+        # What has more pieces than the model has positions, with a start or an end, is left out.
+        fits = [max(map(len, both)) < context for both in zip(sources, targets, strict=True)]
+        self.sources = [ids for ids, fit in zip(sources, fits, strict=True) if fit]
+        self.targets = [ids for ids, fit in zip(targets, fits, strict=True) if fit]
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
 
-    def keep_within(self, context: int) -> None:
-        """Drop what has more pieces than the model has positions."""
-        fits = [
-            max(len(source), len(target)) < context
-            for source, target in zip(self.sources, self.targets, strict=True)
-        ]
-        self.sources = [ids for ids, fit in zip(self.sources, fits, strict=True) if fit]
-        self.targets = [ids for ids, fit in zip(self.targets, fits, strict=True) if fit]
+    def __len__(self) -> int:
+        return len(self.sources)
 
     def epoch(self, seed: int) -> list[list[int]]:
         lengths = [

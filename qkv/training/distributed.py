@@ -1,11 +1,14 @@
 """Several processes that train one model: each takes a share of every batch, and gradients are added up.
 
-The processes are those that torchrun starts (RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the
-environment), or helpers that `qkv train` starts on this machine by itself: on small matrices two processes
-of one thread are much faster than one process of two.
+On one machine `qkv train` starts helpers by itself: on small matrices two processes of one thread do more
+than one process of two. They share memory for the gradients and a socket each for taking turns, which is
+several times as fast as sending gradients through torch.distributed, and shows at once when one has ended.
+Across machines, torchrun makes the group (RANK and WORLD_SIZE in the environment).
 """
 
+import mmap
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,14 +17,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from qkv.errors import UserError
 
-SHARED_FILE = "QKV_SHARED_FILE"  # in the environment of processes that `helpers` started
-FEWEST_TOKENS = 256  # a share smaller than this is not worth a process
+HELPER = "QKV_HELPER"  # rank, size, file of the shared memory, socket to the first process
+FEWEST_TOKENS = 512  # with a smaller share the processes spend more on taking turns than they gain
+ENDED = "another process of this training run has ended; what was saved is whole: go on with --resume."
 
 
 class Group(Protocol):
@@ -56,97 +61,113 @@ class Alone:
         pass
 
 
-class Together:
+class Together(Alone):
+    """The processes that torchrun has started, on one machine or many."""
+
     def __init__(self) -> None:
+        # Both backends: gradients lie where the model is, a few numbers for the loop always on the CPU.
+        dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
 
     def share(self, rows: Sequence[int]) -> list[int]:
-        """Every size-th row: the rows of a batch are ordered by length, so the shares weigh the same."""
-        return list(rows[self.rank :: self.size])
-
-    def buffer(self, length: int, device: torch.device) -> Tensor:
-        return torch.zeros(length, device=device)
+        return every(rows, self.rank, self.size)
 
     def add_up(self, tensor: Tensor) -> None:
-        with peers_alive():
-            dist.all_reduce(tensor)
+        dist.all_reduce(tensor)
 
     def wait(self) -> None:
-        with peers_alive():
-            dist.barrier()
+        dist.barrier()
 
 
-class Neighbours(Together):
-    """Processes of one machine: the buffer lies in memory that they share, faster than any socket."""
+class Neighbours(Alone):
+    """Processes of one machine. The first has a socket to each of the others, each of them one to the first."""
 
-    def __init__(self, shared_file: str) -> None:
-        super().__init__()
-        self.shared_file = shared_file
+    def __init__(self, rank: int, size: int, memory: int, sockets: list[socket.socket]):
+        self.rank, self.size, self.memory, self.sockets = rank, size, memory, sockets
         self.buffers: Tensor | None = None  # (processes, length)
 
+    def share(self, rows: Sequence[int]) -> list[int]:
+        return every(rows, self.rank, self.size)
+
     def buffer(self, length: int, device: torch.device) -> Tensor:
-        reserved = torch.zeros(1)
+        if device.type != "cpu":
+            raise UserError(
+                f"processes on a {device.type} device are started by torchrun, not by --training.processes."
+            )
+        size = 4 * length * self.size
         if self.rank == 0:
-            reserved += self.reserve(4 * length * self.size)
-        super().add_up(reserved)
-        if not reserved.item():
-            return super().buffer(length, device)
-        self.buffers = torch.from_file(self.shared_file, shared=True, size=length * self.size).view(
-            self.size, -1
-        )
+            try:
+                os.posix_fallocate(self.memory, 0, size)  # writing into memory that is not there is deadly
+            except OSError:
+                megabytes = size // 2**20
+                raise UserError(
+                    f"{self.size} processes need {megabytes} MB of memory to share: give --training.processes 1."
+                ) from None
+        self.wait()
+        shared = np.frombuffer(mmap.mmap(self.memory, size), dtype=np.float32)
+        self.buffers = torch.from_numpy(shared).view(self.size, length)
         return self.buffers[self.rank]
 
-    def reserve(self, size: int) -> bool:
-        """Is there so much shared memory? Containers often have little, and writing past it is deadly."""
-        try:
-            with open(self.shared_file, "r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, size)
-        except (OSError, AttributeError):
-            return False
-        return True
-
     def add_up(self, tensor: Tensor) -> None:
-        if self.buffers is None or tensor.data_ptr() != self.buffers[self.rank].data_ptr():
-            return super().add_up(tensor)
-        # Each process adds up its own part of all buffers and writes the sum into all of them.
-        part = self.buffers.tensor_split(self.size, dim=1)[self.rank]
-        self.wait()
-        part.copy_(part.sum(dim=0).expand_as(part))
-        self.wait()
+        if self.buffers is not None and tensor.data_ptr() == self.buffers[self.rank].data_ptr():
+            # Each process adds up its own part of all buffers and writes the sum into all of them.
+            part = self.buffers.tensor_split(self.size, dim=1)[self.rank]
+            self.wait()
+            part.copy_(part.sum(dim=0).expand_as(part))
+            self.wait()
+        else:
+            self.add_up_by_socket(tensor.numpy())
+
+    def add_up_by_socket(self, values: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]") -> None:
+        if self.rank == 0:
+            for each in self.sockets:
+                values += np.frombuffer(received(each, values.nbytes), values.dtype)
+            for each in self.sockets:
+                send(each, values.tobytes())
+        else:
+            send(self.sockets[0], values.tobytes())
+            values[:] = np.frombuffer(received(self.sockets[0], values.nbytes), values.dtype)
+
+    def wait(self) -> None:
+        if self.rank == 0:
+            for each in self.sockets:
+                received(each, 1)
+        for each in self.sockets:
+            send(each, b".")
+        if self.rank > 0:
+            received(self.sockets[0], 1)
 
 
-@contextmanager
-def peers_alive() -> Iterator[None]:
+def every(rows: Sequence[int], rank: int, size: int) -> list[int]:
+    """Every size-th row: the rows of a batch are ordered by length, so the shares weigh the same."""
+    return list(rows[rank::size])
+
+
+def send(to: socket.socket, content: bytes) -> None:
     try:
-        yield
-    except RuntimeError as error:
-        raise UserError(
-            f"another process of this training run has ended ({str(error).splitlines()[0][:120]}); "
-            "what was saved is whole: go on with --resume."
-        ) from None
+        to.sendall(content)
+    except OSError:
+        raise UserError(ENDED) from None
 
 
-def join_group() -> Group:
-    """The group that the environment describes, or none."""
-    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
-        return Alone()
-    if not dist.is_initialized():
-        with peers_alive():
-            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-    shared_file = os.environ.get(SHARED_FILE)
-    return Neighbours(shared_file) if shared_file else Together()
-
-
-def leave_group() -> None:
-    if dist.is_initialized():
-        dist.destroy_process_group()
+def received(source: socket.socket, size: int) -> bytes:
+    content = b""
+    while len(content) < size:
+        try:
+            block = source.recv(size - len(content))
+        except OSError:
+            block = b""
+        if not block:
+            raise UserError(ENDED)
+        content += block
+    return content
 
 
 def processes_for(wanted: int, batch_tokens: int) -> int:
     """How many processes to start on this machine: as asked, or one for each core as far as batches reach."""
     if wanted > 0:
         return wanted
-    if torch.cuda.is_available() or torch.backends.mps.is_available():
+    if os.name != "posix" or torch.cuda.is_available() or torch.backends.mps.is_available():
         return 1
     return max(1, min(cores(), batch_tokens // FEWEST_TOKENS))
 
@@ -156,58 +177,60 @@ def cores() -> int:
 
 
 @contextmanager
-def helpers(arguments: Sequence[str], processes: int) -> Iterator[None]:
-    """Run the same command in other processes of this machine, as long as this one is inside.
+def shared_run(arguments: Sequence[str], processes: int) -> Iterator[Group]:
+    """The group that trains: of torchrun, of the process that started this one, or with helpers started here.
 
-    Where a launcher such as torchrun has made a group already, or one process is enough, nothing is started.
+    A helper runs the same command; it prints nothing and touches no file of the run.
     """
-    if "WORLD_SIZE" in os.environ or processes < 2:
-        yield
-        return
-    threads = max(1, cores() // processes)
-    before, threads_before = dict(os.environ), torch.get_num_threads()
-    with tempfile.NamedTemporaryFile(prefix="qkv-", dir=memory_folder()) as shared:
-        group = {
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(free_port()),
-            "GLOO_SOCKET_IFNAME": loopback(),
-            "WORLD_SIZE": str(processes),
-            "OMP_NUM_THREADS": str(threads),
-            SHARED_FILE: shared.name,
-        }
-        started = [
-            subprocess.Popen(
-                [sys.executable, "-m", "qkv", *arguments],
-                env={**before, **group, "RANK": str(rank)},
+    if HELPER in os.environ:
+        rank, size, memory, own_socket = map(int, os.environ[HELPER].split())
+        torch.set_num_threads(threads_each(size))
+        yield Neighbours(rank, size, memory, [socket.socket(fileno=own_socket)])
+    elif int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        yield Together()
+        dist.destroy_process_group()
+    elif processes == 1:
+        yield Alone()
+    else:
+        with helpers(arguments, processes) as group:
+            yield group
+
+
+@contextmanager
+def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads_each(processes))
+    with tempfile.TemporaryFile(dir=memory_folder()) as memory:
+        ends, started = [], []
+        for rank in range(1, processes):
+            own, others = socket.socketpair()
+            description = f"{rank} {processes} {memory.fileno()} {others.fileno()}"
+            helper = subprocess.Popen(
+                [sys.executable, "-P", "-m", "qkv", *arguments],
+                env={**os.environ, HELPER: description, "OMP_NUM_THREADS": str(threads_each(processes))},
                 stdin=subprocess.DEVNULL,
+                pass_fds=[memory.fileno(), others.fileno()],
             )
-            for rank in range(1, processes)
-        ]
-        os.environ.update({**group, "RANK": "0"})
-        torch.set_num_threads(threads)
+            others.close()
+            ends.append(own)
+            started.append(helper)
         try:
-            yield
+            yield Neighbours(0, processes, memory.fileno(), ends)
         finally:
-            leave_group()
+            for end in ends:
+                end.close()
             for helper in started:
                 helper.terminate()
                 helper.wait()
-            os.environ.clear()
-            os.environ.update(before)
-            torch.set_num_threads(threads_before)
+            torch.set_num_threads(threads)
+
+
+def threads_each(processes: int) -> int:
+    return max(1, cores() // processes)
 
 
 def memory_folder() -> str | None:
-    """Where files live in memory, or else the usual place for temporary ones."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
-def loopback() -> str:
-    names = [name for _, name in socket.if_nameindex()]
-    return next((name for name in names if name.startswith("lo")), names[0])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Where files live in memory, or the usual place for temporary ones where there is little room for them."""
+    folder = "/dev/shm"
+    roomy = os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 2**30
+    return folder if roomy else None

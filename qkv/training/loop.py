@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from qkv.checkpoint.files import read_tensors, write_tensors
 from qkv.checkpoint.state import State, save_state
 from qkv.errors import UserError
-from qkv.training.distributed import Alone, Group
+from qkv.training.distributed import Group
 from qkv.training.gradients import Gradients
 from qkv.training.optimiser import make_optimiser, optimiser_tensors, restore_optimiser
 from qkv.training.randomness import seed_for
@@ -33,11 +33,9 @@ class Data(Protocol):
 
     def batch(self, rows: list[int]) -> Any: ...
 
+    def __len__(self) -> int: ...
+
     def tokens(self, rows: list[int]) -> int: ...  # real target tokens, padding not counted
-
-
-class Model(Protocol):
-    def loss(self, batch: Any) -> Tensor: ...
 
 
 @dataclass(kw_only=True)
@@ -106,11 +104,11 @@ class Run:
         keep: Callable[[], None],  # called with the model in its best state so far
         watch: Watch,
         device: torch.device,
-        group: Group | None = None,
+        group: Group,
     ):
         self.model, self.train, self.valid, self.plan = model, train, valid, plan
         self.keep, self.watch, self.device = keep, watch, device
-        self.group: Group = Alone() if group is None else group
+        self.group = group
         self.writes = self.group.rank == 0  # the other processes compute alike and touch no file
         self.optimiser = make_optimiser(model, plan.settings)
         self.gradients = Gradients(model.parameters(), self.group, notes=3)
@@ -267,6 +265,8 @@ class Mean:
         self.total, self.tokens, self.seconds = 0.0, 0, 0.0
 
     def add(self, loss: float, tokens: int, seconds: float = 0.0) -> None:
+        if not math.isfinite(loss):  # that batch was skipped
+            return
         self.total, self.tokens, self.seconds = (
             self.total + loss * tokens,
             self.tokens + tokens,

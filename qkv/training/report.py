@@ -10,8 +10,8 @@ from qkv import __version__
 from qkv.data.parallel import ParallelText
 from qkv.evaluation.scores import TranslationScores, score_translations
 from qkv.pipeline import Translator
-from qkv.training.corpus import Corpus, PairData
-from qkv.training.loop import Position
+from qkv.training.corpus import Corpus
+from qkv.training.loop import Run
 from qkv.training.settings import TranslatorSettings
 
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
@@ -20,23 +20,23 @@ SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, a
 def make_report(
     translator: Translator,
     corpus: Corpus,
-    train: PairData,
     settings: TranslatorSettings,
-    position: Position,
+    run: Run,
     chosen: str,
 ) -> dict[str, Any]:
+    position, train, valid = run.position, run.train, run.valid
     scores, decoding = validation_scores(translator, corpus.valid), translator.defaults
     return {
         "kind": "translator",
         "languages": asdict(corpus.languages),
         "data": {
             "origin": corpus.origin,
-            "pairs": len(train.sources),
+            "pairs": len(train),
             "dropped": {
                 **corpus.dropped,
-                "more pieces than positions": len(corpus.train) - len(train.sources),
+                "more pieces than positions": len(corpus.train) - len(train),
             },
-            "validation_pairs": len(corpus.valid),
+            "validation_pairs": len(valid),
         },
         "vocabulary": len(translator.tokenizer),
         "parameters": sum(p.numel() for p in translator.model.parameters()),

@@ -2,6 +2,8 @@
 
 from qkv.training.settings import TrainingSettings
 
+LONGEST_WARMUP = 0.125  # of a run with the linear schedule
+
 
 def rate_at(settings: TrainingSettings, step: int, progress: float) -> float:
     """The rate of this step, counted from 1; progress is the share of the run that is over, 0 to 1.
@@ -15,4 +17,6 @@ def rate_at(settings: TrainingSettings, step: int, progress: float) -> float:
         return settings.rate * rising
     if settings.schedule == "inverse-root":
         return settings.rate * min(rising, (warmup / step) ** 0.5)
+    # In a short run the warm-up takes no more than its share.
+    rising = max(rising, min(1.0, progress / LONGEST_WARMUP))
     return settings.rate * min(rising, max(0.0, 1.0 - progress))

@@ -37,7 +37,7 @@ class ModelSettings:
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
     batch_tokens: int
-    """Target pieces in a step, padding included."""
+    """Pieces in a step, padding included, on the longer of the two sides."""
     rate: float
     """The learning rate after the warm-up, before the schedule lowers it."""
     warmup: int

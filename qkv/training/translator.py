@@ -1,6 +1,8 @@
 """How a translator is trained: sentence pairs in, a bundle with its report out."""
 
+import os
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import torch
 
 from qkv.checkpoint.bundle import save_report
 from qkv.checkpoint.files import read_json, read_tensors, write_file, write_json
-from qkv.checkpoint.state import load_latest
+from qkv.checkpoint.state import load_latest, only_one_run
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
@@ -17,7 +19,7 @@ from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Translator, TranslatorDefaults
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.corpus import Corpus, PairData
-from qkv.training.distributed import Alone, join_group
+from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Plan, Run, Watch, validation_loss
 from qkv.training.randomness import seed_for
 from qkv.training.report import make_report, model_card
@@ -25,9 +27,7 @@ from qkv.training.settings import ModelSettings, TranslatorSettings, check_setti
 from qkv.training.signals import StopRequest
 
 RUN_FILE = "run.json"
-ALWAYS_WHOLE = (
-    64  # pieces: a sentence of this length is not cut, even where training has shown shorter ones only
-)
+ALWAYS_WHOLE = 64  # pieces: so long a sentence is not cut, even where training has shown shorter ones only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,7 @@ def train_translator(
     out: Path,
     *,
     watch: Callable[[Translator], Watch],
+    group: Group | None = None,
     resume: bool = False,
     exact_vocabulary: bool = False,
     remember: Mapping[str, Any] | None = None,
@@ -55,48 +56,57 @@ def train_translator(
     fill the vocabulary are refused instead of given a smaller one.
     """
     check_settings(settings)
-    group = join_group()
+    group = Alone() if group is None else group
+    folder = out / "training"
     if not resume and group.rank == 0:
         refuse_to_overwrite(out)
-        start_run(corpus, settings, out / "training", exact_vocabulary, remember or {})
-    group.wait()
-    tokenizer = Tokenizer.load(out / "training" / "tokenizer.json")
-    training = settings.training
-    train = PairData(corpus.train, tokenizer, training.batch_tokens, shuffled=True)
-    valid = PairData(corpus.valid, tokenizer, training.batch_tokens, shuffled=False)
-    train.keep_within(settings.model.context)
-    valid.keep_within(settings.model.context)
-    if not train.sources or not valid.sources:
-        raise UserError(f"no sentence pair fits into a context of {settings.model.context} pieces.")
+        start_run(corpus, settings, folder, exact_vocabulary, remember or {})
+    with only_one_run(folder) if group.rank == 0 else nullcontext():
+        group.wait()
+        run, translator = assemble(corpus, settings, out, watch, group)
+        if resume:
+            go_on(run, corpus)
+        with StopRequest() as stop:
+            complete = run.go(stop)
+        if not complete:
+            return Outcome(translator=translator, report=None, exit_code=stop.exit_code)
+        if group.rank > 0:
+            return Outcome(translator=translator, report=None, exit_code=0)
+        chosen = keep_the_better(run, translator, out)
+        report = make_report(translator, corpus, settings, run, chosen)
+        save_report(out, report, model_card(report))
+        return Outcome(translator=translator, report=report, exit_code=0)
 
+
+def assemble(
+    corpus: Corpus,
+    settings: TranslatorSettings,
+    out: Path,
+    watch: Callable[[Translator], Watch],
+    group: Group,
+) -> tuple[Run, Translator]:
+    """The encoded data, the model with its first weights, and the run that will train it."""
+    folder, context, batch_tokens = out / "training", settings.model.context, settings.training.batch_tokens
+    tokenizer = Tokenizer.load(folder / "tokenizer.json")
+    train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True)
+    valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
+    if not len(train) or not len(valid):
+        raise UserError(f"no sentence pair fits into a context of {context} pieces.")
     device = choose_device()
     torch.manual_seed(seed_for(settings.seed, "weights", 0))
     model = TranslatorModel(architecture(settings.model, len(tokenizer), tokenizer)).to(device)
     longest = max(ALWAYS_WHOLE, *map(len, train.sources))
     defaults = TranslatorDefaults(languages=corpus.languages, longest=longest, **asdict(settings.decoding))
     translator = Translator(model, tokenizer, defaults)
-    seen = watch(translator)
     plan = Plan(
-        settings=training,
+        settings=settings.training,
         seed=settings.seed,
         steps=settings.steps,
         minutes=settings.minutes,
-        folder=out / "training",
+        folder=folder,
     )
-    run = Run(model, train, valid, plan, lambda: translator.save(out), seen, device, group)
-    if resume:
-        go_on(run, corpus, seen)
-    with StopRequest() as stop:
-        complete = run.go(stop)
-    if not complete:
-        return Outcome(translator=translator, report=None, exit_code=stop.exit_code)
-    if group.rank > 0:
-        return Outcome(translator=translator, report=None, exit_code=0)
-
-    chosen = keep_the_better(run, translator, out)
-    report = make_report(translator, corpus, train, settings, run.position, chosen)
-    save_report(out, report, model_card(report))
-    return Outcome(translator=translator, report=report, exit_code=0)
+    run = Run(model, train, valid, plan, lambda: translator.save(out), watch(translator), device, group)
+    return run, translator
 
 
 def refuse_to_overwrite(out: Path) -> None:
@@ -151,7 +161,7 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> Tran
         raise UserError(f"such a model cannot be built: {error}.") from None
 
 
-def go_on(run: Run, corpus: Corpus, watch: Watch) -> None:
+def go_on(run: Run, corpus: Corpus) -> None:
     """Take up the newest whole state; a run that was ended before its first one starts anew."""
     stored = read_json(run.plan.folder / RUN_FILE)
     if stored["data"] != corpus.fingerprint():
@@ -160,7 +170,7 @@ def go_on(run: Run, corpus: Corpus, watch: Watch) -> None:
         )
     state, warnings = load_latest(run.plan.folder)
     for sentence in warnings:
-        watch.warn(sentence)
+        run.watch.warn(sentence)
     if state is not None:
         run.resume(state)
     else:
@@ -183,7 +193,9 @@ def keep_the_better(run: Run, translator: Translator, out: Path) -> str:
 
 def choose_device() -> torch.device:
     if torch.cuda.is_available():
-        return torch.device("cuda")
+        return torch.device(
+            "cuda", int(os.environ.get("LOCAL_RANK", "0"))
+        )  # torchrun gives each process its own
     if torch.backends.mps.is_available():
         return torch.device("mps")
     return torch.device("cpu")

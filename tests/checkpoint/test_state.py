@@ -35,10 +35,23 @@ def test_a_folder_without_states_has_none(tmp_path: Path) -> None:
 
 
 def test_only_the_last_two_are_kept(tmp_path: Path) -> None:
-    for step in (5, 10, 100, 15):
+    for step in (5, 10, 15, 100):
         save_state(tmp_path, state(step))
     assert KEPT == 2
     assert names(tmp_path) == ["step-100", "step-15"]
+
+
+def test_a_state_outlives_damaged_ones_of_later_steps(tmp_path: Path) -> None:
+    """A run whose newest states were damaged goes on from an earlier step, and keeps what it then reaches."""
+    for step in (600, 800):
+        save_state(tmp_path, state(step))
+        (tmp_path / f"step-{step}" / "state.json").write_text("{}")
+    for step in (200, 400):
+        save_state(tmp_path, state(step))
+    latest, _ = load_latest(tmp_path)
+    assert latest is not None
+    assert latest.step == 400
+    assert {"step-200", "step-400"} <= set(names(tmp_path))
 
 
 def test_a_persons_own_copy_is_neither_pruned_nor_loaded(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ TRAINING_MISTAKES = {
     "not UTF-8": (["--target", "latin1.xx"], "latin1.xx is not UTF-8 (line 1)"),
     "a missing file": (["--target", "nowhere.xx"], "nowhere.xx"),
     "a folder for a file": (["--target", "."], "is a folder"),
-    "one validation file": (["--valid-source", "a.en"], "--valid-source and --valid-target go together"),
+    "one validation file": (["--valid-source", "a.en"], "either --valid-source and --valid-target, or --valid-pairs"),
     "two files and pairs": (["--pairs", "a.tsv"], "either --source and --target, or --pairs"),
     "too large a vocabulary": (["--vocabulary", "5000"], "the data fill a vocabulary of"),
     "too small a vocabulary": (["--vocabulary", "10"], "a vocabulary of 10 is too small"),
@@ -550,11 +550,11 @@ def test_interrupting_training_saves_says_how_to_go_on_and_that_command_works(
     assert (running.returncode, out) == (130, b"")
     assert b"Traceback" not in error
     last = error.decode().splitlines()[-1]
-    assert last.startswith("stopped and saved; to go on: qkv train translator --resume")
+    assert last.startswith("stopped and saved; to go on: python -m qkv train translator --resume")
     stopped = max(int(path.name[5:]) for path in (files / "my run" / "training").glob("step-*"))
     assert 50 <= stopped < 300
     resume = shlex.split(last.partition("to go on: ")[2])
-    assert resume[0] == "qkv"
-    assert code_of(*resume[1:]) == 0
+    assert resume[:3] == ["python", "-m", "qkv"]
+    assert code_of(*resume[3:]) == 0
     assert read_json(files / "my run" / "report.json")["training"]["steps"] == 300
     assert f"step {stopped:>6,} " not in capsys.readouterr().err, "what was done is not done again"

@@ -91,7 +91,7 @@ def test_killing_the_command_ends_its_helpers(pairs: Path, tmp_path: Path) -> No
 def test_a_process_for_every_core_as_far_as_the_batch_reaches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qkv.training.distributed.cores", lambda: 8)
     assert processes_for(0, 100) == 1
-    assert processes_for(0, 1024) == 4
+    assert processes_for(0, 2048) == 4
     assert processes_for(0, 100_000) == 8
     assert processes_for(3, 100) == 3
 
@@ -129,3 +129,37 @@ def wait_for(condition, seconds: float = 90.0) -> None:
             return
         time.sleep(0.1)
     raise AssertionError("waited in vain")
+
+
+def test_a_helper_that_cannot_start_ends_the_command_with_a_sentence(pairs: Path, tmp_path: Path) -> None:
+    """Such as one that the system kills while it reads the files."""
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "sitecustomize.py").write_text('import os\nif "QKV_HELPER" in os.environ:\n    os._exit(9)\n')
+    run = command(pairs, tmp_path / "run", "--steps", "20", "--training.processes", "2")
+    environment = {**os.environ, "PYTHONPATH": str(broken)}
+    ended = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2
+    assert "another process of this training run has ended" in ended.stderr
+
+
+def test_what_only_one_process_can_read_is_trained_on_by_one(pairs: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pairs.tsv"
+    os.mkfifo(pipe)
+    run = command(pipe, tmp_path / "run", "--steps", "5")
+    with subprocess.Popen(run, stderr=subprocess.DEVNULL) as process:
+        pipe.write_text(pairs.read_text())
+        assert process.wait(timeout=60) == 0
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["made_with"]["processes"] == 1
+
+
+def test_a_second_run_is_kept_out_of_a_folder_that_is_in_use(pairs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with subprocess.Popen(command(pairs, out, "--steps", "100000"), stderr=subprocess.DEVNULL) as process:
+        wait_for(lambda: (out / "training" / "step-10").exists())
+        resumed = [sys.executable, "-m", "qkv", "train", "translator", "--resume", "--out", str(out)]
+        second = subprocess.run(resumed, capture_output=True, text=True)
+        process.kill()
+    assert second.returncode == 2
+    assert "another process is training" in second.stderr

@@ -226,7 +226,7 @@ def test_every_step_has_some_rate_and_the_last_the_smallest(tmp_path: Path) -> N
     train(tmp_path / "out")
     rates = [facts["rate"] for facts in logged(tmp_path / "out") if "rate" in facts]
     assert len(rates) == 20
-    assert rates[4] == max(rates)
+    assert max(rates) in rates[:5]
     assert 0 < rates[-1] == min(rates[4:])
 
 
@@ -312,7 +312,9 @@ def small_run(tmp_path: Path, train: Lessons, valid: Lessons, **options: Any) ->
     )
     recorder, device = Recorder(), torch.device("cpu")
     keep = options.pop("keep", lambda: None)
-    return Run(Weight(), train, valid, plan, keep=keep, watch=recorder, device=device), recorder
+    return Run(
+        Weight(), train, valid, plan, keep=keep, watch=recorder, device=device, group=Alone()
+    ), recorder
 
 
 def test_patience_stops_after_so_many_validations_without_improvement(tmp_path: Path) -> None:
@@ -451,7 +453,10 @@ def test_validation_loss_is_per_token_and_without_dropout_or_smoothing(tmp_path:
     model, corpus, device = outcome.translator.model, digit_corpus(), torch.device("cpu")
     losses = [
         validation_loss(
-            model, PairData(corpus.valid, outcome.translator.tokenizer, budget, False), device, Alone()
+            model,
+            PairData(corpus.valid, outcome.translator.tokenizer, budget, 64, shuffled=False),
+            device,
+            Alone(),
         )
         for budget in (1, 64, 10_000)
     ]

@@ -100,3 +100,9 @@ def test_the_inverse_root_is_equation_3_of_the_paper(width: int, warmup: int, st
     chosen = training("inverse-root", warmup, (width * warmup) ** -0.5)
     equation = width**-0.5 * min(step**-0.5, step * warmup**-1.5)
     assert rate_at(chosen, step, 0.5) == pytest.approx(equation, rel=1e-9)
+
+
+def test_in_a_run_shorter_than_its_warm_up_the_rate_still_rises_to_most_of_its_height() -> None:
+    run = rates("linear", 50, warmup=1000)
+    assert max(run) > 0.8 * 0.3
+    assert run.index(max(run)) < 10

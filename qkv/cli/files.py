@@ -1,0 +1,107 @@
+"""The files that a training command is given, and what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from qkv.errors import UserError
+
+if TYPE_CHECKING:
+    from qkv.data.parallel import ParallelText
+    from qkv.pipeline import Languages
+
+OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+OptionalLanguage = Annotated[str | None, tyro.conf.arg(metavar="CODE", help_behavior_hint="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    source: OptionalFile = None
+    """Text to translate from, one sentence per line."""
+    target: OptionalFile = None
+    """Its translation, line by line."""
+    pairs: OptionalFile = None
+    """One file that holds both sides instead: .tsv, .jsonl, .tmx or .po."""
+    valid_source: OptionalFile = None
+    """Sentences to validate on; held out of the training data where none are given."""
+    valid_target: OptionalFile = None
+    """Their translation."""
+    valid_pairs: OptionalFile = None
+    """Both sides of the validation part in one file."""
+    source_language: OptionalLanguage = None
+    """Such as en; otherwise read off the file or its name."""
+    target_language: OptionalLanguage = None
+    """Such as de; otherwise read off the file or its name."""
+
+    def stored(self) -> dict[str, str | None]:
+        """For a run that may be resumed from another folder."""
+        return {
+            name: str(value.resolve()) if isinstance(value, Path) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_stored(cls, stored: dict[str, str | None]) -> Files:
+        is_path = {name: not name.endswith("language") for name in stored}
+        return cls(**{name: Path(v) if v and is_path[name] else v for name, v in stored.items()})  # type: ignore[arg-type]
+
+    def can_be_read_again(self) -> bool:
+        """Not a pipe, which only the first process could read."""
+        return all(not isinstance(value, Path) or value.is_file() for value in vars(self).values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    pairs: ParallelText
+    valid: ParallelText | None
+    languages: Languages
+    origin: str  # for the model card
+
+
+def read_files(files: Files) -> Given:
+    from qkv.data.parallel import languages_in, read_pairs, read_two
+    from qkv.pipeline import Languages
+
+    source, target = files.source_language, files.target_language
+    if files.pairs is not None and files.source is None and files.target is None:
+        # Once for all: a validation file must not be read the other way round.
+        source, target = languages_in(files.pairs, source, target)
+        pairs = read_pairs(files.pairs, source_language=source, target_language=target)
+        origin = files.pairs.name
+    elif files.source is not None and files.target is not None and files.pairs is None:
+        pairs = read_two(files.source, files.target)
+        origin = f"{files.source.name} and {files.target.name}"
+        source, target = source or language_of(files.source), target or language_of(files.target)
+    else:
+        raise UserError("give the training data: either --source and --target, or --pairs.")
+    return Given(
+        pairs=pairs,
+        valid=read_validation(files, source, target),
+        languages=Languages(source=source or "source", target=target or "target"),
+        origin=origin,
+    )
+
+
+def read_validation(files: Files, source: str | None, target: str | None) -> ParallelText | None:
+    from qkv.data.parallel import read_pairs, read_two
+
+    given = [files.valid_source is not None, files.valid_target is not None, files.valid_pairs is not None]
+    if given == [False, False, False]:
+        return None
+    if files.valid_pairs is not None and sum(given) == 1:
+        return read_pairs(files.valid_pairs, source_language=source, target_language=target)
+    if files.valid_source is not None and files.valid_target is not None and sum(given) == 2:
+        return read_two(files.valid_source, files.valid_target)
+    raise UserError("give the validation data: either --valid-source and --valid-target, or --valid-pairs.")
+
+
+def language_of(path: Path) -> str | None:
+    """`train.en` and `train.en.txt` are English."""
+    for ending in reversed(path.name.lower().removesuffix(".gz").removesuffix(".txt").split(".")[1:]):
+        if 2 <= len(ending) <= 3 and ending.isalpha():
+            return ending
+    return None
