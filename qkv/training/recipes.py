@@ -45,7 +45,7 @@ def built_in(pairs: int) -> TranslatorSettings:
     """The demo: the built-in languages, whole words as pieces, about two minutes on two cores."""
     return TranslatorSettings(
         vocabulary=3_000,  # nearly every word form is a piece
-        steps=3_000,
+        steps=2_700,
         model=ModelSettings(
             width=128,
             encoder_depth=2,
@@ -56,7 +56,7 @@ def built_in(pairs: int) -> TranslatorSettings:
             norm="pre",
             smoothing=0.0,
         ),
-        training=TrainingSettings(batch_tokens=512, rate=4e-3, warmup=200, validate_every=600, average=1),
+        training=TrainingSettings(batch_tokens=512, rate=4e-3, warmup=200, validate_every=540, average=1),
         decoding=DecodingSettings(beam=1, length_penalty=0.0),
     )
 

@@ -26,6 +26,7 @@ from qkv.data.worlds.grammar import (
 )
 from qkv.data.worlds.lexicon import CONJUNCTIONS, Adjective, Noun, Verb
 from qkv.data.worlds.sampling import sample
+from qkv.data.worlds.sense import is_contested
 
 LANGUAGES = {"en": "English", "de": "German", "es": "Spanish"}
 Part = Literal["train", "valid", "test"]
@@ -58,6 +59,7 @@ class Pair:
     alignment: tuple[tuple[int, int], ...]  # (source word, target word)
     references: tuple[Reference, ...]
     unseen: bool  # holds a combination that training never shows
+    contested: bool  # has a pronoun that, but for the sense, could stand for either of two nouns
 
 
 def pairs(source: str, target: str, count: int, *, part: Part, seed: int = 1) -> list[Pair]:
@@ -136,6 +138,7 @@ def _pair(sentence: Sentence, source: str, target: str, unseen: bool) -> Pair:
         ),
         references=_references(sentence, first, second),
         unseen=unseen,
+        contested=bool(_referring_pronoun(sentence.subordinate)) and is_contested(sentence.main),
     )
 
 

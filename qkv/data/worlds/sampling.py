@@ -37,7 +37,7 @@ from qkv.data.worlds.lexicon import (
     Preposition,
     Verb,
 )
-from qkv.data.worlds.sense import is_clear, is_sensible, same_gender, size
+from qkv.data.worlds.sense import is_clear, is_contested, is_sensible, size
 
 _Value = TypeVar("_Value")
 
@@ -103,6 +103,12 @@ _GIVING = tuple(verb for verb in _VERBS if "given" in verb.tags)
 _LIKING = tuple(verb for verb in _VERBS if "experiencer" in verb.tags)
 _TRANSITIVE = tuple(verb for verb in _VERBS if verb.objects and verb not in _GIVING and verb not in _LIKING)
 _KINDS = (_INTRANSITIVE,) * 6 + (_TRANSITIVE,) * 10 + (_GIVING,) * 2 + (_LIKING,) * 2
+_CONTESTABLE = tuple(
+    (verb, subjects)
+    for verb in _TRANSITIVE + _LIKING
+    if (subjects := tuple(noun for noun in verb.subjects if noun.english_pronoun == "it"))
+    and any(noun.english_pronoun == "it" for noun in verb.objects)
+)
 _ADJECTIVES = tuple(ADJECTIVES.values())
 _PREPOSITIONS = tuple(PREPOSITIONS.values())
 _PLACES = tuple(preposition for preposition in _PREPOSITIONS if preposition.tag != "human")
@@ -321,15 +327,13 @@ def _referring(random: Random, written: bool) -> Sentence:
     """A main clause and a subordinate one with a pronoun for one of the main clause's nouns."""
     while True:
         question = random.random() < 0.05
-        main = _main(random, question)
-        role: Role = "object" if main.object is not None and random.random() < 0.6 else "subject"
+        main = _contested(random, question) if random.random() < 0.4 else _main(random, question)
+        role: Role = "object" if main.object is not None and random.random() < 0.5 else "subject"
         antecedent = main.object if role == "object" else main.subject
         if not isinstance(antecedent, NounPhrase):
             continue
         if role == "object" and main.negative and antecedent.determiner == "a":
             continue  # there is no dog that the pronoun could mean
-        if same_gender(main) and random.random() < 0.5:
-            continue  # rather those where the choice shows
         pronoun = Pronoun(3, antecedent.plural, antecedent.noun, role)
         subordinate = _about(random, main, pronoun, antecedent.noun)
         if subordinate is not None and is_clear(main, subordinate) and is_sensible(main, subordinate):
@@ -341,6 +345,17 @@ def _referring(random: Random, written: bool) -> Sentence:
                 subordinate=subordinate,
                 written=written,
             )
+
+
+def _contested(random: Random, question: bool) -> Clause:
+    """A main clause with two nouns that are both "it", so that sense alone decides which one is meant."""
+    while True:
+        verb, subjects = _pick(random, _CONTESTABLE)
+        subject = _phrase(random, _pick(random, subjects), "subject")
+        tense, modal = _tense(random, verb)
+        clause = _doing(random, verb, subject, _possible(verb, subject, tense, modal), modal, question, ())
+        if not subject.plural and is_contested(clause):
+            return _with_adverbials(random, clause, verb, question)
 
 
 def _about(random: Random, main: Clause, pronoun: Pronoun, noun: Noun) -> Clause | None:

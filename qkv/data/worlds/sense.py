@@ -24,11 +24,18 @@ def size(clause: Clause) -> int:
     return count + (clause.place is not None) + (clause.recipient is not None)
 
 
-def same_gender(main: Clause) -> bool:
+def is_contested(main: Clause) -> bool:
+    """Whether one English pronoun could stand for the subject or the object, and other languages must choose.
+
+    "The animal didn't cross the street because it …": what comes then decides between es and sie.
+    """
     first, second = main.subject, main.object
     if not isinstance(first, NounPhrase) or not isinstance(second, NounPhrase):
         return False
-    return _columns(first) == _columns(second)
+    alike = first.plural == second.plural and (
+        first.plural or first.noun.english_pronoun == second.noun.english_pronoun
+    )
+    return alike and _columns(first) != _columns(second)
 
 
 def _columns(phrase: Participant) -> tuple[int, int]:
