@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> None:
         Demo,
         args=arguments,
         prog="qkv demo",
-        description="Train a translator between two of the built-in languages, in about two minutes, and show it.",
+        description="Train a translator between two of the built-in languages, in two to three minutes, and show it.",
     )
     if command.source_language == command.target_language:
         raise UserError("--source-language and --target-language are the same: choose two of en, de, es.")
@@ -101,7 +101,7 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     settings = replace(settings, training=replace(settings.training, processes=processes))
     with (
         shared_run(["demo", *arguments], processes) as group,
-        TrainingDisplay(deck_pairs(source, target)[-2].source) as display,
+        TrainingDisplay(deck_pairs(source, target)[1].source) as display,
     ):
         parts = [
             ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])

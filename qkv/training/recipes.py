@@ -42,7 +42,7 @@ def automatic(pairs: int) -> TranslatorSettings:
 
 
 def built_in(pairs: int) -> TranslatorSettings:
-    """The demo: the built-in languages, whole words as pieces, about two minutes on two cores."""
+    """The demo: the built-in languages, whole words as pieces, two to three minutes on two cores."""
     return TranslatorSettings(
         vocabulary=3_000,  # nearly every word form is a piece
         steps=2_700,
