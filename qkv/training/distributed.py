@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -207,7 +208,14 @@ def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
             description = f"{rank} {processes} {memory.fileno()} {others.fileno()}"
             helper = subprocess.Popen(
                 [sys.executable, "-P", "-m", "qkv", *arguments],
-                env={**os.environ, HELPER: description, "OMP_NUM_THREADS": str(threads_each(processes))},
+                env={
+                    **os.environ,
+                    HELPER: description,
+                    "OMP_NUM_THREADS": str(threads_each(processes)),
+                    "PYTHONPATH": os.pathsep.join(
+                        filter(None, [package_folder(), os.environ.get("PYTHONPATH")])
+                    ),
+                },
                 stdin=subprocess.DEVNULL,
                 pass_fds=[memory.fileno(), others.fileno()],
             )
@@ -223,6 +231,11 @@ def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
                 helper.terminate()
                 helper.wait()
             torch.set_num_threads(threads)
+
+
+def package_folder() -> str:
+    """Where a helper finds this package: -P keeps the user's own folder, with its files of any name, out."""
+    return str(Path(__file__).parents[2])
 
 
 def threads_each(processes: int) -> int:
