@@ -18,7 +18,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "qkv needs Python 3.11 or newer; set PYTHON=python3.x"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[develop]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--config-settings editable_mode=compat --editable '.[develop]'
 	@touch $(STAMP)
 
 demo: setup

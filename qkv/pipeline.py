@@ -53,6 +53,10 @@ class Translator:
     def __init__(self, model: TranslatorModel, tokenizer: Tokenizer, defaults: TranslatorDefaults):
         self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
 
+    def __repr__(self) -> str:
+        languages = self.defaults.languages
+        return f"Translator({languages.source} → {languages.target}, {len(self.tokenizer):,} pieces)"
+
     @classmethod
     def from_bundle(cls, bundle: Bundle, where: str) -> Self:
         config = dict(bundle.config)

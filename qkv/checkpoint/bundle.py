@@ -55,9 +55,7 @@ def load_bundle(folder: Path) -> Bundle:
 def read_config(folder: Path) -> dict[str, Any]:
     """The checked content of config.json, without its format number."""
     if not folder.exists():
-        raise UserError(
-            f"there is no model at {folder}; train one with `qkv train translator … --out {folder}`."
-        )
+        raise UserError(f"there is no folder {folder}: give one that `qkv train` or `qkv demo` has made.")
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder} is not a model made by qkv: it has no config.json.")
     config = read_json(folder / "config.json")

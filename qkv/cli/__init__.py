@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         sys.exit(fail("there is not enough memory: choose a smaller model, batch, context or beam."))
     except KeyboardInterrupt:
+        fail("stopped.")
         sys.exit(130)
 
 

@@ -48,10 +48,16 @@ def main(arguments: list[str]) -> None:
 
     began = time.monotonic()
     previous = None if is_helper() else set_aside(command.out)
-    translator, report = train(command, arguments, began)
-    show_scores(translator, report, command)
-    show_deck_sentences(translator, command)
-    show_attention(translator, command)
+    try:
+        translator, report = train(command, arguments, began)
+        show_scores(translator, report, command)
+        show_deck_sentences(translator, command)
+        show_attention(translator, command)
+    except BaseException:  # also Ctrl-C: the earlier demo comes back
+        if previous is not None:
+            shutil.rmtree(command.out, ignore_errors=True)
+            previous.rename(command.out)
+        raise
     if previous is not None:
         shutil.rmtree(previous)
     folder = shlex.quote(str(command.out))
@@ -74,7 +80,7 @@ def set_aside(out: Path) -> Path | None:
     if not run_file.is_file() or not read_json(run_file).get("demo"):
         raise UserError(f"{out} holds something that is not a demo: give another --out.")
     previous = out.with_name(f"{out.name}.previous")
-    if previous.exists():  # an earlier demo was interrupted: what it set aside is the last whole one
+    if previous.exists():  # a demo was killed: what it had set aside is the last whole one
         shutil.rmtree(out)
     else:
         out.rename(previous)
@@ -101,7 +107,7 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     settings = replace(settings, training=replace(settings.training, processes=processes))
     with (
         shared_run(["demo", *arguments], processes) as group,
-        TrainingDisplay(deck_pairs(source, target)[1].source) as display,
+        TrainingDisplay(deck_pairs(source, target)[-2].source) as display,
     ):
         parts = [
             ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])
@@ -125,7 +131,7 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     if is_helper():
         sys.exit(outcome.exit_code)
     if outcome.report is None:
-        say(f"stopped; to start again: {program()} demo")
+        say(f"stopped; to start again: {shlex.join([program(), 'demo', *arguments])}")
         sys.exit(outcome.exit_code)
     return outcome.translator, outcome.report
 

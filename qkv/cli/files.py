@@ -33,9 +33,9 @@ class Files:
     valid_pairs: OptionalFile = None
     """Both sides of the validation part in one file."""
     source_language: OptionalLanguage = None
-    """Such as en; otherwise read off the file or its name."""
+    """Such as en; otherwise read off the file's ending, or off a .tmx."""
     target_language: OptionalLanguage = None
-    """Such as de; otherwise read off the file or its name."""
+    """Such as de; otherwise read off the file's ending, or off a .tmx."""
 
     def stored(self) -> dict[str, str | None]:
         """For a run that may be resumed from another folder."""

@@ -44,12 +44,12 @@ def main(arguments: list[str]) -> None:
     except (KeyError, TypeError):
         raise UserError(f"{report_file} lacks something that qkv writes: restore it, or delete it.") from None
     for name, value in rows.items():
-        print(f"{name:<16}{value}")
+        print(f"{name:<18}{value}")
 
 
 def reported(report: dict[str, Any]) -> dict[str, str]:
     data, training, validation = report["data"], report["training"], report["validation"]
-    return {
+    rows = {
         "trained on": f"{data['origin']}, {data['pairs']:,} pairs",
         "training": f"{training['steps']:,} steps, {training['minutes']} minutes, seed {training['seed']}",
         "weights": training["weights"],
@@ -57,6 +57,13 @@ def reported(report: dict[str, Any]) -> dict[str, str]:
         "chrF": f"{validation['chrf']['value']:.2f}   {validation['chrf']['signature']}",
         "exact match": f"{validation['exact_match']:.1f} % of {validation['sentences']:,} held-out pairs",
     }
+    if "test" in report:  # of the demo
+        test = report["test"]
+        rows["on new sentences"] = (
+            f"BLEU {test['bleu']['value']:.1f}, exact match {test['exact_match']:.1f} %, "
+            f"pronouns right {test['pronoun_agreement']:.1f} %"
+        )
+    return rows
 
 
 def describe(stack: Any) -> str:

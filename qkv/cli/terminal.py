@@ -33,18 +33,19 @@ class TrainingDisplay:
             BarColumn(bar_width=24),
             TextColumn("step {task.fields[step]:,}  loss {task.fields[loss]}"),
             Speed(),
-            TimeRemainingColumn(compact=True),
-            TextColumn("left"),
+            TextColumn("{task.fields[left]}"),
         )
         self.live = err.is_terminal
         self.progress = Progress(*columns, console=err, disable=not self.live)
-        self.task = self.progress.add_task("training", total=1.0, step=0, loss="…")
+        self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="")
 
     def watch(self, translator: Translator) -> Self:
         self.translator = translator
         return self
 
     def __enter__(self) -> Self:
+        if self.example is not None:
+            err.print(f"What it makes of   [dim]{escaped(self.example)}[/dim]")
         self.progress.start()
         return self
 
@@ -54,18 +55,25 @@ class TrainingDisplay:
         self.progress.stop()
 
     def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        left = position.seconds * (1 - progress) / max(progress, 1e-9)
         self.progress.update(
-            self.task, completed=progress, step=position.step, loss=f"{loss:.3f}", speed=tokens_per_second
+            self.task,
+            description="training" if progress < 1 else "scoring",
+            completed=progress,
+            step=position.step,
+            loss=f"{loss:.3f}",
+            speed=tokens_per_second,
+            left=f"{left // 60:.0f}:{left % 60:02.0f} left" if progress < 1 else "",
         )
 
     def validated(self, position: Position, loss: float, improved: bool) -> None:
-        mark = "[green]best[/green]" if improved else "    "
-        line = (
-            f"step {position.step:>6,}   validation loss {loss:.3f} {mark}   {position.seconds / 60:.1f} min"
+        mark = "  [green]best so far[/green]" if improved else ""
+        say_line = self.progress.console.print
+        say_line(
+            f"step {position.step:>6,}   {position.seconds / 60:4.1f} min   validation loss {loss:.3f}{mark}"
         )
         if self.example is not None and self.translator is not None:
-            line += f"   [dim]{escaped(self.translator.translate(self.example, beam=1))}[/dim]"
-        self.progress.console.print(line, no_wrap=True, overflow="ellipsis")
+            say_line(f"              [dim]{escaped(self.translator.translate(self.example, beam=1))}[/dim]")
 
     def warn(self, sentence: str) -> None:
         self.progress.console.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]")

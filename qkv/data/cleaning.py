@@ -74,7 +74,7 @@ def hold_out(pairs: ParallelText, *, count: int, seed: int) -> tuple[ParallelTex
     same on every machine, and hardly changed when the data grows.
     """
     total = len(pairs.source)
-    advice = "give validation files by --valid-source and --valid-target"
+    advice = "give validation files by --valid-source and --valid-target, or by --valid-pairs"
     if total < FEWEST_TO_SPLIT:
         raise UserError(
             f"There are {total} sentence pairs, too few to hold some out for validation "

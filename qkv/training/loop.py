@@ -139,6 +139,9 @@ class Run:
                 began = clock.seconds()
                 loss, stopping = self.one_step(rows, stop.asked is not None, began)
                 mean.add(loss, self.train.tokens(rows), clock.seconds() - began)
+                if self.writes:
+                    progress = self.plan.progress(position)
+                    self.watch.step(position, progress, mean.value(), mean.tokens_per_second())
                 if position.step % LOG_EVERY == 0:
                     self.report(mean)
                     mean = Mean()
@@ -150,6 +153,7 @@ class Run:
                     break
             if position.cursor == len(batches):
                 position.epoch, position.cursor = position.epoch + 1, 0
+        position.seconds = clock.seconds()
         self.save()
         return not stopping
 
@@ -201,7 +205,6 @@ class Run:
         if not self.writes:
             return
         position, speed = self.position, mean.tokens_per_second()
-        self.watch.step(position, self.plan.progress(position), mean.value(), speed)
         rate = self.optimiser.param_groups[0]["lr"]
         facts = {"loss": round(mean.value(), 5), "rate": rate, "tokens_per_second": round(speed)}
         self.log({"step": position.step, **facts, "seconds": round(position.seconds, 2)})

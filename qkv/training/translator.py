@@ -114,8 +114,8 @@ def refuse_to_overwrite(out: Path) -> None:
         raise UserError(
             f"{out} already holds a training run: give --resume to go on with it, or another --out."
         )
-    if (out / "config.json").exists() or out.is_file():
-        raise UserError(f"{out} already exists: give another --out.")
+    if out.is_file() or (out.is_dir() and any(path.name != "training" for path in out.iterdir())):
+        raise UserError(f"{out} already exists and is not empty: give another --out.")
 
 
 def start_run(
@@ -173,6 +173,8 @@ def go_on(run: Run, corpus: Corpus) -> None:
         run.watch.warn(sentence)
     if state is not None:
         run.resume(state)
+        if run.plan.progress(run.position) >= 1.0:
+            run.watch.warn("this run had ended already: there is nothing left to train.")
     else:
         run.log_path.unlink(missing_ok=True)
 

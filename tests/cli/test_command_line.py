@@ -244,7 +244,7 @@ TRAINING_MISTAKES = {
     "never validating": (["--training.validate-every", "0"], "--training.validate-every must be at least 1"),
     "heads that do not divide": (["--model.heads", "3"], "--model.width must be a multiple of --model.heads"),
     "a file above --out": (["--out", "a.en/out"], "Not a directory"),
-    "a file as --out": (["--out", "a.en"], "already exists: give another --out"),
+    "a file as --out": (["--out", "a.en"], "already exists and is not empty: give another --out"),
     "no run to resume": (["--resume"], "holds no training run to resume"),
 }  # fmt: skip
 
@@ -291,7 +291,7 @@ def damaged_models(model: Path, folder: Path) -> dict[str, tuple[Path, str]]:
     write_json(other / "config.json", {**read_json(other / "config.json"), "format": 99})
     (cut / "model.safetensors").write_bytes((model / "model.safetensors").read_bytes()[:-10])
     return {
-        "missing": (folder / "nowhere", "there is no model at"),
+        "missing": (folder / "nowhere", "there is no folder"),
         "empty": (empty, "is not a model made by qkv"),
         "format": (other, "has bundle format 99"),
         "cut": (cut, "model.safetensors is damaged"),

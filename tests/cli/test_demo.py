@@ -79,7 +79,7 @@ def test_what_the_demo_cannot_do_is_refused_and_nothing_is_touched(
     assert (tmp_path / "taken" / "letter.txt").read_text() == "mine"
 
 
-def test_an_interrupted_demo_leaves_the_earlier_one(
+def test_an_interrupted_demo_gives_the_earlier_one_back(
     short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "demo"
@@ -93,7 +93,8 @@ def test_an_interrupted_demo_leaves_the_earlier_one(
     with pytest.raises(SystemExit) as exit:
         main(["demo", "--out", str(out)])
     assert exit.value.code == 130
-    assert (tmp_path / "demo.previous" / "model.safetensors").read_bytes() == weights
+    assert (out / "model.safetensors").read_bytes() == weights
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
 
 
 @pytest.mark.slow

@@ -495,7 +495,7 @@ def test_a_folder_with_a_run_or_a_model_is_not_overwritten(tmp_path: Path) -> No
         train(tmp_path / "out")
     assert hashes(tmp_path / "out", 9) == before
     (tmp_path / "out" / "training").rename(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match="already exists: give another --out"):
+    with pytest.raises(UserError, match="already exists and is not empty: give another --out"):
         train(tmp_path / "out")
 
 
@@ -538,3 +538,11 @@ def test_settings_that_cannot_work_are_refused_before_anything_is_written(
         train(tmp_path / "out", settings)
     assert sentence in str(caught.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_files_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "README.md").write_text("mine")
+    with pytest.raises(UserError, match="is not empty: give another --out"):
+        train(tmp_path / "out")
+    assert (tmp_path / "out" / "README.md").read_text() == "mine"
