@@ -131,7 +131,7 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     if is_helper():
         sys.exit(outcome.exit_code)
     if outcome.report is None:
-        say(f"stopped; to start again: {shlex.join([program(), 'demo', *arguments])}")
+        say(f"stopped; to start again: {program()} {shlex.join(['demo', *arguments])}")
         sys.exit(outcome.exit_code)
     return outcome.translator, outcome.report
 

@@ -89,7 +89,7 @@ def fail_for_lack_of_space(*_: object) -> None:
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"there is no folder .*nowhere; train one"):
+    with pytest.raises(UserError, match=r"there is no folder .*nowhere: give one"):
         qkv.load(tmp_path / "nowhere")
 
 
