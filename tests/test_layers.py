@@ -19,8 +19,8 @@ MAY_IMPORT = {
     "text": {"errors"},
     "data": {"errors"},
     "decoding": set(),
-    "evaluation": {"errors"},
     "checkpoint": {"errors", "text"},
+    "evaluation": {"errors", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
     "pictures": {"errors", "pipeline"},
     "training": {

@@ -1,27 +1,82 @@
-"""`qkv evaluate`: a translator's scores on sentences with reference translations."""
+"""`qkv evaluate`: how good translations are, where they are weak, and whether another system's are better."""
 
+from __future__ import annotations
+
+import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
+
+from qkv.cli.files import OptionalFile
+from qkv.errors import UserError
+
+if TYPE_CHECKING:
+    from qkv.evaluation.evaluation import Evaluation, Sentences
+    from qkv.evaluation.overlap import Seen
+    from qkv.evaluation.scores import Scorer
+    from qkv.pipeline import Translator
+
+ModelOrFile = Annotated[Path, tyro.conf.arg(metavar="MODEL|FILE")]
+OtherModelOrFile = Annotated[Path | None, tyro.conf.arg(metavar="MODEL|FILE", help_behavior_hint="")]
+ReferenceFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
+OptionalName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+STANDARD = {"tokenize": "13a", "lowercase": False}  # where no report says how a model is scored
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    model: tyro.conf.Positional[Path]
-    """Folder of the model."""
-    source: Path
-    """Sentences to translate, one per line."""
-    reference: Path
-    """Their translations, line by line."""
+    model: tyro.conf.Positional[ModelOrFile]
+    """Folder of a model, or a file of translations made by any tool, one per line."""
+    source: OptionalFile = None
+    """Sentences to translate, one per line; a file of translations can do without."""
+    reference: ReferenceFiles
+    """Their translations by people, line by line; one file or several."""
+    against: OtherModelOrFile = None
+    """Another model, or another file of translations, to compare with."""
+    json: bool = False
+    """Everything as one JSON document instead of tables."""
+    output: OptionalFile = None
+    """Write the translations to this file, one per line."""
     beam: int | None = None
-    """Hypotheses kept at every step; 1 is greedy."""
+    """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
     length_penalty: float | None = None
     """Exponent of the length penalty; 0 for none."""
-    tokenize: str = "13a"
-    """sacrebleu's tokenizer; none for text that is tokenised already."""
+    tokenize: OptionalName = None
+    """sacrebleu's tokenizer; none for text that is tokenised already. As the model's report says, or else 13a."""
     lowercase: bool = False
-    """Ignore case."""
+    """Ignore case, also where the model's report does not say so."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """What made the translations: a model that will make them now, or a tool that has left a file of them."""
+
+    path: Path
+    translator: Translator | None
+    seen: Seen | None
+    scoring: dict[str, Any]
+    translations: list[str]  # empty as long as a model has not made them
+
+    @classmethod
+    def opened(cls, path: Path) -> System:
+        from qkv.data.parallel import read_lines
+        from qkv.evaluation.overlap import read_seen
+        from qkv.pipeline import load
+
+        if path.is_dir():
+            scoring = scoring_in_report(path / "report.json")
+            return cls(
+                path=path, translator=load(path), seen=read_seen(path), scoring=scoring, translations=[]
+            )
+        if not path.exists():
+            raise UserError(
+                f"there is no folder and no file {path}: give a model that `qkv train` or `qkv demo` has made, "
+                "or a file of translations."
+            )
+        return cls(path=path, translator=None, seen=None, scoring=STANDARD, translations=read_lines(path))
 
 
 def main(arguments: list[str]) -> None:
@@ -29,26 +84,210 @@ def main(arguments: list[str]) -> None:
         Evaluate,
         args=arguments,
         prog="qkv evaluate",
-        description="BLEU and chrF by sacrebleu, with their signatures, and the share of exact matches.",
+        description="BLEU, chrF and TER by sacrebleu with signatures and 95 % intervals, exact matches, scores by "
+        "sentence length, the worst sentences, and what was in the training data.",
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    from qkv.cli.terminal import counting
-    from qkv.data.parallel import read_two
-    from qkv.evaluation.scores import Scorer
-    from qkv.pipeline import load
+    check_options(command)
+    from qkv.evaluation.overlap import warning
 
-    scorer = Scorer.make(tokenize=command.tokenize, lowercase=command.lowercase)
-    pairs = read_two(command.source, command.reference)
-    translator = load(command.model)
-    with counting("translating", len(pairs)) as progress:
-        hypotheses = translator.translate(
-            pairs.source,
+    sentences = read_sentences(command)
+    model = System.opened(command.model)
+    other = None if command.against is None else System.opened(command.against)
+    check_systems(command, sentences, [model] if other is None else [model, other])
+    scorer = scorer_for(command, model if model.translator or other is None else other)
+    hypotheses = translations_of(model, sentences, command)
+    if command.output is not None:
+        write_translations(command.output, hypotheses)
+    others = None if other is None else translations_of(other, sentences, command)
+    evaluation = measured(scorer, sentences, model, hypotheses, other, others)
+
+    names = short_names(command.model, command.against)
+    if evaluation.overlap is not None and evaluation.overlap.lines:
+        warn(warning(names[0], evaluation.overlap, evaluation.without_seen))
+    if evaluation.against is not None and evaluation.against.overlap and evaluation.against.overlap.lines:
+        warn(warning(names[1], evaluation.against.overlap, None))
+    facts = how_measured(command, model, other, scorer)
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+    if command.json:
+        print(json.dumps({**evaluation.to_dict(*names), "measured": facts}, indent=2, ensure_ascii=False))
+    else:
+        from qkv.cli.score_tables import page
+
+        sys.stdout.write(page(evaluation, facts, names))
+    sys.stdout.flush()
+
+
+# What is given -----------------------------------------------------------------------------------------------
+
+
+def check_options(command: Evaluate) -> None:
+    """What would fail after minutes of work, or do harm."""
+    if not command.reference:
+        raise UserError("give one file or more after --reference.")
+    translated = [path for path in (command.model, command.against) if path is not None and path.is_dir()]
+    if not translated and (command.beam is not None or command.length_penalty is not None):
+        raise UserError(
+            f"{command.model} is not a model's folder: leave out --beam and --length-penalty, "
+            "which change how a model translates."
+        )
+    if translated and command.source is None:
+        raise UserError(f"give --source: {translated[0]} is a model, and needs sentences to translate.")
+    if command.output is None:
+        return
+    given = [command.model, command.source, command.against, *command.reference]
+    if any(path is not None and path.resolve() == command.output.resolve() for path in given):
+        raise UserError(f"--output would overwrite {command.output}, which is read: give another name.")
+    if command.output.is_dir() or not command.output.parent.is_dir():
+        raise UserError(f"--output {command.output} cannot be written: give a file in a folder that exists.")
+
+
+def read_sentences(command: Evaluate) -> Sentences:
+    from qkv.data.parallel import read_lines
+    from qkv.evaluation.evaluation import Sentences
+
+    source = None if command.source is None else read_lines(command.source)
+    references = [read_lines(path) for path in command.reference]
+    sides = [] if command.source is None or source is None else [(command.source, len(source))]
+    check_equally_long([*sides, *zip(command.reference, map(len, references), strict=True)])
+    return Sentences(source=source, references=references)
+
+
+def check_systems(command: Evaluate, sentences: Sentences, systems: list[System]) -> None:
+    first = command.source or command.reference[0]
+    files = [(each.path, len(each.translations)) for each in systems if each.translator is None]
+    check_equally_long([(first, len(sentences)), *files])
+
+
+def check_equally_long(files: list[tuple[Path, int]]) -> None:
+    (first, lines), *rest = files
+    others = [f"{path} has {count:,}" for path, count in rest if count != lines]
+    if others:
+        raise UserError(
+            f"{first} has {lines:,} lines but {' and '.join(others)}: line N of each file must belong to the same "
+            "sentence, so make them equally long."
+        )
+
+
+def scoring_in_report(path: Path) -> dict[str, Any]:
+    """How the model is scored where nobody says otherwise: as its own training was."""
+    from qkv.checkpoint.files import read_json
+
+    report = read_json(path) if path.is_file() else {}
+    try:
+        found = {**STANDARD, **(report.get("settings", {}).get("scoring") or {})}
+    except (AttributeError, TypeError):
+        raise UserError(f"{path} lacks something that qkv writes: restore it, or delete it.") from None
+    return found
+
+
+def scorer_for(command: Evaluate, system: System) -> Scorer:
+    from qkv.evaluation.scores import Scorer
+
+    return Scorer.make(
+        tokenize=command.tokenize or system.scoring["tokenize"],
+        lowercase=command.lowercase or bool(system.scoring["lowercase"]),
+    )
+
+
+# The work ----------------------------------------------------------------------------------------------------
+
+
+def translations_of(system: System, sentences: Sentences, command: Evaluate) -> list[str]:
+    from qkv.cli.terminal import counting
+    from qkv.cli.translate import one_line
+
+    if system.translator is None or sentences.source is None:
+        return system.translations
+    with counting("translating", len(sentences)) as progress:
+        answers = system.translator.translate(
+            sentences.source,
             beam=command.beam,
             length_penalty=command.length_penalty,
             done=lambda count: progress.advance(progress.task_ids[0], count),
         )
-    scores = scorer.score(hypotheses, pairs.target)
-    print(f"sentences    {scores.sentences:,}")
-    print(f"BLEU         {scores.bleu.value:.2f}   {scores.bleu.signature}")
-    print(f"chrF         {scores.chrf.value:.2f}   {scores.chrf.signature}")
-    print(f"exact match  {scores.exact_match:.1f} %")
+    return [one_line(answer) for answer in answers]
+
+
+def write_translations(path: Path, translations: list[str]) -> None:
+    from qkv.checkpoint.files import write_file
+
+    write_file(path, "".join(f"{line}\n" for line in translations).encode())
+
+
+def measured(
+    scorer: Scorer,
+    sentences: Sentences,
+    model: System,
+    hypotheses: list[str],
+    other: System | None,
+    others: list[str] | None,
+) -> Evaluation:
+    from qkv.cli.terminal import counting
+    from qkv.evaluation.evaluation import evaluate, steps_of
+
+    overlap = sentences.overlap_with(model.seen)
+    with counting("scoring", steps_of(others is not None, bool(overlap and overlap.lines))) as progress:
+        return evaluate(
+            scorer,
+            hypotheses,
+            sentences,
+            overlap=overlap,
+            others=others,
+            others_overlap=None if other is None else sentences.overlap_with(other.seen),
+            done=lambda count: progress.advance(progress.task_ids[0], count),
+        )
+
+
+# What is told ------------------------------------------------------------------------------------------------
+
+
+def how_measured(command: Evaluate, model: System, other: System | None, scorer: Scorer) -> dict[str, Any]:
+    import sacrebleu
+
+    from qkv import __version__
+    from qkv.evaluation.sentences import MEASURE
+    from qkv.evaluation.significance import CLEAR
+
+    return {
+        "model": how_translated(model, command),
+        "against": None if other is None else how_translated(other, command),
+        "source": None if command.source is None else str(command.source),
+        "references": [str(path) for path in command.reference],
+        "tokenize": scorer.tokenize,
+        "lowercase": scorer.lowercase,
+        "intervals": "95 %, bootstrap",
+        "test": f"paired bootstrap; a difference is called clear where p is below {CLEAR}",
+        "by_length": f"words of the {'reference' if command.source is None else 'source'}",
+        "worst": MEASURE,
+        "qkv": __version__,
+        "sacrebleu": sacrebleu.__version__,
+    }
+
+
+def how_translated(system: System, command: Evaluate) -> dict[str, Any]:
+    if system.translator is None:
+        return {"path": str(system.path), "kind": "file", "beam": None, "length_penalty": None}
+    defaults = system.translator.defaults
+    return {
+        "path": str(system.path),
+        "kind": "model",
+        "beam": defaults.beam if command.beam is None else command.beam,
+        "length_penalty": defaults.length_penalty
+        if command.length_penalty is None
+        else command.length_penalty,
+    }
+
+
+def short_names(model: Path, against: Path | None) -> tuple[str, str]:
+    """The last part of each path, where that tells them apart."""
+    other = model if against is None else against
+    if model.name and other.name and model.name != other.name:
+        return model.name, other.name
+    return (model.name or str(model), "") if against is None else (str(model), str(other))
+
+
+def warn(sentence: str) -> None:
+    from qkv.cli.terminal import err, escaped
+
+    err.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]", soft_wrap=True)

@@ -13,6 +13,7 @@ from qkv.errors import UserError
 if TYPE_CHECKING:
     from qkv.data.parallel import ParallelText
     from qkv.pipeline import Languages
+    from qkv.training.settings import DataSettings
 
 OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
 OptionalLanguage = Annotated[str | None, tyro.conf.arg(metavar="CODE", help_behavior_hint="")]
@@ -20,6 +21,8 @@ OptionalLanguage = Annotated[str | None, tyro.conf.arg(metavar="CODE", help_beha
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
+    data: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")] = None
+    """A folder with train, valid and test parts, such as train.en and train.de, or train.en-de.tsv."""
     source: OptionalFile = None
     """Text to translate from, one sentence per line."""
     target: OptionalFile = None
@@ -51,7 +54,8 @@ class Files:
 
     def can_be_read_again(self) -> bool:
         """Not a pipe, which only the first process could read."""
-        return all(not isinstance(value, Path) or value.is_file() for value in vars(self).values())
+        paths = [value for value in vars(self).values() if isinstance(value, Path)]
+        return all(path.is_file() or path.is_dir() for path in paths)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +64,15 @@ class Given:
     valid: ParallelText | None
     languages: Languages
     origin: str  # for the model card
+    tests: dict[str, ParallelText]  # by name: what the finished model is reported on
 
 
-def read_files(files: Files) -> Given:
+def read_files(files: Files, settings: DataSettings) -> Given:
     from qkv.data.parallel import languages_in, read_pairs, read_two
     from qkv.pipeline import Languages
 
+    if files.data is not None:
+        return read_folder(files, settings)
     source, target = files.source_language, files.target_language
     if files.pairs is not None and files.source is None and files.target is None:
         # Once for all: a validation file must not be read the other way round.
@@ -77,12 +84,42 @@ def read_files(files: Files) -> Given:
         origin = f"{files.source.name} and {files.target.name}"
         source, target = source or language_of(files.source), target or language_of(files.target)
     else:
-        raise UserError("give the training data: either --source and --target, or --pairs.")
+        raise UserError("give the training data: --source and --target, or --pairs, or --data.")
     return Given(
         pairs=pairs,
         valid=read_validation(files, source, target),
         languages=Languages(source=source or "source", target=target or "target"),
         origin=origin,
+        tests={},
+    )
+
+
+def read_folder(files: Files, settings: DataSettings) -> Given:
+    """Everything from the folder of --data, by the names of its files."""
+    from qkv.data.folder import find_parts
+    from qkv.pipeline import Languages
+
+    others = (
+        files.source,
+        files.target,
+        files.pairs,
+        files.valid_source,
+        files.valid_target,
+        files.valid_pairs,
+    )
+    if files.data is None or any(other is not None for other in others):
+        raise UserError("--data names all files by itself: give either --data or the files one by one.")
+    usual = settings.languages or (None, None)
+    source, target = files.source_language or usual[0], files.target_language or usual[1]
+    if source is None or target is None:
+        raise UserError("--data needs to know the languages: give --source-language and --target-language.")
+    parts = find_parts(files.data, source, target, settings.variant)
+    return Given(
+        pairs=parts.train.read(),
+        valid=None if parts.valid is None else parts.valid.read(),
+        languages=Languages(source=source, target=target),
+        origin=" and ".join(path.name for path in parts.train.files),
+        tests={part.name: part.read() for part in parts.tests},
     )
 
 

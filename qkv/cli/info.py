@@ -57,6 +57,10 @@ def reported(report: dict[str, Any]) -> dict[str, str]:
         "chrF": f"{validation['chrf']['value']:.2f}   {validation['chrf']['signature']}",
         "exact match": f"{validation['exact_match']:.1f} % of {validation['sentences']:,} held-out pairs",
     }
+    for name, test in report.get("tests", {}).items():
+        rows[name] = (
+            f"BLEU {test['bleu']['value']:.2f}, chrF {test['chrf']['value']:.2f} on {test['sentences']:,} sentences"
+        )
     if "test" in report:  # of the demo
         test = report["test"]
         rows["on new sentences"] = (

@@ -16,7 +16,7 @@ from qkv.cli import is_helper, program
 from qkv.cli.files import Files, read_files
 from qkv.configs import from_dict
 from qkv.errors import UserError
-from qkv.training.recipes import RECIPES, find_recipe
+from qkv.training.recipes import RECIPES, find_recipe, published_rows
 from qkv.training.settings import TranslatorSettings, check_settings
 
 NOMINAL_PAIRS = 30_000  # the amount of data for which --help shows the automatic settings
@@ -133,13 +133,19 @@ def train(command: TrainTranslator, arguments: list[str]) -> None:
 
     if not command.resume and not is_helper():
         refuse_to_overwrite(command.out)
-    given = read_files(command.files)
+    given = read_files(command.files, command.settings.data)
     if not command.resume:
         command = settle(command, arguments, len(given.pairs))
     settings = command.settings
     with shared_run(["train", "translator", *arguments], settings.training.processes) as group:
         corpus = prepare_corpus(
-            given.pairs, given.valid, given.languages, settings.data, settings.seed, given.origin
+            given.pairs,
+            given.valid,
+            given.languages,
+            settings.data,
+            settings.seed,
+            given.origin,
+            given.tests,
         )
         counts = ", ".join(f"{count:,} {reason}" for reason, count in corpus.dropped.items())
         say(f"{len(given.pairs):,} pairs read; dropped: {counts}")
@@ -161,7 +167,7 @@ def train(command: TrainTranslator, arguments: list[str]) -> None:
     if outcome.report is None:
         say(f"stopped and saved; to go on: {resume_command(command.out)}")
         sys.exit(outcome.exit_code)
-    summarise(outcome.report, command.out)
+    summarise(outcome.report, command)
 
 
 def settle(command: TrainTranslator, arguments: list[str], pairs: int) -> TrainTranslator:
@@ -204,7 +210,7 @@ def names_in(arguments: list[str]) -> set[str]:
     return {argument.split("=", 1)[0] for argument in arguments if argument.startswith("--")}
 
 
-def summarise(report: dict[str, Any], out: Path) -> None:
+def summarise(report: dict[str, Any], command: TrainTranslator) -> None:
     from qkv.cli.terminal import say
 
     training, validation = report["training"], report["validation"]
@@ -216,4 +222,25 @@ def summarise(report: dict[str, Any], out: Path) -> None:
         f"on {validation['sentences']:,} held-out pairs: BLEU {validation['bleu']['value']:.1f}, "
         f"chrF {validation['chrf']['value']:.1f}, exact match {validation['exact_match']:.1f} %"
     )
+    show_tests(report)
+    out = command.out
     say(f'the model is in {out}: try  {program()} translate {shlex.quote(str(out))} "…"')
+
+
+def show_tests(report: dict[str, Any]) -> None:
+    """What was reached on the test parts, with the published figure for the same part beside it."""
+    from rich.table import Table
+
+    from qkv.cli.terminal import err, say
+
+    if not report["tests"]:
+        return
+    table = Table("test part", "model", "parameters", "BLEU", "chrF", title="")
+    for name, test in report["tests"].items():
+        own = (f"{report['parameters']:,}", f"{test['bleu']['value']:.2f}", f"{test['chrf']['value']:.2f}")
+        table.add_row(name, "this one", *own)
+        for row in published_rows(report, name):
+            table.add_row(name, row.model, row.parameters, row.bleu, "")
+    err.print(table)
+    test = next(iter(report["tests"].values()))
+    say(f"beam {test['beam']}, length penalty {test['length_penalty']:g}; {test['bleu']['signature']}")

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from qkv.core.attention import Attention
 from qkv.core.cache import BlockCache, Cache
+from qkv.core.dropout import Dropout
 from qkv.core.tape import Tape, inside
 
 
@@ -78,7 +79,7 @@ class Residual(nn.Module):
         super().__init__()
         self.sublayer = sublayer
         self.norm = nn.LayerNorm(config.width, eps=config.norm_eps)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.pre = config.norm == "pre"
 
     def forward(self, x: Tensor, *args: Any, tape: Tape | None = None, **kwargs: Any) -> Tensor:

@@ -1,16 +1,33 @@
-"""BLEU and chrF by sacrebleu with their signatures, and the share of exact matches."""
+"""BLEU, chrF and TER by sacrebleu with their signatures and intervals, and the share of exact matches."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from qkv.errors import UserError
+
+SAMPLES = 1_000  # of the bootstrap: sacrebleu's own number
+SEED = "12345"  # sacrebleu's own default; fixed, so that the same files always give the same intervals
+MEMORY = 10_000_000  # sentences of all samples together, which sacrebleu holds at once: under a gigabyte
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """Where 95 % of the scores lie when the test sentences are drawn anew, with replacement."""
+
+    mean: float
+    low: float
+    high: float
+    samples: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
     value: float
     signature: str
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,10 +35,12 @@ class TranslationScores:
     sentences: int
     bleu: Score
     chrf: Score
+    ter: Score | None = None
     exact_match: float  # percent
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """As JSON has it; what was not measured is left out."""
+        return asdict(self, dict_factory=lambda items: {name: v for name, v in items if v is not None})
 
 
 @dataclass(frozen=True)
@@ -30,11 +49,13 @@ class Scorer:
 
     bleu: Any
     chrf: Any
+    ter: Any
+    tokenize: str
     lowercase: bool
 
     @classmethod
     def make(cls, *, tokenize: str = "13a", lowercase: bool = False) -> "Scorer":
-        from sacrebleu.metrics import BLEU, CHRF
+        from sacrebleu.metrics import BLEU, CHRF, TER
 
         known = [name for name in BLEU.TOKENIZERS if name]
         if tokenize not in known:
@@ -45,23 +66,48 @@ class Scorer:
         except (ImportError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise UserError(f"sacrebleu's tokenizer '{tokenize}' cannot be used here: {reason}") from None
-        return cls(bleu, CHRF(lowercase=lowercase), lowercase)
+        return cls(bleu, CHRF(lowercase=lowercase), TER(), tokenize, lowercase)
 
-    def score(self, hypotheses: Sequence[str], references: Sequence[str]) -> TranslationScores:
-        """Corpus scores of one hypothesis and one reference a sentence; white space around them does not count."""
-        if len(hypotheses) != len(references):
-            raise UserError(
-                f"{len(hypotheses)} translations cannot be scored against {len(references)} references."
-            )
-        if not hypotheses:
-            raise UserError("there is nothing to score.")
-        exact = sum(self.same(h, r) for h, r in zip(hypotheses, references, strict=True))
+    def score(self, hypotheses: Sequence[str], *references: Sequence[str]) -> TranslationScores:
+        """Corpus scores of one hypothesis and one or more references a sentence, soon done: no TER, no intervals.
+
+        White space around a sentence does not count.
+        """
+        check_lengths(hypotheses, references)
         return TranslationScores(
             sentences=len(hypotheses),
             bleu=measured(self.bleu, hypotheses, references),
             chrf=measured(self.chrf, hypotheses, references),
-            exact_match=100 * exact / len(hypotheses),
+            exact_match=self.exact_match(hypotheses, references),
         )
+
+    def score_fully(
+        self,
+        hypotheses: Sequence[str],
+        *references: Sequence[str],
+        done: Callable[[int], None] | None = None,
+    ) -> TranslationScores:
+        """The same with TER, and with intervals by bootstrap resampling. `done` is told of each measure."""
+        check_lengths(hypotheses, references)
+        samples = samples_for(len(hypotheses))
+        scores = {}
+        for name, metric in self.metrics().items():
+            scores[name] = measured(metric, hypotheses, references, samples)
+            if done is not None:
+                done(1)
+        exact = self.exact_match(hypotheses, references)
+        return TranslationScores(sentences=len(hypotheses), exact_match=exact, **scores)
+
+    def metrics(self) -> dict[str, Any]:
+        return {"bleu": self.bleu, "chrf": self.chrf, "ter": self.ter}
+
+    def exact_match(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+        """Percent of the hypotheses that are equal to any of their references."""
+        exact = sum(
+            any(self.same(hypothesis, reference) for reference in aligned)
+            for hypothesis, *aligned in zip(hypotheses, *references, strict=True)
+        )
+        return 100 * exact / len(hypotheses)
 
     def same(self, hypothesis: str, reference: str) -> bool:
         hypothesis, reference = hypothesis.strip(), reference.strip()
@@ -73,6 +119,50 @@ def score_translations(hypotheses: Sequence[str], references: Sequence[str]) -> 
     return Scorer.make().score(hypotheses, references)
 
 
-def measured(metric: Any, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    value = metric.corpus_score(list(hypotheses), [list(references)]).score
-    return Score(value=float(value), signature=str(metric.get_signature()))
+def check_lengths(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    for each in references:
+        if len(hypotheses) != len(each):
+            raise UserError(
+                f"{len(hypotheses)} translations cannot be scored against {len(each)} references."
+            )
+    if not hypotheses or not references:
+        raise UserError("there is nothing to score.")
+
+
+def measured(
+    metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]], samples: int = 1
+) -> Score:
+    metric.n_bootstrap = metric.seed = None  # of an earlier call, which the signature would still tell
+    with fixed_seed():
+        score = metric.corpus_score(list(hypotheses), [list(each) for each in references], samples)
+    return Score(
+        value=float(score.score),
+        signature=str(metric.get_signature()),
+        interval=interval_of(score, samples) if samples > 1 else None,
+    )
+
+
+def interval_of(score: Any, samples: int) -> Interval:
+    """sacrebleu gives the mean and half the width; neither end may leave the scale, which TER's has no top of."""
+    mean, half = float(score._mean), float(score._ci)
+    top = float("inf") if score.name == "TER" else 100.0
+    return Interval(mean=mean, low=max(0.0, mean - half), high=min(top, mean + half), samples=samples)
+
+
+def samples_for(sentences: int) -> int:
+    """Fewer for a very large test set, where fewer are needed; the signature tells how many."""
+    return min(SAMPLES, max(100, MEMORY // sentences))
+
+
+@contextmanager
+def fixed_seed() -> Iterator[None]:
+    """sacrebleu takes its seed from the environment, where it may be "none"."""
+    before = os.environ.get("SACREBLEU_SEED")
+    os.environ["SACREBLEU_SEED"] = SEED
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SACREBLEU_SEED"]
+        else:
+            os.environ["SACREBLEU_SEED"] = before

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from qkv.core.block import Stack, StackConfig
 from qkv.core.cache import Cache
+from qkv.core.dropout import Dropout
 from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import causal_mask, padding_mask
 from qkv.core.positions import LearnedPositions, SinusoidalPositions
@@ -59,7 +60,7 @@ class Translator(nn.Module):
         else:
             self.source_positions = SinusoidalPositions(config.context, width, config.positions)
             self.target_positions = self.source_positions
-        self.dropout = nn.Dropout(config.encoder.dropout)
+        self.dropout = Dropout(config.encoder.dropout)
         self.encoder = Stack(config.encoder)
         self.decoder = Stack(config.decoder, cross=True)
 

@@ -67,6 +67,11 @@ class Tokenizer:
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         return [list(encoding.ids) for encoding in self.pieces.encode_batch(texts, add_special_tokens=False)]
 
+    def words(self, text: str) -> list[str]:
+        """The words, in the letters of the merges, that are cut into pieces one by one."""
+        text = self.pieces.normalizer.normalize_str(text)
+        return [word for word, _ in self.pieces.pre_tokenizer.pre_tokenize_str(text)]
+
     def decode(self, ids: Sequence[int]) -> str:
         return str(self.pieces.decode(list(ids), skip_special_tokens=True))
 

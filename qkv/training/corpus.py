@@ -1,13 +1,16 @@
 """Sentence pairs made ready for training: cleaned, split, encoded, and put together in batches."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import compress
 
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.cleaning import clean, hold_out
 from qkv.data.parallel import ParallelText
 from qkv.models.translator import TranslationBatch
 from qkv.pipeline import Languages
+from qkv.text.subword_dropout import SubwordDropout
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.settings import DataSettings
 
@@ -21,6 +24,7 @@ class Corpus:
     dropped: dict[str, int]
     languages: Languages
     origin: str  # for the model card
+    tests: Mapping[str, ParallelText] = field(default_factory=dict)  # by name; training never looks at them
 
     def fingerprint(self) -> str:
         digest = hashlib.sha256()
@@ -37,6 +41,7 @@ def prepare_corpus(
     settings: DataSettings,
     seed: int,
     origin: str,
+    tests: Mapping[str, ParallelText] | None = None,
 ) -> Corpus:
     """Clean the pairs, and hold some out for validation where none are given."""
     cleaned = clean(pairs, longest=settings.longest, ratio=settings.ratio)
@@ -47,26 +52,45 @@ def prepare_corpus(
         cleaned_valid = clean(valid, longest=settings.longest, ratio=settings.ratio)
         train, valid = cleaned.pairs, cleaned_valid.pairs
         dropped["of the validation pairs"] = sum(cleaned_valid.dropped.values())
-    return Corpus(train=train, valid=valid, dropped=dropped, languages=languages, origin=origin)
+    return Corpus(
+        train=train, valid=valid, dropped=dropped, languages=languages, origin=origin, tests=tests or {}
+    )
 
 
 class PairData:
     """Encoded pairs in batches of like length (the loop's Data protocol)."""
 
     def __init__(
-        self, pairs: ParallelText, tokenizer: Tokenizer, batch_tokens: int, context: int, *, shuffled: bool
+        self,
+        pairs: ParallelText,
+        tokenizer: Tokenizer,
+        batch_tokens: int,
+        context: int,
+        *,
+        shuffled: bool,
+        subword_dropout: float = 0.0,
     ):
         sources, targets = tokenizer.encode_all(pairs.source), tokenizer.encode_all(pairs.target)
         # What has more pieces than the model has positions, with a start or an end, is left out.
         fits = [max(map(len, both)) < context for both in zip(sources, targets, strict=True)]
-        self.sources = [ids for ids, fit in zip(sources, fits, strict=True) if fit]
-        self.targets = [ids for ids, fit in zip(targets, fits, strict=True) if fit]
+        self.sources, self.targets = list(compress(sources, fits)), list(compress(targets, fits))
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
+        self.longest = context - 1
+        self.whole = [*self.sources, *self.targets]
+        texts = [*compress(pairs.source, fits), *compress(pairs.target, fits)] if subword_dropout else []
+        self.dropout = SubwordDropout(tokenizer, texts, subword_dropout) if subword_dropout else None
 
     def __len__(self) -> int:
         return len(self.sources)
 
     def epoch(self, seed: int) -> list[list[int]]:
+        """Batches of rows; with subword dropout the seed also decides how the words of this epoch are cut."""
+        if self.dropout is not None:
+            cut = [
+                ids if len(ids) <= self.longest else whole
+                for ids, whole in zip(self.dropout.encode_all(seed), self.whole, strict=True)
+            ]
+            self.sources, self.targets = cut[: len(self)], cut[len(self) :]
         lengths = [
             1 + max(len(source), len(target))
             for source, target in zip(self.sources, self.targets, strict=True)

@@ -1,8 +1,9 @@
 """Recipes: functions that state a whole run. The docstring says when to use it and what to expect."""
 
 import difflib
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from qkv.errors import UserError
 from qkv.training.settings import DecodingSettings, ModelSettings, TrainingSettings, TranslatorSettings
@@ -116,3 +117,43 @@ def find_recipe(name: str) -> Callable[[int], TranslatorSettings]:
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(RECIPES)}."
         raise UserError(f"there is no recipe '{name}'; {hint}")
     return RECIPES[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A figure from the literature, and the setting in which ours may stand beside it."""
+
+    model: str
+    parameters: str
+    test: str  # name of the test part
+    languages: tuple[str, str]
+    variant: str
+    tokenize: str
+    bleu: str  # as the authors write it
+
+
+PUBLISHED = [
+    Published(
+        model="Wu et al. (ACL 2021), Transformer-Tiny, text only",
+        parameters="2.6 M",
+        test="test_2016_flickr",
+        languages=("en", language),
+        variant="lc.norm.tok",
+        tokenize="none",
+        bleu=bleu,
+    )
+    for language, bleu in [("de", "41.02"), ("fr", "61.80")]
+]
+
+
+def published_rows(report: Mapping[str, Any], test: str) -> list[Published]:
+    """The published figures that were measured as this report was: same part, languages, text and scoring."""
+    languages, settings = report["languages"], report["settings"]
+    return [
+        row
+        for row in PUBLISHED
+        if row.test == test
+        and row.languages == (languages["source"], languages["target"])
+        and row.variant == settings["data"]["variant"]
+        and row.tokenize == settings["scoring"]["tokenize"]
+    ]

@@ -8,7 +8,7 @@ import torch
 
 from qkv import __version__
 from qkv.data.parallel import ParallelText
-from qkv.evaluation.scores import TranslationScores, score_translations
+from qkv.evaluation.scores import Scorer
 from qkv.pipeline import Translator
 from qkv.training.corpus import Corpus
 from qkv.training.loop import Run
@@ -25,7 +25,7 @@ def make_report(
     chosen: str,
 ) -> dict[str, Any]:
     position, train, valid = run.position, run.train, run.valid
-    scores, decoding = validation_scores(translator, corpus.valid), translator.defaults
+    scorer = Scorer.make(tokenize=settings.scoring.tokenize, lowercase=settings.scoring.lowercase)
     return {
         "kind": "translator",
         "languages": asdict(corpus.languages),
@@ -50,10 +50,9 @@ def make_report(
         },
         "validation": {
             "loss": round(position.best_loss, 4),
-            "beam": decoding.beam,
-            "length_penalty": decoding.length_penalty,
-            **scores.to_dict(),
+            **scores_on(corpus.valid, translator, scorer, most=SCORED),
         },
+        "tests": {name: scores_on(part, translator, scorer) for name, part in corpus.tests.items()},
         "settings": asdict(settings),
         "made_with": {
             "qkv": __version__,
@@ -64,8 +63,13 @@ def make_report(
     }
 
 
-def validation_scores(translator: Translator, valid: ParallelText) -> TranslationScores:
-    return score_translations(translator.translate(valid.source[:SCORED]), valid.target[:SCORED])
+def scores_on(
+    part: ParallelText, translator: Translator, scorer: Scorer, most: int | None = None
+) -> dict[str, Any]:
+    """The scores of the first sentences of a part, or of all of them, and how they were measured."""
+    source, target, decoding = part.source[:most], part.target[:most], translator.defaults
+    scores = scorer.score(translator.translate(source), target)
+    return {"beam": decoding.beam, "length_penalty": decoding.length_penalty, **scores.to_dict()}
 
 
 def model_card(report: Mapping[str, Any]) -> str:
@@ -97,8 +101,25 @@ length penalty {validation["length_penalty"]}:
 | exact match | {validation["exact_match"]:.1f} % | |
 | loss per piece | {validation["loss"]:.3f} | |
 
-{on_new_sentences(report)}It knows what its training text shows and nothing else: other domains, other styles and other
+{on_test_parts(report)}{on_new_sentences(report)}It knows what its training text shows and nothing else: other domains, other styles and other
 languages come out worse than these figures say. `report.json` has every setting.
+"""
+
+
+def on_test_parts(report: Mapping[str, Any]) -> str:
+    rows = "\n".join(
+        f"| {name} | {test['sentences']:,} | {test['bleu']['value']:.2f} | {test['chrf']['value']:.2f} "
+        f"| `{test['bleu']['signature']}` |"
+        for name, test in report.get("tests", {}).items()
+    )
+    if not rows:
+        return ""
+    return f"""On the test parts, which played no part in training or in the choice of weights, decoded alike:
+
+| part | sentences | BLEU | chrF | BLEU's signature |
+|---|---|---|---|---|
+{rows}
+
 """
 
 

@@ -70,6 +70,12 @@ class DataSettings:
     """Pairs with one side more than so many times as long as the other are dropped."""
     valid: int = 1000
     """Pairs held out for validation where none are given (a tenth of the data at most)."""
+    subword_dropout: float = 0.0
+    """How often a merge of the tokenizer is left out in training, so that words are cut in many ways."""
+    languages: tuple[str, str] | None = None
+    """Source and target in the names of the files of --data, where --source-language does not say."""
+    variant: str = ""
+    """What stands between part and language in the names of the files of --data: lc.norm.tok in train.lc.norm.tok.en."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +84,14 @@ class DecodingSettings:
     """Hypotheses kept at every step; 1 is greedy."""
     length_penalty: float = 1.0
     """Exponent of the length penalty; 0 for none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringSettings:
+    tokenize: str = "13a"
+    """sacrebleu's tokenizer for BLEU; none for text that is tokenised already."""
+    lowercase: bool = False
+    """Ignore case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +108,7 @@ class TranslatorSettings:
     training: TrainingSettings
     data: DataSettings = DataSettings()
     decoding: DecodingSettings = DecodingSettings()
+    scoring: ScoringSettings = ScoringSettings()
 
 
 def check_settings(settings: TranslatorSettings) -> None:
@@ -112,6 +127,7 @@ def check_settings(settings: TranslatorSettings) -> None:
         "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
         "--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1,
         "--model.context must be at least 8": model.context >= 8,  # any one character fits
+        "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
         "--training.batch-tokens must be at least 1": training.batch_tokens >= 1,
         "--training.rate must be more than 0": training.rate > 0,
         "--training.warmup must not be negative": training.warmup >= 0,

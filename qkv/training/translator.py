@@ -14,6 +14,7 @@ from qkv.checkpoint.files import read_json, read_tensors, write_file, write_json
 from qkv.checkpoint.state import load_latest, only_one_run
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
+from qkv.evaluation.overlap import write_seen
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Translator, TranslatorDefaults
@@ -75,6 +76,7 @@ def train_translator(
         chosen = keep_the_better(run, translator, out)
         report = make_report(translator, corpus, settings, run, chosen)
         save_report(out, report, model_card(report))
+        write_seen(out, corpus.train.source, corpus.train.target)
         return Outcome(translator=translator, report=report, exit_code=0)
 
 
@@ -88,7 +90,8 @@ def assemble(
     """The encoded data, the model with its first weights, and the run that will train it."""
     folder, context, batch_tokens = out / "training", settings.model.context, settings.training.batch_tokens
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True)
+    share = settings.data.subword_dropout
+    train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, subword_dropout=share)
     valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
     if not len(train) or not len(valid):
         raise UserError(f"no sentence pair fits into a context of {context} pieces.")

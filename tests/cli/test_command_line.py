@@ -46,7 +46,8 @@ OPTIONS = {
         --data.longest --data.ratio --data.valid
         --decoding.beam --decoding.length-penalty""",
     "translate": "--beam --length-penalty",
-    "evaluate": "--source --reference --beam --length-penalty --tokenize --lowercase",
+    "evaluate": """
+        --source --reference --against --json --output --beam --length-penalty --tokenize --lowercase""",
     "info": "",
 }
 

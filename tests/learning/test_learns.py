@@ -77,7 +77,7 @@ def test_evaluate_reports_the_same_quality_on_new_sentences(
     result = command("evaluate", str(model), *files)
     assert result.returncode == 0, result.stderr
     assert "200" in result.stdout.splitlines()[0]
-    assert "nrefs:1|case:mixed|eff:no|tok:13a" in result.stdout, "BLEU comes with its signature"
+    assert "nrefs:1|bs:1000|seed:12345|case:mixed|eff:no|tok:13a" in result.stdout, "BLEU's signature"
     assert "nc:6|nw:0" in result.stdout, "chrF comes with its signature"
     exact = re.search(r"exact match +([\d.]+) %", result.stdout)
     assert exact is not None

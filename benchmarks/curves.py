@@ -1,0 +1,154 @@
+"""Quality against minutes of training: the points, what they say, and how people see them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from qkv.checkpoint.files import read_json, write_json
+from qkv.errors import UserError
+from qkv.pictures import new_figure
+
+PEER = "marian"  # whom the ratios are against
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    minutes: float  # of training; the time that scoring takes is not in it
+    valid: float  # BLEU
+    test: float  # BLEU
+    weights: str  # which of the weights at hand were best on the validation part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """One training run, with the points in the order of time."""
+
+    about: str
+    limit: float  # minutes that the run was given
+    parameters: int
+    tokens_per_second: float  # target tokens, padding not counted
+    points: Sequence[Point]
+
+
+def minutes_to(points: Sequence[Point], level: float) -> float | None:
+    """When the test BLEU first crosses a level, on straight lines between the points; None where it never does.
+
+    Nothing is known before the first point: a level that it has reached already counts from there.
+    """
+    before: Point | None = None
+    for point in points:
+        if point.test >= level:
+            if before is None:
+                return point.minutes
+            share = (level - before.test) / (point.test - before.test)
+            return before.minutes + share * (point.minutes - before.minutes)
+        before = point
+    return None
+
+
+def best_point(points: Sequence[Point]) -> Point:
+    """Chosen on the validation part alone."""
+    return max(points, key=lambda point: point.valid)
+
+
+def spread(times: Mapping[int, float], count: int) -> list[int]:
+    """The keys of about `count` times, evenly spaced, the last one among them."""
+    if not times:
+        return []
+    end = max(times.values())
+    wanted = [end * (number + 1) / count for number in range(count)]
+    nearest = {min(times, key=lambda key: abs(times[key] - time)) for time in wanted}
+    return sorted(nearest, key=lambda key: times[key])
+
+
+def minutes_cell(curve: Curve, level: float) -> str:
+    minutes = minutes_to(curve.points, level)
+    return f"not within {curve.limit:g} minutes" if minutes is None else f"{minutes:.1f}"
+
+
+def advantage(curve: Curve, peer: Curve, level: float) -> str:
+    """How many times sooner than the peer; where one never gets there, its limit is a bound."""
+    own, other = minutes_to(curve.points, level), minutes_to(peer.points, level)
+    if own is None and other is None:
+        return "neither gets there"
+    if own is None:
+        return f"below {other / curve.limit:.2f} ×" if other is not None else ""
+    if other is None:
+        return f"above {peer.limit / own:.2f} ×"
+    return f"{other / own:.2f} ×"
+
+
+def curves_table(curves: Mapping[str, Curve], levels: Sequence[float]) -> Table:
+    headings = [
+        "parameters",
+        "tokens/s",
+        *[f"minutes to {level:g}" for level in levels],
+        "best val",
+        "its test2016",
+    ]
+    table = Table("system", *headings, title="Multi30k en-de, BLEU of lower-cased tokenised text, beam 5")
+    for name, curve in curves.items():
+        best = best_point(curve.points)
+        table.add_row(
+            name,
+            f"{curve.parameters:,}",
+            f"{curve.tokens_per_second:,.0f}",
+            *[minutes_cell(curve, level) for level in levels],
+            f"{best.valid:.2f}",
+            f"{best.test:.2f}",
+        )
+    return table
+
+
+def ratios_table(curves: Mapping[str, Curve], levels: Sequence[float]) -> Table | None:
+    """Every system against the peer; None where there is nothing to compare."""
+    others = {name: curve for name, curve in curves.items() if name != PEER}
+    if PEER not in curves or not others:
+        return None
+    peer = curves[PEER]
+    headings = [f"sooner at {level:g}" for level in levels]
+    table = Table("system", "tokens/s", *headings, title=f"Against {PEER}; more than 1 is better than it")
+    for name, curve in others.items():
+        speed = f"{curve.tokens_per_second / peer.tokens_per_second:.2f} ×"
+        table.add_row(name, speed, *[advantage(curve, peer, level) for level in levels])
+    return table
+
+
+def curves_picture(path: Path, curves: Mapping[str, Curve], published: float) -> None:
+    figure = new_figure(7.5, 4.5)
+    axes = figure.add_subplot()
+    for name, curve in curves.items():
+        minutes, scores = [p.minutes for p in curve.points], [p.test for p in curve.points]
+        axes.plot(minutes, scores, "o-", markersize=4, label=name)
+    axes.axhline(published, linestyle=":", color="black", label=f"published, {published:g}")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("minutes of training")
+    axes.set_ylabel("test2016 BLEU, beam 5")
+    axes.set_title("Multi30k en-de, lower-cased and tokenised: quality against time")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path)
+
+
+def write_results(path: Path, facts: Mapping[str, Any], curves: Mapping[str, Curve]) -> None:
+    write_json(path, {**facts, "systems": {name: asdict(curve) for name, curve in curves.items()}})
+
+
+def read_curves(path: Path) -> dict[str, Curve]:
+    stored = read_json(path)
+    try:
+        return {
+            name: Curve(**{**curve, "points": [Point(**point) for point in curve["points"]]})
+            for name, curve in stored["systems"].items()
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{path} does not hold results of this benchmark ({error}).") from None
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

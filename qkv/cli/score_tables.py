@@ -1,0 +1,159 @@
+"""The page of `qkv evaluate` for people: narrow tables, and sentences on lines of their own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from qkv.cli.terminal import escaped
+from qkv.evaluation.significance import FEWEST, NAMES
+
+if TYPE_CHECKING:
+    from qkv.evaluation.evaluation import Against, Evaluation
+    from qkv.evaluation.overlap import Overlap
+    from qkv.evaluation.scores import Score, TranslationScores
+    from qkv.evaluation.sentences import LengthBucket, WorstSentence
+
+
+def page(evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str]) -> str:
+    """Coloured for a terminal alone, and there as wide as it is."""
+    terminal = sys.stdout.isatty()
+    console = Console(file=sys.stdout, highlight=False, emoji=False, width=None if terminal else 200)
+    with console.capture() as captured:
+        line(console, summary(evaluation.scores.sentences, facts))
+        show_scores(console, evaluation)
+        if evaluation.against is not None:
+            show_against(console, evaluation.against, names)
+        show_lengths(console, evaluation.by_length, facts["by_length"])
+        show_worst(console, evaluation.worst, facts["worst"])
+    return "".join(f"{text.rstrip()}\n" for text in captured.get().splitlines())
+
+
+def line(console: Console, text: str, style: str = "") -> None:
+    """One line, however wide the terminal is."""
+    console.print(escaped(text), soft_wrap=True, style=style)
+
+
+def heading(console: Console, text: str) -> None:
+    console.print()
+    line(console, text, "bold")
+
+
+def table_of(rows: Sequence[Sequence[str]], *columns: str) -> Table:
+    """The first column is words, the others are figures."""
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="")
+    for number, name in enumerate(columns):
+        table.add_column(escaped(name), justify="right" if number else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def summary(sentences: int, facts: dict[str, Any]) -> str:
+    model, references = facts["model"], len(facts["references"])
+    told = (
+        f"{sentences:,} sentences with {references} {'reference' if references == 1 else 'references'} each"
+    )
+    if model["kind"] == "file":
+        return f"{told}, translations of {model['path']}"
+    beam = f"beam {model['beam']}, length penalty {model['length_penalty']:g}"
+    return f"{told}, translated by {model['path']} with {beam}"
+
+
+# The scores --------------------------------------------------------------------------------------------------
+
+
+def show_scores(console: Console, evaluation: Evaluation) -> None:
+    scores, without, overlap = evaluation.scores, evaluation.without_seen, evaluation.overlap
+    columns = ["", "score", "95 % interval"]
+    if without is not None:
+        columns.append("on the unseen alone")
+    console.print()
+    console.print(table_of(score_rows(scores, without), *columns))
+    if scores.sentences < FEWEST:
+        line(console, f"Fewer than {FEWEST} sentences: the true intervals are wider than these.")
+    if overlap is not None:
+        line(console, seen_sentence(overlap))
+    console.print()
+    for key, score in by_measure(scores).items():
+        line(console, f"{NAMES[key]:<5} {score.signature}")
+
+
+def score_rows(scores: TranslationScores, without: TranslationScores | None) -> list[list[str]]:
+    rest = {} if without is None else by_measure(without)
+    rows = []
+    for key, score in by_measure(scores).items():
+        row = [NAMES[key], f"{score.value:.2f}", interval(score)]
+        rows.append([*row, f"{rest[key].value:.2f}"] if rest else row)
+    exact = ["exact match", percent(scores.exact_match), ""]
+    return [*rows, exact if without is None else [*exact, percent(without.exact_match)]]
+
+
+def by_measure(scores: TranslationScores) -> dict[str, Score]:
+    found = {key: getattr(scores, key) for key in NAMES}
+    return {key: score for key, score in found.items() if score is not None}
+
+
+def interval(score: Score) -> str:
+    return "" if score.interval is None else f"{score.interval.low:.2f} – {score.interval.high:.2f}"
+
+
+def percent(share: float) -> str:
+    return f"{share:.1f} %"
+
+
+def seen_sentence(overlap: Overlap) -> str:
+    if not overlap.lines:
+        return "None of the sentences occurs in the training data."
+    same = len(overlap.same_translation)
+    return f"{len(overlap.lines):,} of the sentences occur in the training data, {same:,} with the same translation."
+
+
+def show_against(console: Console, against: Against, names: tuple[str, str]) -> None:
+    heading(console, f"Against {names[1]}")
+    rows = [
+        [
+            each.measure,
+            f"{each.model:.2f}",
+            f"{each.against:.2f}",
+            f"{each.difference:+.2f}",
+            "" if each.p_value is None else f"{each.p_value:.3f}",
+        ]
+        for each in against.differences.values()
+    ]
+    console.print(table_of(rows, "", *names, "difference", "p"))
+    for each in against.differences.values():
+        line(console, each.meaning(*names))
+
+
+# Where it is weak --------------------------------------------------------------------------------------------
+
+
+def show_lengths(console: Console, buckets: Sequence[LengthBucket], measured_on: str) -> None:
+    heading(console, f"By length, in {measured_on}")
+    rows = [
+        [
+            bucket.words,
+            f"{bucket.sentences:,}",
+            f"{bucket.bleu:.2f}",
+            f"{bucket.chrf:.2f}",
+            f"{bucket.length_ratio:.2f}",
+        ]
+        for bucket in buckets
+    ]
+    console.print(table_of(rows, "words", "sentences", "BLEU", "chrF", "length ratio"))
+
+
+def show_worst(console: Console, sentences: Sequence[WorstSentence], measure: str) -> None:
+    heading(console, f"The worst {len(sentences)} by {measure}")
+    for each in sentences:
+        line(console, f"line {each.line:,}, {each.score:.1f}")
+        if each.source is not None:
+            line(console, f"  source       {each.source}")
+        for reference in each.references:
+            line(console, f"  reference    {reference}")
+        line(console, f"  translation  {each.translation}")

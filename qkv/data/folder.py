@@ -1,0 +1,101 @@
+"""A folder with the parts of a data set, named as people name them.
+
+    train.en train.de              two plain files for a part, or
+    train.en-de.tsv, train.tsv     one that holds both sides (.tsv .jsonl .tmx .po), each also with .gz
+    val.… valid.… dev.…            what to validate on
+    test.… test_2016_flickr.…      what to report on, as many as there are
+
+A variant stands between the part and the language: with "lc.norm.tok", `train.lc.norm.tok.en` is read.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from qkv.data.parallel import READERS, ParallelText, read_pairs, read_two
+from qkv.errors import UserError
+
+TRAIN, VALID, TEST = ("train",), ("val", "valid", "dev"), ("test",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    name: str  # such as train or test_2016_flickr
+    files: tuple[Path, ...]  # one, or two
+    source: str
+    target: str
+    swapped: bool = False  # the one file has the target first
+
+    def read(self) -> ParallelText:
+        if len(self.files) == 2:
+            return read_two(*self.files)
+        languages = (self.target, self.source) if self.swapped else (self.source, self.target)
+        pairs = read_pairs(self.files[0], source_language=languages[0], target_language=languages[1])
+        return ParallelText(source=pairs.target, target=pairs.source) if self.swapped else pairs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder:
+    """The parts of a data set; only the first must be there."""
+
+    train: Part
+    valid: Part | None
+    tests: tuple[Part, ...]
+
+
+def find_parts(folder: Path, source: str, target: str, variant: str = "") -> Folder:
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder: give the one with the training data as --data.")
+    parts = [*plain_parts(folder, source, target, variant), *paired_parts(folder, source, target, variant)]
+    train = of_kind(parts, TRAIN)
+    if not train:
+        middle = f".{variant}" if variant else ""
+        raise UserError(
+            f"{folder} has neither train{middle}.{source} and train{middle}.{target} nor "
+            f"train{middle}.{source}-{target}.tsv: say which languages by --source-language and "
+            "--target-language, or give the files themselves by --source and --target."
+        )
+    if len(train) > 1:
+        several = " and ".join(str(part.files[0].name) for part in train)
+        raise UserError(f"{folder} has several training parts, {several}: leave one, or give it by itself.")
+    valid = of_kind(parts, VALID)
+    return Folder(train=train[0], valid=valid[0] if valid else None, tests=tuple(of_kind(parts, TEST)))
+
+
+def of_kind(parts: list[Part], beginnings: tuple[str, ...]) -> list[Part]:
+    """The parts whose name is one of these words, or begins with one and goes on with no letter."""
+    found = []
+    for part in parts:
+        word = next((w for w in reversed(beginnings) if part.name.startswith(w)), None)
+        if word is not None and not part.name[len(word) :][:1].isalpha():
+            found.append(part)
+    return found
+
+
+def plain_parts(folder: Path, source: str, target: str, variant: str) -> list[Part]:
+    middle = f".{variant}" if variant else ""
+    found = []
+    for gzipped in ("", ".gz"):
+        ending = f"{middle}.{source}{gzipped}"
+        for path in sorted(folder.glob(f"*{ending}")):
+            name = path.name.removesuffix(ending)
+            other = folder / f"{name}{middle}.{target}{gzipped}"
+            if "." not in name and other.is_file():
+                found.append(Part(name=name, files=(path, other), source=source, target=target))
+    return found
+
+
+def paired_parts(folder: Path, source: str, target: str, variant: str) -> list[Part]:
+    middle = f".{variant}" if variant else ""
+    found = []
+    for path in sorted(folder.iterdir()):
+        stem = path.name.removesuffix(".gz")
+        suffix = Path(stem).suffix
+        if suffix not in READERS or not path.is_file():
+            continue
+        name, _, rest = stem.removesuffix(suffix).partition(".")
+        straight = Part(name=name, files=(path,), source=source, target=target)
+        if f".{rest}" == f"{middle}.{source}-{target}" or rest == variant:
+            found.append(straight)
+        elif f".{rest}" == f"{middle}.{target}-{source}":
+            found.append(replace(straight, swapped=True))
+    return found

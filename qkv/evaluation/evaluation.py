@@ -1,0 +1,122 @@
+"""All that is measured of a system on one test set; texts in, figures out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qkv.evaluation.overlap import Overlap, Seen, find_overlap
+from qkv.evaluation.scores import Scorer, TranslationScores
+from qkv.evaluation.sentences import LengthBucket, WorstSentence, by_length, worst
+from qkv.evaluation.significance import Difference, compare
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentences:
+    """The test set: one or more references for each sentence, and what was to be translated, where known."""
+
+    references: list[list[str]]  # one list for each file
+    source: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.references[0])
+
+    def overlap_with(self, seen: Seen | None) -> Overlap | None:
+        if seen is None or self.source is None:
+            return None
+        return find_overlap(seen, self.source, self.references)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Against:
+    """Another system on the same sentences."""
+
+    scores: TranslationScores
+    differences: dict[str, Difference]
+    overlap: Overlap | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    scores: TranslationScores
+    by_length: list[LengthBucket]
+    worst: list[WorstSentence]
+    overlap: Overlap | None  # None where it is not known what the system has seen
+    without_seen: TranslationScores | None  # None where nothing, or everything, was seen in training
+    against: Against | None = None
+
+    def to_dict(self, model: str, against: str) -> dict[str, Any]:
+        """The two names are those of the systems in the sentences on what the differences mean."""
+        scores = self.scores.to_dict()
+        return {
+            "sentences": scores.pop("sentences"),
+            "scores": scores,
+            "by_length": [bucket.to_dict() for bucket in self.by_length],
+            "worst": [sentence.to_dict() for sentence in self.worst],
+            "against": against_to_dict(self.against, model, against),
+            "overlap": overlap_to_dict(self.overlap, self.without_seen),
+        }
+
+
+def against_to_dict(against: Against | None, model: str, other: str) -> dict[str, Any] | None:
+    if against is None:
+        return None
+    scores = against.scores.to_dict()
+    scores.pop("sentences")
+    return {
+        "scores": scores,
+        "differences": {
+            name: {**each.to_dict(), "meaning": each.meaning(model, other)}
+            for name, each in against.differences.items()
+        },
+        "overlap": None if against.overlap is None else against.overlap.to_dict(),
+    }
+
+
+def overlap_to_dict(overlap: Overlap | None, without: TranslationScores | None) -> dict[str, Any] | None:
+    if overlap is None:
+        return None
+    return {**overlap.to_dict(), "scores_without": None if without is None else without.to_dict()}
+
+
+def steps_of(compared: bool, overlapping: bool) -> int:
+    """How many times `done` of `evaluate` is told: three measures at a time, and two looks at sentences."""
+    return 3 + 2 + (6 if compared else 0) + (3 if overlapping else 0)
+
+
+def evaluate(
+    scorer: Scorer,
+    hypotheses: Sequence[str],
+    sentences: Sentences,
+    *,
+    overlap: Overlap | None = None,
+    others: Sequence[str] | None = None,
+    others_overlap: Overlap | None = None,
+    done: Callable[[int], None] = lambda _: None,
+) -> Evaluation:
+    """Score one system, and another beside it where there is one."""
+    references = sentences.references
+    scores = scorer.score_fully(hypotheses, *references, done=done)
+    measured_on = references[0] if sentences.source is None else sentences.source
+    buckets = by_length(scorer, hypotheses, references, measured_on)
+    done(1)
+    lowest = worst(scorer, hypotheses, references, sentences.source)
+    done(1)
+    without = None
+    if overlap is not None and overlap.lines and overlap.unseen():
+        chosen, *chosen_references = (
+            [texts[row] for row in overlap.unseen()] for texts in (hypotheses, *references)
+        )
+        without = scorer.score_fully(chosen, *chosen_references, done=done)
+    against = None
+    if others is not None:
+        other_scores = scorer.score_fully(others, *references, done=done)
+        differences = compare(scorer, hypotheses, others, references, scores, other_scores, done)
+        against = Against(scores=other_scores, differences=differences, overlap=others_overlap)
+    return Evaluation(
+        scores=scores,
+        by_length=buckets,
+        worst=lowest,
+        overlap=overlap,
+        without_seen=without,
+        against=against,
+    )

@@ -1,0 +1,117 @@
+"""Which test sentences the model has seen in training: a score on those is a score of memory.
+
+A bundle keeps 64 bits of every training sentence and of every pair, not the text: 16 bytes a pair at most. Even
+after a billion training sentences, one new sentence in eighteen billion would be taken for a seen one.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.files import read_tensors, write_tensors
+from qkv.errors import UserError
+from qkv.evaluation.scores import TranslationScores
+
+SEEN_FILE = "seen.safetensors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """Fingerprints of the training data, sorted, each once."""
+
+    source: Tensor
+    pairs: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """Line numbers, from 1, of the test sentences that occur in the training data."""
+
+    total: int
+    lines: list[int]
+    same_translation: list[int]  # those of `lines` where a reference is the translation that training showed
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "sentences": len(self.lines),
+            "same_translation": len(self.same_translation),
+            "lines": self.lines,
+            "same_translation_lines": self.same_translation,
+        }
+
+    def unseen(self) -> list[int]:
+        """Rows, from 0, of the others."""
+        lines = set(self.lines)
+        return [row for row in range(self.total) if row + 1 not in lines]
+
+
+def plain(text: str) -> str:
+    """Two texts that differ in case or white space alone are the same sentence."""
+    return " ".join(text.casefold().split())
+
+
+def pair_text(source: str, target: str) -> str:
+    return f"{plain(source)}\t{plain(target)}"
+
+
+def fingerprint(text: str) -> int:
+    digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def fingerprints(texts: Iterable[str]) -> Tensor:
+    return torch.tensor(sorted(set(map(fingerprint, texts))), dtype=torch.int64)
+
+
+def seen_in(source: Sequence[str], target: Sequence[str]) -> Seen:
+    return Seen(
+        source=fingerprints(map(plain, source)),
+        pairs=fingerprints(map(pair_text, source, target)),
+    )
+
+
+def write_seen(folder: Path, source: Sequence[str], target: Sequence[str]) -> None:
+    write_tensors(folder / SEEN_FILE, vars(seen_in(source, target)))
+
+
+def read_seen(folder: Path) -> Seen | None:
+    """None where the bundle has no such file: older ones have none."""
+    path = folder / SEEN_FILE
+    if not path.exists():
+        return None
+    tensors = read_tensors(path)
+    if set(tensors) != {"source", "pairs"} or any(each.dtype != torch.int64 for each in tensors.values()):
+        raise UserError(f"{path} does not hold what qkv writes there: restore it, or delete it.")
+    return Seen(**tensors)
+
+
+def find_overlap(seen: Seen, source: Sequence[str], references: Sequence[Sequence[str]]) -> Overlap:
+    known = is_known(map(plain, source), seen.source)
+    known_pairs = [is_known(map(pair_text, source, each), seen.pairs) for each in references]
+    lines = [line for line, each in enumerate(known, 1) if each]
+    same = [line for line in lines if any(each[line - 1] for each in known_pairs)]
+    return Overlap(total=len(source), lines=lines, same_translation=same)
+
+
+def is_known(texts: Iterable[str], known: Tensor) -> list[bool]:
+    found: list[bool] = torch.isin(torch.tensor([fingerprint(text) for text in texts]), known).tolist()
+    return found
+
+
+def warning(name: str, overlap: Overlap, without: TranslationScores | None) -> str:
+    """What a reader of the scores must know; `without` are the scores of the other sentences."""
+    count, first = len(overlap.lines), ", ".join(map(str, overlap.lines[:3]))
+    more = ", …" if count > 3 else ""
+    rest = "no sentence is left without them" if not overlap.unseen() else "leave them out"
+    if without is not None:
+        rest = f"without them BLEU is {without.bleu.value:.2f}"
+    return (
+        f"{count:,} of {overlap.total:,} test sentences occur in the training data of {name} "
+        f"({len(overlap.same_translation):,} with the very same translation; {'line' if count == 1 else 'lines'} "
+        f"{first}{more}): the scores on them say little; {rest}."
+    )

@@ -1,0 +1,104 @@
+"""Where a translator is weak: its scores by sentence length, and its worst sentences."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from qkv.evaluation.scores import Scorer
+
+STARTS = (0, 1, 6, 11, 16, 21, 31)  # words of the shortest sentence of each bucket
+WORST = 20
+MEASURE = "sentence chrF"  # defined for any one sentence, where BLEU is 0 for most
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthBucket:
+    words: str  # such as 6–10
+    sentences: int
+    bleu: float
+    chrf: float
+    length_ratio: float  # words of the translations for each word of the references, as BLEU counts them
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstSentence:
+    line: int  # from 1, as an editor counts
+    score: float
+    source: str | None
+    references: list[str]
+    translation: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def by_length(
+    scorer: Scorer,
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    measured_on: Sequence[str],
+) -> list[LengthBucket]:
+    """Scores of short and of long sentences apart; buckets without a sentence are left out."""
+    found = []
+    for number, rows in sorted(rows_by_bucket(measured_on).items()):
+        chosen = [hypotheses[row] for row in rows]
+        chosen_references = [[each[row] for row in rows] for each in references]
+        bleu = scorer.bleu.corpus_score(chosen, chosen_references)
+        chrf = scorer.chrf.corpus_score(chosen, chosen_references)
+        found.append(
+            LengthBucket(
+                words=bucket_name(number),
+                sentences=len(rows),
+                bleu=float(bleu.score),
+                chrf=float(chrf.score),
+                length_ratio=float(bleu.ratio),
+            )
+        )
+    return found
+
+
+def rows_by_bucket(texts: Sequence[str]) -> dict[int, list[int]]:
+    rows: dict[int, list[int]] = {}
+    for row, text in enumerate(texts):
+        rows.setdefault(bucket_of(len(text.split())), []).append(row)
+    return rows
+
+
+def bucket_of(words: int) -> int:
+    return max(number for number, start in enumerate(STARTS) if start <= words)
+
+
+def bucket_name(number: int) -> str:
+    if number == len(STARTS) - 1:
+        return f"{STARTS[number]}+"
+    first, last = STARTS[number], STARTS[number + 1] - 1
+    return f"{first}–{last}" if last > first else str(first)
+
+
+def worst(
+    scorer: Scorer,
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    source: Sequence[str] | None,
+    most: int = WORST,
+) -> list[WorstSentence]:
+    """The lowest by sentence chrF; of equal ones, the first in the file come first."""
+    aligned = [list(each) for each in zip(*references, strict=True)]
+    scores = [
+        float(scorer.chrf.sentence_score(hypothesis, each).score)
+        for hypothesis, each in zip(hypotheses, aligned, strict=True)
+    ]
+    rows = sorted(range(len(hypotheses)), key=lambda row: (scores[row], row))[:most]
+    return [
+        WorstSentence(
+            line=row + 1,
+            score=scores[row],
+            source=None if source is None else source[row],
+            references=aligned[row],
+            translation=hypotheses[row],
+        )
+        for row in rows
+    ]

@@ -1,0 +1,123 @@
+"""Is one system better than another, or is it the choice of test sentences? sacrebleu's paired bootstrap."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qkv.evaluation.scores import Score, Scorer, TranslationScores, fixed_seed, samples_for
+
+# sacrebleu's test counts the differences on one side alone, although the data choose the side: with 0.05, one in
+# nine pairs of equally good systems would be told apart, with 0.025 one in twenty.
+CLEAR = 0.025
+FEWEST = 50  # sentences: of so few, resampling shows too little of what other sentences would do
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One measure of two systems on the same sentences."""
+
+    measure: str
+    model: float
+    against: float
+    p_value: float | None  # None where there are too few sentences to test
+
+    @property
+    def difference(self) -> float:
+        return self.model - self.against
+
+    @property
+    def gain(self) -> float:
+        """Above zero where the model is the better one: of TER, less is better."""
+        return -self.difference if self.measure == "TER" else self.difference
+
+    @property
+    def clear(self) -> bool:
+        return self.p_value is not None and self.p_value < CLEAR
+
+    def to_dict(self) -> dict[str, Any]:
+        values = {"model": self.model, "against": self.against, "difference": self.difference}
+        return {**values, "p_value": self.p_value}
+
+    def meaning(self, model: str, against: str) -> str:
+        """A sentence that claims no more than the test does."""
+        better, worse = (model, against) if self.gain > 0 else (against, model)
+        size = f"{abs(self.difference):.2f} {self.measure}"
+        if self.difference == 0:
+            return f"{model} and {against} have the same {self.measure}."
+        if self.p_value is None:
+            return (
+                f"{better} scores better than {worse} by {size}, "
+                f"but fewer than {FEWEST} sentences are too few to tell whether that is chance."
+            )
+        often = f"in {'about ' if self.p_value > 0.0015 else 'at most '}{1_000 * self.p_value:.0f} of 1,000 test sets"
+        claim = (
+            f"{better} is better than {worse} by {size}"
+            if self.clear
+            else f"{better} scores better than {worse} by {size}, which may well be chance"
+        )
+        return f"{claim}: if the two were equally good, it would lead by so much {often}."
+
+
+def compare(
+    scorer: Scorer,
+    hypotheses: Sequence[str],
+    others: Sequence[str],
+    references: Sequence[Sequence[str]],
+    scores: TranslationScores,
+    other_scores: TranslationScores,
+    done: Callable[[int], None] | None = None,
+) -> dict[str, Difference]:
+    """BLEU, chrF and TER of two systems, each with the chance that it is chance. `done` is told of each."""
+    found = {}
+    for key, metric in scorer.metrics().items():
+        model, against = value_of(getattr(scores, key)), value_of(getattr(other_scores, key))
+        found[key] = Difference(
+            measure=NAMES[key],
+            model=model,
+            against=against,
+            p_value=p_value(metric, hypotheses, others, references, model == against),
+        )
+        if done is not None:
+            done(1)
+    return found
+
+
+def value_of(score: Score | None) -> float:
+    if score is None:
+        raise ValueError("systems are compared by all their scores")
+    return score.value
+
+
+def p_value(
+    metric: Any,
+    hypotheses: Sequence[str],
+    others: Sequence[str],
+    references: Sequence[Sequence[str]],
+    equal: bool,
+) -> float | None:
+    """How often resampled test sets give so large a difference where there is none.
+
+    Equal scores never speak against chance, but sacrebleu counts the resampled differences that are larger,
+    of which two identical systems have none, and would give 1 in 1,001.
+    """
+    from sacrebleu.significance import PairedTest
+
+    if len(hypotheses) < FEWEST:
+        return None
+    if equal:
+        return 1.0
+    systems: list[tuple[str, Sequence[str]]] = [("against", list(others)), ("model", list(hypotheses))]
+    with fixed_seed():
+        test = PairedTest(
+            systems,
+            {"measure": metric},
+            [list(each) for each in references],
+            test_type="bs",
+            n_samples=samples_for(len(hypotheses)),
+            n_jobs=1,
+        )
+        results: dict[str, Any] = dict(test()[1])
+    results.pop("System")  # the names; what is left is the one measure, under sacrebleu's own name for it
+    ((_, tested),) = results.values()
+    return float(tested.p_value)

@@ -1,0 +1,104 @@
+"""What the benchmark makes of its points. It is a script, not a package, so its files are opened by path."""
+
+import importlib.util
+import io
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def curves() -> Any:
+    spec = importlib.util.spec_from_file_location("benchmark_curves", FOLDER / "curves.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their own module up
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def curve(curves: Any, *points: tuple[float, float, float], speed: float = 1_000.0) -> Any:
+    """A run of ten minutes from (minutes, val, test)."""
+    return curves.Curve(
+        about="",
+        limit=10.0,
+        parameters=1_234_567,
+        tokens_per_second=speed,
+        points=[curves.Point(minutes=m, valid=v, test=t, weights="") for m, v, t in points],
+    )
+
+
+def shown(table: Any) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(table)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_level_is_reached_where_the_line_between_two_points_crosses_it(curves: Any) -> None:
+    points = curve(curves, (2, 30, 30), (4, 40, 40)).points
+    assert curves.minutes_to(points, 35) == pytest.approx(3.0)
+    assert curves.minutes_to(points, 40) == pytest.approx(4.0)
+
+
+def test_the_first_crossing_counts_though_the_curve_falls_again(curves: Any) -> None:
+    points = curve(curves, (1, 30, 30), (2, 40, 40), (3, 35, 35), (4, 41, 41)).points
+    assert curves.minutes_to(points, 40) == pytest.approx(2.0)
+
+
+def test_a_level_below_the_first_point_counts_from_that_point(curves: Any) -> None:
+    assert curves.minutes_to(curve(curves, (2, 30, 30)).points, 10) == 2
+
+
+def test_a_level_above_all_points_is_never_reached(curves: Any) -> None:
+    assert curves.minutes_to(curve(curves, (2, 30, 30), (4, 40, 40)).points, 41) is None
+
+
+def test_the_test_part_has_no_say_in_which_point_is_best(curves: Any) -> None:
+    assert curves.best_point(curve(curves, (1, 40, 30), (2, 39, 99)).points).test == 30
+
+
+@pytest.mark.parametrize("count", [1, 4, 12, 100])
+def test_points_are_spread_over_the_whole_run(curves: Any, count: int) -> None:
+    times = {step: step / 10 for step in range(10, 610, 10)}
+    chosen = curves.spread(times, count)
+    assert len(chosen) == min(count, len(times))
+    assert chosen == sorted(chosen)
+    assert chosen[-1] == 600
+
+
+def test_no_snapshots_give_no_points(curves: Any) -> None:
+    assert curves.spread({}, 12) == []
+
+
+def test_the_table_says_what_was_reached_and_what_was_not(curves: Any) -> None:
+    text = shown(curves.curves_table({"ours": curve(curves, (2, 30, 30), (4, 42, 40))}, (35.0, 41.02)))
+    for words in ("ours", "1,234,567", "1,000", "3.0", "not within 10 minutes", "42.00", "40.00"):
+        assert words in text
+
+
+def test_ratios_are_bounds_where_the_peer_never_gets_there(curves: Any) -> None:
+    ours = curve(curves, (1, 30, 30), (2, 40, 40), (4, 42, 42), speed=3_000)
+    peer = curve(curves, (5, 30, 30), (10, 40, 40))
+    assert curves.advantage(ours, peer, 40) == "5.00 ×"
+    assert curves.advantage(ours, peer, 42) == "above 2.50 ×"
+    assert curves.advantage(peer, ours, 42) == "below 0.40 ×"
+    assert curves.advantage(peer, peer, 42) == "neither gets there"
+    assert "3.00 ×" in shown(curves.ratios_table({"ours": ours, "marian": peer}, (40.0,)))
+
+
+def test_without_the_peer_there_are_no_ratios(curves: Any) -> None:
+    assert curves.ratios_table({"ours": curve(curves, (1, 30, 30))}, (40.0,)) is None
+
+
+def test_results_come_back_as_they_were_written(curves: Any, tmp_path: Path) -> None:
+    before = {"ours": curve(curves, (1, 30, 30), (2, 40, 40))}
+    curves.write_results(tmp_path / "results.json", {"seed": 1}, before)
+    assert curves.read_curves(tmp_path / "results.json") == before

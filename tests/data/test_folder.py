@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from qkv.data.folder import find_parts
+from qkv.errors import UserError
+
+
+def make(folder: Path, **files: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".").replace("_to_", "-")).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_two_plain_files_for_each_part(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        train__en="a\nb\n", train__de="A\nB\n", val__en="c\n", val__de="C\n",
+        test_2016_flickr__en="d\n", test_2016_flickr__de="D\n", test__en="e\n", test__de="E\n",
+        train__fr="x\ny\n",
+    )  # fmt: skip
+    parts = find_parts(tmp_path, "en", "de")
+    assert parts.train.read().source == ["a", "b"]
+    assert parts.train.read().target == ["A", "B"]
+    assert parts.valid is not None
+    assert parts.valid.read().target == ["C"]
+    assert {part.name: part.read().source for part in parts.tests} == {
+        "test": ["e"],
+        "test_2016_flickr": ["d"],
+    }
+    assert find_parts(tmp_path, "de", "en").train.read().source == ["A", "B"]
+    assert find_parts(tmp_path, "en", "fr").valid is None  # it has no val.fr
+
+
+def test_a_variant_is_read_only_when_asked_for(tmp_path: Path) -> None:
+    make(tmp_path, train__en="Raw\n", train__de="Roh\n", train__lc__en="raw\n", train__lc__de="roh\n")
+    assert find_parts(tmp_path, "en", "de").train.read().source == ["Raw"]
+    assert find_parts(tmp_path, "en", "de", "lc").train.read().source == ["raw"]
+
+
+def test_one_file_with_both_sides_is_read_either_way_round(tmp_path: Path) -> None:
+    make(tmp_path, train__eng_to_deu__tsv="cat\tKatze\n", dev__eng_to_deu__tsv="dog\tHund\n")
+    straight, back = find_parts(tmp_path, "eng", "deu"), find_parts(tmp_path, "deu", "eng")
+    assert straight.train.read().source == ["cat"]
+    assert back.train.read().source == ["Katze"]
+    assert back.valid is not None
+    assert back.valid.read().target == ["dog"]
+
+
+def test_a_file_without_languages_in_its_name_will_do(tmp_path: Path) -> None:
+    make(tmp_path, train__tsv="cat\tKatze\n")
+    assert find_parts(tmp_path, "en", "de").train.read().target == ["Katze"]
+
+
+@pytest.mark.parametrize("name", ["trainer", "validity", "testing"])
+def test_a_name_that_merely_begins_alike_is_no_part(tmp_path: Path, name: str) -> None:
+    make(tmp_path, train__en="a\n", train__de="A\n")
+    make(tmp_path, **{f"{name}__en": "x\n", f"{name}__de": "X\n"})
+    parts = find_parts(tmp_path, "en", "de")
+    assert (parts.train.name, parts.valid, parts.tests) == ("train", None, ())
+
+
+def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a folder"):
+        find_parts(tmp_path / "absent", "en", "de")
+    make(tmp_path, train__en="a\n")
+    with pytest.raises(UserError, match=r"neither train\.en and train\.de nor"):
+        find_parts(tmp_path, "en", "de")
+    make(tmp_path, train__de="A\n", train__en_to_de__tsv="a\tA\n")
+    with pytest.raises(UserError, match="several training parts"):
+        find_parts(tmp_path, "en", "de")

@@ -1,0 +1,90 @@
+"""A difference is called clear only where the test can tell it from chance."""
+
+import random
+
+import pytest
+
+from qkv.evaluation.scores import Scorer
+from qkv.evaluation.significance import Difference, compare
+
+REFERENCES = [
+    f"{who} {what} {where} today"
+    for who in ("the old man", "a child", "my neighbour", "the dog", "every bird")
+    for what in ("sings a song", "runs fast", "looks at me", "sleeps")
+    for where in ("in the house", "near the river", "behind that tree", "there", "on a large red roof")
+]
+
+
+def with_faults(share: float, seed: int) -> list[str]:
+    generator = random.Random(seed)
+    return [
+        " ".join(word if generator.random() > share else "wrong" for word in line.split())
+        for line in REFERENCES
+    ]
+
+
+def differences(hypotheses: list[str], others: list[str], count: int | None = None) -> dict[str, Difference]:
+    scorer, references = Scorer.make(), REFERENCES[:count]
+    hypotheses, others = hypotheses[:count], others[:count]
+    scores, other_scores = (scorer.score_fully(each, references) for each in (hypotheses, others))
+    return compare(scorer, hypotheses, others, [references], scores, other_scores)
+
+
+def test_identical_systems_differ_by_nothing_and_not_significantly() -> None:
+    same = with_faults(0.2, seed=1)
+    for each in differences(same, list(same)).values():
+        assert each.difference == 0
+        assert each.p_value == 1.0
+        assert not each.clear
+        assert each.meaning("A", "B") == f"A and B have the same {each.measure}."
+
+
+def test_a_much_better_system_is_told_apart_by_every_measure_in_both_directions() -> None:
+    good, bad = with_faults(0.05, seed=1), with_faults(0.4, seed=2)
+    for each in differences(good, bad).values():
+        assert each.gain > 0
+        assert each.p_value is not None
+        assert each.p_value < 0.01
+        assert each.meaning("A", "B").startswith(f"A is better than B by {abs(each.difference):.2f} ")
+    for each in differences(bad, good).values():
+        assert each.gain < 0
+        assert each.meaning("A", "B").startswith(f"B is better than A by {abs(each.difference):.2f} ")
+
+
+def test_systems_of_equal_quality_are_seldom_told_apart() -> None:
+    """By BLEU, over pairs of systems with faults at the same rate: one in twenty is to be expected."""
+    pairs = [(with_faults(0.2, seed=2 * run), with_faults(0.2, seed=2 * run + 1)) for run in range(20)]
+    assert sum(differences(first, second)["bleu"].clear for first, second in pairs) <= 4
+
+
+def test_the_test_gives_the_same_p_twice() -> None:
+    first, second = with_faults(0.2, seed=1), with_faults(0.22, seed=2)
+    assert differences(first, second) == differences(first, second)
+
+
+def test_few_sentences_get_no_p_value_and_the_sentence_says_why() -> None:
+    for each in differences(with_faults(0.05, seed=1), with_faults(0.4, seed=2), 10).values():
+        assert each.p_value is None
+        assert not each.clear
+        assert "too few to tell whether that is chance" in each.meaning("A", "B")
+
+
+@pytest.mark.parametrize(
+    ("p_value", "sentence"),
+    [
+        (0.003, "A is better than B by 1.20 BLEU: if the two were equally good, it would lead by so much in about 3 of"),
+        (1 / 1001, "it would lead by so much in at most 1 of 1,000 test sets."),
+        (0.04, "A scores better than B by 1.20 BLEU, which may well be chance: if the two were equally good, it would"),
+    ],
+)  # fmt: skip
+def test_the_sentence_claims_what_the_test_shows(p_value: float, sentence: str) -> None:
+    found = Difference(measure="BLEU", model=31.2, against=30.0, p_value=p_value)
+    assert sentence in found.meaning("A", "B")
+
+
+def test_less_ter_is_better() -> None:
+    assert (
+        Difference(measure="TER", model=40.0, against=50.0, p_value=0.01)
+        .meaning("A", "B")
+        .startswith("A is better")
+    )
