@@ -205,10 +205,14 @@ def run_ours(options: Options, texts: Texts) -> Curve:
     kept.mkdir(parents=True)
     command = our_command(options, texts, out)
     process = subprocess.Popen(command)  # it shows its own progress
-    while process.poll() is None:
+    try:
+        while process.poll() is None:
+            keep_snapshots(out, kept)
+            time.sleep(0.5)
         keep_snapshots(out, kept)
-        time.sleep(0.5)
-    keep_snapshots(out, kept)
+    finally:
+        process.terminate()  # where it has ended already, this does nothing
+        process.wait()
     if process.returncode != 0:
         raise UserError(f"our own training ended with {process.returncode}.")
     report = read_json(out / "report.json")
@@ -519,7 +523,7 @@ def joey_config(folder: Path, options: Options, checkpoint: Path | None) -> dict
             "beam_alpha": LENGTH_PENALTY,
             "batch_size": DECODED_TOGETHER // BEAM,
             "batch_type": "token",
-            "max_output_length": 100,
+            "max_output_length": 60,  # the longest sentence of both parts has fewer pieces
             "eval_metrics": ["bleu"],
             **({} if checkpoint is None else {"load_model": str(checkpoint)}),
         },
@@ -527,7 +531,7 @@ def joey_config(folder: Path, options: Options, checkpoint: Path | None) -> dict
             "optimizer": "adam",
             "adam_betas": list(settings.betas),
             "learning_rate": settings.rate,
-            "learning_rate_min": 1e-9,
+            "learning_rate_min": 0.0,
             "learning_rate_warmup": settings.warmup,
             "scheduling": "warmupinversesquareroot",
             "label_smoothing": settings.smoothing,
@@ -653,7 +657,7 @@ def facts(options: Options) -> dict[str, Any]:
 def show(out: Path, curves: Mapping[str, Curve]) -> None:
     if not curves:
         raise UserError("there are no results to show.")
-    console = Console(highlight=False, width=max(100, shutil.get_terminal_size().columns))
+    console = Console(highlight=False, width=max(120, shutil.get_terminal_size().columns))
     for table in (curves_table(curves, LEVELS), ratios_table(curves, LEVELS)):
         if table is not None:
             console.print(table)
@@ -669,6 +673,9 @@ def main() -> None:
         run(options)
     except UserError as error:
         sys.exit(fail(str(error)))
+    except KeyboardInterrupt:
+        fail("stopped; the results of the systems that were finished are kept.")
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ import torch
 
 from qkv.errors import UserError
 from qkv.models.translator import Translator
-from qkv.training.optimiser import make_optimiser
+from qkv.training.distributed import Alone
+from qkv.training.gradients import Gradients
+from qkv.training.optimiser import Optimiser
 from qkv.training.recipes import RECIPES, find_recipe
 from qkv.training.schedule import rate_at
 from qkv.training.translator import architecture
@@ -83,8 +85,10 @@ def test_training_is_that_of_section_5(name: str) -> None:
 @both
 def test_the_optimiser_gets_the_papers_adam(name: str) -> None:
     training = find_recipe(name)(ANY_NUMBER_OF_PAIRS).training
-    optimiser = make_optimiser(torch.nn.Linear(3, 4), training)
-    for group in optimiser.param_groups:  # AdamW without decay is Adam
+    model = torch.nn.Linear(3, 4)
+    optimiser = Optimiser(model, training, Gradients(model.parameters(), Alone(), notes=0))
+    assert optimiser.muon is None
+    for group in optimiser.adamw.param_groups:  # AdamW without decay is Adam
         assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0)
 
 

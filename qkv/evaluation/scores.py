@@ -1,5 +1,6 @@
 """BLEU, chrF and TER by sacrebleu with their signatures and intervals, and the share of exact matches."""
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -92,7 +93,7 @@ class Scorer:
         samples = samples_for(len(hypotheses))
         scores = {}
         for name, metric in self.metrics().items():
-            scores[name] = measured(metric, hypotheses, references, samples)
+            scores[name] = measured_with_interval(metric, hypotheses, references, samples)
             if done is not None:
                 done(1)
         exact = self.exact_match(hypotheses, references)
@@ -129,24 +130,49 @@ def check_lengths(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
         raise UserError("there is nothing to score.")
 
 
-def measured(
-    metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]], samples: int = 1
+def measured(metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+    score = metric.corpus_score(list(hypotheses), [list(each) for each in references])
+    return Score(value=float(score.score), signature=str(metric.get_signature()))
+
+
+def measured_with_interval(
+    metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]], samples: int
 ) -> Score:
-    metric.n_bootstrap = metric.seed = None  # of an earlier call, which the signature would still tell
-    with fixed_seed():
-        score = metric.corpus_score(list(hypotheses), [list(each) for each in references], samples)
+    """By a test of one system alone: `corpus_score(…, n_bootstrap)` fails where a sample's chrF is 0.
+
+    sacrebleu gives the mean and half the width. Neither end may leave the scale, which has no top for TER.
+    """
+    signature, tested = bootstrap(metric, [("model", hypotheses)], references, samples)
+    mean, half = float(tested[0].mean), float(tested[0].ci)
+    top = math.inf if type(metric).__name__ == "TER" else 100.0
     return Score(
-        value=float(score.score),
-        signature=str(metric.get_signature()),
-        interval=interval_of(score, samples) if samples > 1 else None,
+        value=float(tested[0].score),
+        signature=signature,
+        interval=Interval(mean=mean, low=max(0.0, mean - half), high=min(top, mean + half), samples=samples),
     )
 
 
-def interval_of(score: Any, samples: int) -> Interval:
-    """sacrebleu gives the mean and half the width; neither end may leave the scale, which TER's has no top of."""
-    mean, half = float(score._mean), float(score._ci)
-    top = float("inf") if score.name == "TER" else 100.0
-    return Interval(mean=mean, low=max(0.0, mean - half), high=min(top, mean + half), samples=samples)
+def bootstrap(
+    metric: Any,
+    systems: Sequence[tuple[str, Sequence[str]]],
+    references: Sequence[Sequence[str]],
+    samples: int,
+) -> tuple[str, list[Any]]:
+    """sacrebleu's paired bootstrap: the signature, and a result for each system; the first is the baseline."""
+    from sacrebleu.significance import PairedTest
+
+    with fixed_seed():
+        test = PairedTest(
+            [(name, list(hypotheses)) for name, hypotheses in systems],
+            {"measure": metric},
+            [list(each) for each in references],
+            test_type="bs",
+            n_samples=samples,
+            n_jobs=1,
+        )
+        signatures, results = test()
+    (name,) = signatures  # sacrebleu's own name for the measure
+    return str(signatures[name]), list(results[name])
 
 
 def samples_for(sentences: int) -> int:

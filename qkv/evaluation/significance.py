@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qkv.evaluation.scores import Score, Scorer, TranslationScores, fixed_seed, samples_for
+from qkv.evaluation.scores import Score, Scorer, TranslationScores, bootstrap, samples_for
 
 # sacrebleu's test counts the differences on one side alone, although the data choose the side: with 0.05, one in
 # nine pairs of equally good systems would be told apart, with 0.025 one in twenty.
@@ -101,23 +101,10 @@ def p_value(
     Equal scores never speak against chance, but sacrebleu counts the resampled differences that are larger,
     of which two identical systems have none, and would give 1 in 1,001.
     """
-    from sacrebleu.significance import PairedTest
-
     if len(hypotheses) < FEWEST:
         return None
     if equal:
         return 1.0
-    systems: list[tuple[str, Sequence[str]]] = [("against", list(others)), ("model", list(hypotheses))]
-    with fixed_seed():
-        test = PairedTest(
-            systems,
-            {"measure": metric},
-            [list(each) for each in references],
-            test_type="bs",
-            n_samples=samples_for(len(hypotheses)),
-            n_jobs=1,
-        )
-        results: dict[str, Any] = dict(test()[1])
-    results.pop("System")  # the names; what is left is the one measure, under sacrebleu's own name for it
-    ((_, tested),) = results.values()
+    systems = [("against", others), ("model", hypotheses)]
+    _, (_, tested) = bootstrap(metric, systems, references, samples_for(len(hypotheses)))
     return float(tested.p_value)

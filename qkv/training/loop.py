@@ -16,7 +16,7 @@ from qkv.checkpoint.state import State, save_state
 from qkv.errors import UserError
 from qkv.training.distributed import Group
 from qkv.training.gradients import Gradients
-from qkv.training.optimiser import make_optimiser, optimiser_tensors, restore_optimiser
+from qkv.training.optimiser import Optimiser
 from qkv.training.randomness import seed_for
 from qkv.training.schedule import rate_at
 from qkv.training.settings import TrainingSettings
@@ -110,14 +110,15 @@ class Run:
         self.keep, self.watch, self.device = keep, watch, device
         self.group = group
         self.writes = self.group.rank == 0  # the other processes compute alike and touch no file
-        self.optimiser = make_optimiser(model, plan.settings)
         self.gradients = Gradients(model.parameters(), self.group, notes=3)
+        self.optimiser = Optimiser(model, plan.settings, self.gradients)
+        self.rate = 0.0  # of the last step
         self.position = Position()
         self.log_path = plan.folder / "log.jsonl"
 
     def resume(self, state: State) -> None:
         self.model.load_state_dict(state.tensors["model"])
-        restore_optimiser(self.optimiser, state.tensors["optimiser"])
+        self.optimiser.restore(state.tensors["optimiser"])
         self.position = Position.from_facts(state.facts["position"])
         if self.writes:
             with open(self.log_path, "a+b") as file:
@@ -181,9 +182,8 @@ class Run:
         norm = gradients.clip(settings.clip)
         value, stops, position.seconds = gradients.notes.tolist()
         if math.isfinite(value) and bool(norm.isfinite()):
-            for group in self.optimiser.param_groups:
-                group["lr"] = rate_at(settings, position.step, progress)
-            self.optimiser.step()
+            self.rate = rate_at(settings, position.step, progress)
+            self.optimiser.step(self.rate)
         else:
             self.skip_bad_batch(value)
         position.tokens += total
@@ -205,8 +205,7 @@ class Run:
         if not self.writes:
             return
         position, speed = self.position, mean.tokens_per_second()
-        rate = self.optimiser.param_groups[0]["lr"]
-        facts = {"loss": round(mean.value(), 5), "rate": rate, "tokens_per_second": round(speed)}
+        facts = {"loss": round(mean.value(), 5), "rate": self.rate, "tokens_per_second": round(speed)}
         self.log({"step": position.step, **facts, "seconds": round(position.seconds, 2)})
 
     def validate(self) -> None:
@@ -253,7 +252,7 @@ class Run:
             return
         log_bytes = self.log_path.stat().st_size if self.log_path.exists() else 0
         facts = {"position": self.position.facts(), "log_bytes": log_bytes}
-        tensors = {"model": dict(self.model.state_dict()), "optimiser": optimiser_tensors(self.optimiser)}
+        tensors = {"model": dict(self.model.state_dict()), "optimiser": self.optimiser.tensors()}
         save_state(self.plan.folder, State(step=self.position.step, facts=facts, tensors=tensors))
 
     def log(self, facts: dict[str, Any]) -> None:

@@ -42,6 +42,8 @@ class TrainingSettings:
     """The learning rate after the warm-up, before the schedule lowers it."""
     warmup: int
     """Steps in which the rate rises."""
+    optimiser: Literal["adamw", "muon"] = "adamw"
+    """AdamW for all weights, or Muon for the matrices of the blocks: fewer steps, each a little longer."""
     schedule: Literal["linear", "inverse-root", "constant"] = "linear"
     """After the warm-up: down to zero at the end, with 1/√step as in the paper, or level."""
     betas: tuple[float, float] = (0.9, 0.98)

@@ -1,0 +1,350 @@
+"""`qkv evaluate` as people and programs read it: tables, JSON, warnings, and one sentence for every mistake."""
+
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import qkv
+from qkv.checkpoint.files import write_json
+from qkv.cli import main
+from qkv.core.block import StackConfig
+from qkv.evaluation.overlap import SEEN_FILE, write_seen
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.models.translator import TranslatorConfig
+from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.text.tokenizer import Tokenizer
+
+WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+SENTENCES = 60
+
+
+def word_lines(seed: int, longest: int = 12) -> list[str]:
+    generator = random.Random(seed)
+    return [" ".join(generator.choices(WORDS, k=generator.randint(1, longest))) for _ in range(SENTENCES)]
+
+
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(2)
+    tokenizer = Tokenizer.learn(word_lines(1), 290)
+    stack = StackConfig(depth=1, width=12, heads=2, hidden=16, norm="pre", activation="relu", dropout=0.0)
+    config = TranslatorConfig(
+        vocab=len(tokenizer), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+    )  # fmt: skip
+    languages = Languages(source="en", target="xx")
+    defaults = TranslatorDefaults(languages=languages, longest=30, beam=2, length_penalty=0.5)
+    folder = tmp_path_factory.mktemp("models") / "untrained"
+    Translator(TranslatorModel(config), tokenizer, defaults).save(folder)
+    return folder
+
+
+@pytest.fixture
+def model(untrained: Path, tmp_path: Path) -> Path:
+    """A copy, which a test may add files to."""
+    shutil.copytree(untrained, tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Good translations, bad ones, other references, and files that nobody can use."""
+    source = word_lines(1)
+    reference = [line.replace("one", "uno").replace("five", "cinco") for line in source]
+    good = [line.replace("seven", "siete") for line in reference]
+    bad = [" ".join(reversed(line.split())) for line in good]
+    second = [line.replace("two", "dos") for line in good]
+    texts = {"a.en": source, "a.xx": reference, "good.xx": good, "bad.xx": bad, "second.xx": second}
+    for name, lines in {**texts, "shorter.xx": good[:-1], "two.xx": ["one", "two"]}.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    (tmp_path / "empty.xx").write_text("")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def code_of(*arguments: str | Path) -> int:
+    try:
+        main(["evaluate", *map(str, arguments)])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def answer_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[dict[str, Any], str]:
+    """The JSON document on standard output, and what is on standard error."""
+    assert code_of(*arguments, "--json") == 0
+    shown = capsys.readouterr()
+    return json.loads(shown.out), shown.err
+
+
+# What is told ---------------------------------------------------------------------------------------------
+
+
+def test_the_tables_and_the_document_hold_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["good.xx", "--source", "a.en", "--reference", "a.xx", "--against", "bad.xx"]
+    found, error = answer_of(capsys, *options)
+    assert error == ""
+    assert code_of(*options) == 0
+    shown = capsys.readouterr().out
+    for key, name in (("bleu", "BLEU"), ("chrf", "chrF"), ("ter", "TER")):
+        score, difference = found["scores"][key], found["against"]["differences"][key]
+        interval = f"{score['interval']['low']:.2f} – {score['interval']['high']:.2f}"
+        assert re.search(rf"^{name} +{score['value']:.2f} +{interval}$", shown, re.MULTILINE)
+        assert f"{name:<5} {score['signature']}\n" in shown
+        row = [
+            f"{difference['model']:.2f}",
+            f"{difference['against']:.2f}",
+            f"{difference['difference']:+.2f}",
+        ]
+        pattern = " +".join(map(re.escape, [name, *row, f"{difference['p_value']:.3f}"]))
+        assert re.search(f"^{pattern}$", shown, re.MULTILINE)
+        assert f"\n{difference['meaning']}\n" in shown
+        assert difference["meaning"].startswith("good.xx is better than bad.xx by")
+        assert difference["against"] == found["against"]["scores"][key]["value"]
+    assert re.search(rf"^exact match +{found['scores']['exact_match']:.1f} %$", shown, re.MULTILINE)
+    for bucket in found["by_length"]:
+        numbers = [f"{bucket['bleu']:.2f}", f"{bucket['chrf']:.2f}", f"{bucket['length_ratio']:.2f}"]
+        row = [re.escape(each) for each in (bucket["words"], str(bucket["sentences"]), *numbers)]
+        assert re.search(rf"^{' +'.join(row)}$", shown, re.MULTILINE)
+    blocks = [
+        f"line {each['line']}, {each['score']:.1f}\n  source       {each['source']}\n"
+        f"  reference    {each['references'][0]}\n  translation  {each['translation']}\n"
+        for each in found["worst"]
+    ]
+    assert "".join(blocks) in shown
+    assert len(blocks) == 20
+
+
+def test_the_document_says_how_it_was_measured(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import sacrebleu
+
+    options = ["--source", "a.en", "--reference", "a.xx", "second.xx", "--against", "bad.xx", "--beam", "1"]
+    found, _ = answer_of(capsys, model, *options)
+    assert set(found) == {"sentences", "scores", "by_length", "worst", "against", "overlap", "measured"}
+    assert found["sentences"] == sum(bucket["sentences"] for bucket in found["by_length"]) == SENTENCES
+    assert found["overlap"] is None, "an older bundle does not know what it has seen"
+    assert found["scores"]["bleu"]["signature"].startswith("nrefs:2|bs:1000|seed:12345|")
+    measured = found["measured"]
+    assert measured["model"] == {"path": str(model), "kind": "model", "beam": 1, "length_penalty": 0.5}
+    assert measured["against"] == {"path": "bad.xx", "kind": "file", "beam": None, "length_penalty": None}
+    assert (measured["source"], measured["references"]) == ("a.en", ["a.xx", "second.xx"])
+    assert (measured["tokenize"], measured["lowercase"]) == ("13a", False)
+    assert (measured["by_length"], measured["worst"]) == ("words of the source", "sentence chrF")
+    assert (measured["qkv"], measured["sacrebleu"]) == (qkv.__version__, sacrebleu.__version__)
+
+
+def test_the_same_command_gives_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["good.xx", "--reference", "a.xx", "--against", "second.xx"]
+    assert answer_of(capsys, *options) == answer_of(capsys, *options)
+
+
+def test_a_system_against_itself_is_neither_better_nor_worse(capsys: pytest.CaptureFixture[str]) -> None:
+    found, _ = answer_of(capsys, "good.xx", "--reference", "a.xx", "--against", "good.xx")
+    for each in found["against"]["differences"].values():
+        assert (each["difference"], each["p_value"]) == (0, 1)
+        assert "have the same" in each["meaning"]
+
+
+def test_without_a_source_lengths_are_those_of_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    found, _ = answer_of(capsys, "good.xx", "--reference", "a.xx")
+    assert found["measured"]["by_length"] == "words of the reference"
+    assert found["measured"]["source"] is None
+    assert {each["source"] for each in found["worst"]} == {None}
+
+
+def test_a_pipe_gets_no_colours_and_no_broken_lines(files: Path) -> None:
+    """Also where a sentence is wider than any terminal, and holds what looks like markup or drives a terminal."""
+    long = "[bold]one[/bold] :cat: \x1b[31m " + "two " * 200
+    (files / "odd.xx").write_text((long + "\n") * 3)
+    (files / "odd-reference.xx").write_text("one\n" * 3)
+    running = subprocess.run(
+        [sys.executable, "-m", "qkv", "evaluate", "odd.xx", "--reference", "odd-reference.xx"],
+        capture_output=True,
+        check=True,
+    )
+    shown = running.stdout.decode()
+    assert "\x1b" not in shown
+    assert f"  translation  {long.replace(chr(27), '·').rstrip()}\n" in shown
+    assert "Fewer than 50 sentences" in shown
+    assert running.stderr == b""
+
+
+# Models ---------------------------------------------------------------------------------------------------
+
+
+def test_the_output_of_a_model_scores_like_the_model(
+    model: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = ["--source", "a.en", "--reference", "a.xx"]
+    first, _ = answer_of(capsys, model, *rest, "--output", "out.xx")
+    lines = (files / "out.xx").read_text().splitlines()
+    assert lines == qkv.load(model).translate((files / "a.en").read_text().splitlines())
+    second, _ = answer_of(capsys, "out.xx", *rest)
+    assert {**first, "measured": None} == {**second, "measured": None}
+    assert not list(files.glob(".tmp-*"))
+
+
+def test_a_model_is_scored_as_its_report_says_unless_the_command_says_otherwise(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_json(model / "report.json", {"settings": {"scoring": {"tokenize": "none", "lowercase": True}}})
+    rest = ["--source", "a.en", "--reference", "a.xx"]
+    found, _ = answer_of(capsys, model, *rest)
+    assert "|case:lc|eff:no|tok:none|" in found["scores"]["bleu"]["signature"]
+    assert (found["measured"]["tokenize"], found["measured"]["lowercase"]) == ("none", True)
+    found, _ = answer_of(capsys, model, *rest, "--tokenize", "char")
+    assert "|tok:char|" in found["scores"]["bleu"]["signature"]
+    found, _ = answer_of(capsys, "good.xx", *rest, "--against", model)
+    assert "|tok:none|" in found["scores"]["bleu"]["signature"], "a file has no report of its own"
+    found, _ = answer_of(capsys, "good.xx", *rest)
+    assert "|case:mixed|eff:no|tok:13a|" in found["scores"]["bleu"]["signature"]
+    found, _ = answer_of(capsys, "good.xx", *rest, "--tokenize", "none", "--lowercase")
+    assert "|case:lc|eff:no|tok:none|" in found["scores"]["bleu"]["signature"]
+
+
+@pytest.mark.parametrize("report", [[], {"settings": 3}, {"settings": {"scoring": 3}}])
+def test_a_report_that_qkv_has_not_written_is_refused(
+    report: object, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_json(model / "report.json", report)
+    assert code_of(model, "--source", "a.en", "--reference", "a.xx") == 2
+    assert "lacks something that qkv writes" in capsys.readouterr().err
+
+
+def test_sentences_of_the_training_data_are_counted_and_left_out(
+    model: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, reference = ((files / name).read_text().splitlines() for name in ("a.en", "a.xx"))
+    rows = sorted({source.index(source[row]) for row in (3, 7, 8, 30)})
+    write_seen(model, [source[row].upper() for row in rows], [reference[3], "x", "x", "x"])
+    options = [model, "--source", "a.en", "--reference", "a.xx"]
+    found, error = answer_of(capsys, *options)
+    seen = [line for line, text in enumerate(source, 1) if text in {source[row] for row in rows}]
+    overlap = found["overlap"]
+    assert (overlap["lines"], overlap["sentences"]) == (seen, len(seen))
+    assert overlap["same_translation_lines"] == [line for line in seen if source[line - 1] == source[3]]
+    without = overlap["scores_without"]
+    assert without["sentences"] == SENTENCES - len(seen)
+    first = ", ".join(map(str, seen[:3]))
+    assert error.startswith(
+        f"qkv: {len(seen)} of {SENTENCES} test sentences occur in the training data of model "
+        f"({overlap['same_translation']} with the very same translation; lines {first}, …): "
+    )
+    assert error.endswith(f"without them BLEU is {without['bleu']['value']:.2f}.\n")
+
+    assert code_of(*options, "--output", "out.xx") == 0
+    assert re.search(rf"BLEU .* {without['bleu']['value']:.2f}$", capsys.readouterr().out, re.MULTILINE)
+    for name in ("a.en", "a.xx", "out.xx"):
+        lines = (files / name).read_text().splitlines()
+        kept = [text for line, text in enumerate(lines, 1) if line not in seen]
+        (files / f"kept-{name}").write_text("\n".join(kept) + "\n")
+    alone, _ = answer_of(capsys, "kept-out.xx", "--source", "kept-a.en", "--reference", "kept-a.xx")
+    assert {"sentences": alone["sentences"], **alone["scores"]} == without
+
+
+def test_a_model_that_has_seen_nothing_or_everything(
+    model: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [model, "--source", "a.en", "--reference", "a.xx"]
+    write_seen(model, ["something else"], ["x"])
+    found, error = answer_of(capsys, *options)
+    assert (found["overlap"]["sentences"], found["overlap"]["scores_without"], error) == (0, None, "")
+    assert code_of(*options) == 0
+    assert "None of the sentences occurs in the training data." in capsys.readouterr().out
+    source, reference = ((files / name).read_text().splitlines() for name in ("a.en", "a.xx"))
+    write_seen(model, source, reference)
+    found, error = answer_of(capsys, *options)
+    assert found["overlap"]["same_translation"] == SENTENCES
+    assert found["overlap"]["scores_without"] is None
+    assert "no sentence is left without them" in error
+
+
+def test_the_training_data_of_the_other_model_count_too(
+    model: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_seen(model, (files / "a.en").read_text().splitlines()[:1], ["x"])
+    found, error = answer_of(capsys, "good.xx", "--source", "a.en", "--reference", "a.xx", "--against", model)
+    assert found["overlap"] is None
+    assert found["against"]["overlap"]["lines"][0] == 1
+    assert "occur in the training data of model" in error
+
+
+def test_a_bundle_with_fingerprints_is_loaded_and_described_as_before(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["info", str(model)])
+    before, answer = capsys.readouterr().out, qkv.load(model).translate("one two")
+    write_seen(model, ["one"], ["uno"])
+    main(["info", str(model)])
+    assert capsys.readouterr().out == before
+    assert qkv.load(model).translate("one two") == answer
+
+
+def test_training_leaves_the_fingerprints_of_its_training_part(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2 --model.hidden 16
+        --training.batch-tokens 256 --training.validate-every 3 --decoding.beam 1 --steps 3"""
+    main(["train", "translator", *"--source a.en --target a.xx --out trained".split(), *tiny.split()])  # noqa: SIM905
+    assert (files / "trained" / SEEN_FILE).is_file()
+    capsys.readouterr()
+    found, error = answer_of(capsys, "trained", "--source", "a.en", "--reference", "a.xx")
+    held_out = json.loads((files / "trained" / "report.json").read_text())["data"]["validation_pairs"]
+    assert held_out >= 1
+    assert found["overlap"]["same_translation"] == SENTENCES - held_out
+    assert f"{SENTENCES - held_out} of {SENTENCES} test sentences occur in the training data" in error
+
+
+# Mistakes -------------------------------------------------------------------------------------------------
+
+FILE_MISTAKES = {
+    "a reference too short": (
+        "good.xx --reference a.xx shorter.xx two.xx",
+        "a.xx has 60 lines but shorter.xx has 59 and two.xx has 2: line N of each file",
+    ),
+    "translations too short": ("shorter.xx --reference a.xx", "a.xx has 60 lines but shorter.xx has 59:"),
+    "a source too short": ("good.xx --source two.xx --reference a.xx", "two.xx has 2 lines but a.xx has 60:"),
+    "the other too short": ("good.xx --reference a.xx --against two.xx", "a.xx has 60 lines but two.xx has 2:"),
+    "no translations": ("empty.xx --reference a.xx", "empty.xx is empty"),
+    "nothing there": ("nowhere --reference a.xx", "there is no folder and no file nowhere"),
+    "nothing to compare": ("good.xx --reference a.xx --against nowhere", "there is no folder and no file nowhere"),
+    "no reference": ("good.xx --reference", "give one file or more after --reference"),
+    "a beam for a file": ("good.xx --reference a.xx --beam 3", "leave out --beam and --length-penalty"),
+    "a penalty for a file": ("good.xx --reference a.xx --length-penalty 1", "good.xx is not a model's folder"),
+    "an unknown tokenizer": ("good.xx --reference a.xx --tokenize 14a", "sacrebleu has no tokenizer '14a'"),
+    "an output that is read": ("good.xx --reference a.xx --output ./a.xx", "--output would overwrite a.xx"),
+    "an output in no folder": ("good.xx --reference a.xx --output no/where", "--output no/where cannot be written"),
+    "a model and no source": ("model --reference a.xx", "give --source: model is a model"),
+    "another model and no source": ("good.xx --reference a.xx --against model", "give --source: model is a model"),
+    "no beam": ("model --source a.en --reference a.xx --beam 0", "--beam must be at least 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", FILE_MISTAKES)
+def test_a_mistake_is_one_sentence_and_nothing_is_written(
+    mistake: str, model: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, sentence = FILE_MISTAKES[mistake]
+    before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
+    assert code_of(*options.split(), "--json") == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    (line,) = shown.err.splitlines()
+    assert line.startswith("qkv: ")
+    assert line.endswith(".")
+    assert sentence in line
+    assert before == {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
+
+
+def test_damaged_fingerprints_are_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_seen(model, ["one"], ["uno"])
+    (model / SEEN_FILE).write_bytes((model / SEEN_FILE).read_bytes()[:-1])
+    assert code_of(model, "--source", "a.en", "--reference", "a.xx") == 2
+    assert f"{SEEN_FILE} is damaged" in capsys.readouterr().err
