@@ -4,7 +4,7 @@
 
 trains, one after another, each with all cores of this machine and a limit of so many minutes:
 
-  ours     the command `qkv train translator`, unchanged
+  ours     the command `qkv train translator --recipe multi30k-tiny`, unchanged
   marian   Hugging Face transformers' MarianMTModel in a plain PyTorch loop, with the published settings
            of Wu et al. (ACL 2021), Transformer-Tiny
   joeynmt  JoeyNMT's own command with the same settings, where it is installed
@@ -189,15 +189,9 @@ def bar_of_minutes(what: str, minutes: float) -> Iterator[Callable[[float], None
 
 def our_command(options: Options, texts: Texts, out: Path) -> list[str]:
     """The command that is measured; all that a user would type is here."""
-    files = {
-        "--source": file_of(texts.folder, TRAIN, "en"),
-        "--target": file_of(texts.folder, TRAIN, "de"),
-        "--valid-source": file_of(texts.folder, VALID, "en"),
-        "--valid-target": file_of(texts.folder, VALID, "de"),
-    }
-    named = [str(word) for pair in files.items() for word in pair]
+    what = ["--recipe", "multi30k-tiny", "--data", str(texts.folder)]
     ends = ["--minutes", str(options.minutes), "--seed", str(options.seed), "--out", str(out)]
-    return [sys.executable, "-m", "qkv", "train", "translator", *named, *ends]
+    return [sys.executable, "-m", "qkv", "train", "translator", *what, *ends]
 
 
 def run_ours(options: Options, texts: Texts) -> Curve:

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qkv.errors import UserError
-from qkv.training.settings import DecodingSettings, ModelSettings, TrainingSettings, TranslatorSettings
+from qkv.training.settings import (
+    DataSettings,
+    DecodingSettings,
+    ModelSettings,
+    ScoringSettings,
+    TrainingSettings,
+    TranslatorSettings,
+)
 
 
 def automatic(pairs: int) -> TranslatorSettings:
@@ -103,9 +110,45 @@ def paper_big(pairs: int) -> TranslatorSettings:
     )
 
 
+def multi30k_tiny(pairs: int) -> TranslatorSettings:
+    """Picture captions, English to German (or --data.languages en fr), lower-cased and tokenised, with --data FOLDER."""
+    return TranslatorSettings(
+        vocabulary=4_000,
+        steps=20_000,
+        model=ModelSettings(
+            width=128, encoder_depth=4, decoder_depth=4, heads=4, hidden=256, dropout=0.2, norm="pre"
+        ),
+        training=TrainingSettings(batch_tokens=1_024, rate=3e-3, warmup=1_000, validate_every=500, average=5),
+        data=DataSettings(languages=("en", "de"), variant="lc.norm.tok"),
+        scoring=ScoringSettings(tokenize="none"),
+    )
+
+
+def multi30k_raw(pairs: int) -> TranslatorSettings:
+    """The same on text as people write it: raw text in, raw text out, scored cased and detokenised."""
+    tiny = multi30k_tiny(pairs)
+    return replace(tiny, data=replace(tiny.data, variant=""), scoring=ScoringSettings())
+
+
+def tatoeba(pairs: int) -> TranslatorSettings:
+    """Short everyday sentences, English to German (or --data.languages eng spa), with --data FOLDER."""
+    tiny = multi30k_tiny(pairs)
+    return replace(
+        tiny,
+        vocabulary=8_000,
+        model=replace(tiny.model, width=256, hidden=1_024, encoder_depth=4, decoder_depth=3, dropout=0.1),
+        training=replace(tiny.training, rate=2e-3),
+        data=DataSettings(languages=("eng", "deu")),
+        scoring=ScoringSettings(),
+    )
+
+
 RECIPES: dict[str, Callable[[int], TranslatorSettings]] = {
     "automatic": automatic,
     "built-in": built_in,
+    "multi30k-tiny": multi30k_tiny,
+    "multi30k-raw": multi30k_raw,
+    "tatoeba": tatoeba,
     "paper-base": paper_base,
     "paper-big": paper_big,
 }

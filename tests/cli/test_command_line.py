@@ -35,16 +35,16 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 OPTIONS = {
     "demo": "--out --source-language --target-language --seed",
     "train translator": """
-        --out --recipe --resume --source --target --pairs --valid-source --valid-target --valid-pairs
+        --out --recipe --resume --data --source --target --pairs --valid-source --valid-target --valid-pairs
         --source-language --target-language --vocabulary --steps --minutes --seed
         --model.width --model.encoder-depth --model.decoder-depth --model.heads --model.hidden --model.dropout
         --model.attention-dropout --model.norm --model.activation --model.positions --model.context
         --model.smoothing
-        --training.batch-tokens --training.rate --training.warmup --training.schedule --training.betas
+        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule --training.betas
         --training.epsilon --training.weight-decay --training.clip --training.validate-every
         --training.average --training.patience --training.processes
-        --data.longest --data.ratio --data.valid
-        --decoding.beam --decoding.length-penalty""",
+        --data.longest --data.ratio --data.valid --data.subword-dropout --data.languages --data.variant
+        --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
     "translate": "--beam --length-penalty",
     "evaluate": """
         --source --reference --against --json --output --beam --length-penalty --tokenize --lowercase""",

@@ -1,0 +1,57 @@
+"""What the README tells a newcomer to type is what works: its commands are run as they stand there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
+PARTS = {"train": ("train", 300), "test": ("test_2016_flickr", 20)}
+
+
+def commands(section: str) -> list[str]:
+    """The lines of the section's first block of commands."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = readme.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    block = re.search(r"```\n(.*?)```", text, flags=re.DOTALL)
+    assert block is not None
+    return block.group(1).strip().splitlines()
+
+
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with .venv, and a small cut of real sentences under the names that the README uses."""
+    if not MULTI30K.is_dir():
+        pytest.skip("the shared data (multi30k) is not on this machine")
+    folder = tmp_path_factory.mktemp("newcomer")
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    (folder / ".venv" / "bin" / "qkv").symlink_to(Path(sys.executable).parent / "qkv")
+    for name, (part, count) in PARTS.items():
+        for language in ("en", "de"):
+            lines = (MULTI30K / f"{part}.{language}").read_text(encoding="utf-8").splitlines()[:count]
+            (folder / f"{name}.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_the_way_from_two_files_to_translations(newcomer: Path) -> None:
+    lines = commands("Your own translator")
+    assert [line.split()[1] for line in lines[:4]] == ["train", "evaluate", "translate", "info"]
+    shown = {}
+    for line in lines:
+        result = subprocess.run(
+            line, shell=True, cwd=newcomer, capture_output=True, text=True, env={**os.environ, "COLUMNS": "100"}
+        )
+        assert result.returncode == 0, f"{line}\n{result.stderr}"
+        shown[line.split()[1]] = result
+    assert "the model is in runs/en-de" in shown["train"].stderr
+    assert re.search(r"BLEU +\d+\.\d+ +\d+\.\d+ – \d+\.\d+", shown["evaluate"].stdout)
+    assert "20 sentences" in shown["evaluate"].stdout
+    assert len(shown["translate"].stdout.splitlines()) == 1
+    assert shown["translate"].stdout.strip()
+    assert "train.en and train.de" in shown["info"].stdout
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "report.json", "README.md"):
+        assert (newcomer / "runs" / "en-de" / name).is_file(), name
