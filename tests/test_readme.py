@@ -43,7 +43,12 @@ def test_the_way_from_two_files_to_translations(newcomer: Path) -> None:
     shown = {}
     for line in lines:
         result = subprocess.run(
-            line, shell=True, cwd=newcomer, capture_output=True, text=True, env={**os.environ, "COLUMNS": "100"}
+            line,
+            shell=True,
+            cwd=newcomer,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "COLUMNS": "100"},
         )
         assert result.returncode == 0, f"{line}\n{result.stderr}"
         shown[line.split()[1]] = result

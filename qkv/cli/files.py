@@ -84,7 +84,7 @@ def read_files(files: Files, settings: DataSettings) -> Given:
         origin = f"{files.source.name} and {files.target.name}"
         source, target = source or language_of(files.source), target or language_of(files.target)
     else:
-        raise UserError("give the training data: --source and --target, or --pairs, or --data.")
+        raise UserError("give the training data: either --source and --target, or --pairs, or --data.")
     return Given(
         pairs=pairs,
         valid=read_validation(files, source, target),

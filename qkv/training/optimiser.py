@@ -75,8 +75,8 @@ class Muon:
     """Momentum whose direction has all its singular values near one (Jordan et al., 2024).
 
     No direction in the space of a matrix is then left behind by the steep ones, and a model of this size
-    learns as much in half the epochs. Each process orthogonalises its share of the matrices. The step is
-    scaled to the size that AdamW's would have (Liu et al., 2025), so one learning rate serves both.
+    learns as much in fewer epochs. Each process orthogonalises its share of the matrices. The step is scaled
+    like AdamW's (Liu et al., 2025), so one learning rate serves both.
     """
 
     def __init__(self, matrices: Sequence[nn.Parameter], settings: TrainingSettings, gradients: Gradients):
@@ -100,7 +100,7 @@ class Muon:
                 assert matrix.grad is not None
                 if decay:
                     matrix.mul_(1 - rate * decay)
-                matrix.add_(matrix.grad, alpha=-rate * 0.2 * max(matrix.shape) ** 0.5)
+                matrix.add_(matrix.grad, alpha=-rate * SIZE * max(matrix.shape) ** 0.5)
 
     def direction(self, stack: Stack, share: slice) -> Tensor:
         gradient = torch.stack([stack.laid(m.grad) for m in stack.matrices if m.grad is not None])
@@ -109,6 +109,7 @@ class Muon:
 
 
 MOMENTUM = 0.95
+SIZE = 0.4  # root mean square of a step, in units of the rate, as AdamW's is in practice
 
 
 def orthogonal(matrices: Tensor) -> Tensor:

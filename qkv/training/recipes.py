@@ -113,12 +113,14 @@ def paper_big(pairs: int) -> TranslatorSettings:
 def multi30k_tiny(pairs: int) -> TranslatorSettings:
     """Picture captions, English to German (or --data.languages en fr), lower-cased and tokenised, with --data FOLDER."""
     return TranslatorSettings(
-        vocabulary=4_000,
-        steps=20_000,
+        vocabulary=8_000,
+        steps=10_500,
         model=ModelSettings(
             width=128, encoder_depth=4, decoder_depth=4, heads=4, hidden=256, dropout=0.2, norm="pre"
         ),
-        training=TrainingSettings(batch_tokens=1_024, rate=3e-3, warmup=1_000, validate_every=500, average=5),
+        training=TrainingSettings(
+            batch_tokens=2_048, rate=4e-3, warmup=1_000, optimiser="muon", validate_every=250, average=5
+        ),
         data=DataSettings(languages=("en", "de"), variant="lc.norm.tok"),
         scoring=ScoringSettings(tokenize="none"),
     )

@@ -1,0 +1,135 @@
+"""`qkv train translator --data FOLDER`: parts by their names, tests scored at the end, published figures beside them."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qkv.checkpoint.files import read_json
+from qkv.cli import main
+from qkv.training.recipes import find_recipe, published_rows
+
+DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2 --model.hidden 16
+    --training.batch-tokens 256 --training.validate-every 3 --decoding.beam 1 --steps 3"""
+TINY = TINY_OPTIONS.split()
+
+
+def code_of(*arguments: str | Path) -> int:
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    generator = random.Random(1)
+    parts = {"train": 60, "val": 6, "test_2016_flickr": 8, "test_2018": 5}
+    for part, count in parts.items():
+        lines = [" ".join(generator.choices(DIGITS, k=generator.randint(1, 5))) for _ in range(count)]
+        for variant in ("", ".lc.norm.tok"):
+            for language in ("en", "de", "fr"):
+                (tmp_path / f"{part}{variant}.{language}").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def train(folder: Path, *options: str) -> dict[str, Any]:
+    recipe = ["--recipe", "multi30k-tiny", "--vocabulary", "290"]
+    assert (
+        code_of("train", "translator", "--data", folder, "--out", folder / "out", *recipe, *TINY, *options)
+        == 0
+    )
+    return read_json(folder / "out" / "report.json")
+
+
+def test_the_published_row_stands_beside_what_was_reached(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qkv.cli.terminal.err.width", 200)
+    report = train(folder)
+    shown = capsys.readouterr().err
+    lines = [line for line in shown.splitlines() if "test_2016_flickr" in line]
+    assert len(lines) == 2
+    assert f"{report['tests']['test_2016_flickr']['bleu']['value']:.2f}" in lines[0]
+    assert f"{report['parameters']:,}" in lines[0]
+    assert "Wu et al." in lines[1]
+    assert "41.02" in lines[1]
+    assert "tok:none" in shown
+
+
+def test_the_report_holds_what_evaluate_finds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = train(folder)
+    capsys.readouterr()
+    files = [folder / f"test_2018.lc.norm.tok.{language}" for language in ("en", "de")]
+    assert code_of("evaluate", folder / "out", "--source", files[0], "--reference", files[1], "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["sentences"] == 5
+    assert found["measured"]["tokenize"] == "none"
+    assert found["scores"]["bleu"]["value"] == pytest.approx(report["tests"]["test_2018"]["bleu"]["value"])
+    assert found["scores"]["chrf"]["value"] == pytest.approx(report["tests"]["test_2018"]["chrf"]["value"])
+
+
+def test_other_languages_and_raw_text_are_an_option_away(folder: Path) -> None:
+    report = train(folder, "--data.languages", "fr", "en", "--data.variant", "")
+    assert report["languages"] == {"source": "fr", "target": "en"}
+    assert report["data"]["origin"] == "train.fr and train.en"
+
+
+def test_a_run_with_a_folder_can_be_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train(folder)
+    (folder / "out" / "report.json").unlink()
+    assert code_of("train", "translator", "--resume", "--out", folder / "out") == 0
+    assert "this run had ended already" in capsys.readouterr().err
+    assert "test_2018" in read_json(folder / "out" / "report.json")["tests"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--source", "a.en"], "either --data or the files one by one"),
+        (["--source-language", "xx"], "neither train.lc.norm.tok.xx and train.lc.norm.tok.de nor"),
+        (["--recipe", "automatic"], "--data needs to know the languages"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    folder: Path, options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = [] if "--recipe" in options else ["--recipe", "multi30k-tiny"]
+    out = folder / "out"
+    assert code_of("train", "translator", "--data", folder, "--out", out, *recipe, *options) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert not out.exists()
+
+
+def test_a_published_figure_stands_only_where_ours_is_measured_alike() -> None:
+    alike: dict[str, Any] = {
+        "languages": {"source": "en", "target": "de"},
+        "settings": {"data": {"variant": "lc.norm.tok"}, "scoring": {"tokenize": "none"}},
+    }
+    assert [row.bleu for row in published_rows(alike, "test_2016_flickr")] == ["41.02"]
+    assert published_rows(alike, "test_2017_flickr") == []
+    assert published_rows({**alike, "languages": {"source": "de", "target": "en"}}, "test_2016_flickr") == []
+    raw = {"data": {"variant": ""}, "scoring": {"tokenize": "13a"}}
+    assert published_rows({**alike, "settings": raw}, "test_2016_flickr") == []
+
+
+def test_the_published_size_is_not_exceeded() -> None:
+    from types import SimpleNamespace
+    from typing import cast
+
+    import torch
+
+    from qkv.models.translator import Translator
+    from qkv.training.translator import architecture
+
+    settings = find_recipe("multi30k-tiny")(29_000)
+    tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
+    with torch.device("meta"):
+        model = Translator(architecture(settings.model, settings.vocabulary, tokenizer))
+    assert sum(parameter.numel() for parameter in model.parameters()) <= 2_600_000
