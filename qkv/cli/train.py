@@ -224,7 +224,21 @@ def summarise(report: dict[str, Any], command: TrainTranslator) -> None:
     )
     show_tests(report)
     out = command.out
+    draw_learning_curve(out)
     say(f'the model is in {out}: try  {program()} translate {shlex.quote(str(out))} "…"')
+
+
+def draw_learning_curve(out: Path) -> None:
+    from qkv.cli.terminal import say
+    from qkv.pictures import learning_curve_picture
+
+    picture = out / "learning-curve.png"
+    try:
+        learning_curve_picture(picture, out / "training" / "log.jsonl")
+    except UserError as error:  # without matplotlib there is all the rest
+        say(f"no picture of the learning curve: {error}")
+    else:
+        say(f"learning curve: {picture}")
 
 
 def show_tests(report: dict[str, Any]) -> None:
