@@ -32,8 +32,8 @@ test-all: setup
 	$(BIN)/python -m pytest
 
 check: setup
-	$(BIN)/ruff format --check qkv tests
-	$(BIN)/ruff check qkv tests
+	$(BIN)/ruff format --check qkv tests benchmarks
+	$(BIN)/ruff check qkv tests benchmarks
 	$(BIN)/mypy
 
 clean:

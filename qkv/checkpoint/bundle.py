@@ -5,6 +5,7 @@ model.safetensors  the weights, with a hash of their content
 tokenizer.json     the vocabulary
 report.json        what it was trained on, scores with signatures, how long it took
 README.md          the same for a reader
+seen.safetensors   fingerprints of the training sentences (made and read by evaluation/overlap.py)
 """
 
 from collections.abc import Mapping

@@ -114,7 +114,7 @@ def multi30k_tiny(pairs: int) -> TranslatorSettings:
     """Picture captions, English to German (or --data.languages en fr), lower-cased and tokenised, with --data FOLDER."""
     return TranslatorSettings(
         vocabulary=8_000,
-        steps=10_500,
+        steps=8_000,
         model=ModelSettings(
             width=128, encoder_depth=4, decoder_depth=4, heads=4, hidden=256, dropout=0.2, norm="pre"
         ),
