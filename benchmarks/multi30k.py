@@ -4,7 +4,7 @@
 
 trains, one after another, each with all cores of this machine and a limit of so many minutes:
 
-  ours     the command `qkv train translator --recipe multi30k-tiny`, unchanged
+  ours     the command `qkv train translator --recipe multi30k-tiny`, with the limit as its --minutes
   marian   Hugging Face transformers' MarianMTModel in a plain PyTorch loop, with the published settings
            of Wu et al. (ACL 2021), Transformer-Tiny
   joeynmt  JoeyNMT's own command with the same settings, where it is installed

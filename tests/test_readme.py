@@ -1,4 +1,4 @@
-"""What the README tells a newcomer to type is what works: its commands are run as they stand there."""
+"""The README's way from two files to translations works: its commands are run as they stand there."""
 
 import os
 import re
@@ -58,5 +58,12 @@ def test_the_way_from_two_files_to_translations(newcomer: Path) -> None:
     assert len(shown["translate"].stdout.splitlines()) == 1
     assert shown["translate"].stdout.strip()
     assert "train.en and train.de" in shown["info"].stdout
-    for name in ("config.json", "model.safetensors", "tokenizer.json", "report.json", "README.md"):
+    for name in (
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "report.json",
+        "README.md",
+        "seen.safetensors",
+    ):
         assert (newcomer / "runs" / "en-de" / name).is_file(), name

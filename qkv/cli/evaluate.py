@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import tyro
 
 from qkv.cli.files import OptionalFile
 from qkv.errors import UserError
+from qkv.training.settings import ScoringSettings
 
 if TYPE_CHECKING:
     from qkv.evaluation.evaluation import Evaluation, Sentences
@@ -23,7 +24,7 @@ ModelOrFile = Annotated[Path, tyro.conf.arg(metavar="MODEL|FILE")]
 OtherModelOrFile = Annotated[Path | None, tyro.conf.arg(metavar="MODEL|FILE", help_behavior_hint="")]
 ReferenceFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
 OptionalName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
-STANDARD = {"tokenize": "13a", "lowercase": False}  # where no report says how a model is scored
+STANDARD = asdict(ScoringSettings())  # where no report says how a model is scored
 
 
 @dataclass(frozen=True, kw_only=True)

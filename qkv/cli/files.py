@@ -72,7 +72,7 @@ def read_files(files: Files, settings: DataSettings) -> Given:
     from qkv.pipeline import Languages
 
     if files.data is not None:
-        return read_folder(files, settings)
+        return read_folder(files.data, files, settings)
     source, target = files.source_language, files.target_language
     if files.pairs is not None and files.source is None and files.target is None:
         # Once for all: a validation file must not be read the other way round.
@@ -94,7 +94,7 @@ def read_files(files: Files, settings: DataSettings) -> Given:
     )
 
 
-def read_folder(files: Files, settings: DataSettings) -> Given:
+def read_folder(folder: Path, files: Files, settings: DataSettings) -> Given:
     """Everything from the folder of --data, by the names of its files."""
     from qkv.data.folder import find_parts
     from qkv.pipeline import Languages
@@ -107,13 +107,13 @@ def read_folder(files: Files, settings: DataSettings) -> Given:
         files.valid_target,
         files.valid_pairs,
     )
-    if files.data is None or any(other is not None for other in others):
+    if any(other is not None for other in others):
         raise UserError("--data names all files by itself: give either --data or the files one by one.")
     usual = settings.languages or (None, None)
     source, target = files.source_language or usual[0], files.target_language or usual[1]
     if source is None or target is None:
         raise UserError("--data needs to know the languages: give --source-language and --target-language.")
-    parts = find_parts(files.data, source, target, settings.variant)
+    parts = find_parts(folder, source, target, settings.variant)
     return Given(
         pairs=parts.train.read(),
         valid=None if parts.valid is None else parts.valid.read(),

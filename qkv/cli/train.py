@@ -167,7 +167,7 @@ def train(command: TrainTranslator, arguments: list[str]) -> None:
     if outcome.report is None:
         say(f"stopped and saved; to go on: {resume_command(command.out)}")
         sys.exit(outcome.exit_code)
-    summarise(outcome.report, command)
+    summarise(outcome.report, command.out)
 
 
 def settle(command: TrainTranslator, arguments: list[str], pairs: int) -> TrainTranslator:
@@ -210,7 +210,7 @@ def names_in(arguments: list[str]) -> set[str]:
     return {argument.split("=", 1)[0] for argument in arguments if argument.startswith("--")}
 
 
-def summarise(report: dict[str, Any], command: TrainTranslator) -> None:
+def summarise(report: dict[str, Any], out: Path) -> None:
     from qkv.cli.terminal import say
 
     training, validation = report["training"], report["validation"]
@@ -223,7 +223,6 @@ def summarise(report: dict[str, Any], command: TrainTranslator) -> None:
         f"chrF {validation['chrf']['value']:.1f}, exact match {validation['exact_match']:.1f} %"
     )
     show_tests(report)
-    out = command.out
     draw_learning_curve(out)
     say(f'the model is in {out}: try  {program()} translate {shlex.quote(str(out))} "…"')
 
@@ -245,16 +244,16 @@ def show_tests(report: dict[str, Any]) -> None:
     """What was reached on the test parts, with the published figure for the same part beside it."""
     from rich.table import Table
 
-    from qkv.cli.terminal import err, say
+    from qkv.cli.terminal import err, escaped, say
 
     if not report["tests"]:
         return
     table = Table("test part", "model", "parameters", "BLEU", "chrF", title="")
     for name, test in report["tests"].items():
         own = (f"{report['parameters']:,}", f"{test['bleu']['value']:.2f}", f"{test['chrf']['value']:.2f}")
-        table.add_row(name, "this one", *own)
+        table.add_row(escaped(name), "this one", *own)
         for row in published_rows(report, name):
-            table.add_row(name, row.model, row.parameters, row.bleu, "")
+            table.add_row(escaped(name), row.model, row.parameters, row.bleu, "")
     err.print(table)
     test = next(iter(report["tests"].values()))
     say(f"beam {test['beam']}, length penalty {test['length_penalty']:g}; {test['bleu']['signature']}")

@@ -2,7 +2,7 @@
 
     train.en train.de              two plain files for a part, or
     train.en-de.tsv, train.tsv     one that holds both sides (.tsv .jsonl .tmx .po), each also with .gz
-    val.… valid.… dev.…            what to validate on
+    val.… valid.… validation.… dev.…    what to validate on
     test.… test_2016_flickr.…      what to report on, as many as there are
 
 A variant stands between the part and the language: with "lc.norm.tok", `train.lc.norm.tok.en` is read.
@@ -14,7 +14,7 @@ from pathlib import Path
 from qkv.data.parallel import READERS, ParallelText, read_pairs, read_two
 from qkv.errors import UserError
 
-TRAIN, VALID, TEST = ("train",), ("val", "valid", "dev"), ("test",)
+TRAIN, VALID, TEST = ("train",), ("val", "valid", "validation", "dev"), ("test",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +54,18 @@ def find_parts(folder: Path, source: str, target: str, variant: str = "") -> Fol
             f"train{middle}.{source}-{target}.tsv: say which languages by --source-language and "
             "--target-language, or give the files themselves by --source and --target."
         )
-    if len(train) > 1:
-        several = " and ".join(str(part.files[0].name) for part in train)
-        raise UserError(f"{folder} has several training parts, {several}: leave one, or give it by itself.")
-    valid = of_kind(parts, VALID)
-    return Folder(train=train[0], valid=valid[0] if valid else None, tests=tuple(of_kind(parts, TEST)))
+    valid, tests = of_kind(parts, VALID), of_kind(parts, TEST)
+    refuse_several(folder, "training", train)
+    refuse_several(folder, "validation", valid)
+    for name in {part.name for part in tests}:
+        refuse_several(folder, name, [part for part in tests if part.name == name])
+    return Folder(train=train[0], valid=valid[0] if valid else None, tests=tuple(tests))
+
+
+def refuse_several(folder: Path, kind: str, parts: list[Part]) -> None:
+    if len(parts) > 1:
+        names = " and ".join(part.files[0].name for part in parts)
+        raise UserError(f"{folder} has several {kind} parts, {names}: leave one of them there.")
 
 
 def of_kind(parts: list[Part], beginnings: tuple[str, ...]) -> list[Part]:

@@ -80,7 +80,7 @@ def write_seen(folder: Path, source: Sequence[str], target: Sequence[str]) -> No
 
 
 def read_seen(folder: Path) -> Seen | None:
-    """None where the bundle has no such file: older ones have none."""
+    """None where the bundle has no such file: its training has not ended."""
     path = folder / SEEN_FILE
     if not path.exists():
         return None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from qkv.text.tokenizer import Tokenizer
 
-CUTS_OF_A_WORD = 4  # drawn for an epoch; a word that occurs more often takes them by turns
+CUTS_OF_A_WORD = 4  # drawn for an epoch; wherever the word occurs, it is cut in one of these ways
 
 
 class SubwordDropout:
@@ -33,7 +33,7 @@ class SubwordDropout:
         chance = random.Random(seed)
         cuts = [[self.cut(word, chance) for _ in range(CUTS_OF_A_WORD)] for word in self.words]
         return [
-            [piece for word in sentence for piece in cuts[word][chance.getrandbits(2)]]
+            [piece for word in sentence for piece in cuts[word][int(CUTS_OF_A_WORD * chance.random())]]
             for sentence in self.sentences
         ]
 

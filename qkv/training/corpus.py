@@ -76,9 +76,11 @@ class PairData:
         self.sources, self.targets = list(compress(sources, fits)), list(compress(targets, fits))
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
         self.longest = context - 1
-        self.whole = [*self.sources, *self.targets]
-        texts = [*compress(pairs.source, fits), *compress(pairs.target, fits)] if subword_dropout else []
-        self.dropout = SubwordDropout(tokenizer, texts, subword_dropout) if subword_dropout else None
+        self.dropout: SubwordDropout | None = None
+        if subword_dropout:
+            self.whole = [*self.sources, *self.targets]
+            texts = [*compress(pairs.source, fits), *compress(pairs.target, fits)]
+            self.dropout = SubwordDropout(tokenizer, texts, subword_dropout)
 
     def __len__(self) -> int:
         return len(self.sources)

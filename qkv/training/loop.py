@@ -27,7 +27,10 @@ BAD_BATCHES = 20  # so many losses that are not a number may be skipped in a run
 
 
 class Data(Protocol):
-    """Batches by epoch. The order of an epoch is a function of its seed alone."""
+    """Batches by epoch, whose order and content are functions of its seed alone.
+
+    `batch` and `tokens` speak of the epoch that was asked for last.
+    """
 
     def epoch(self, seed: int) -> Sequence[list[int]]: ...
 
@@ -113,6 +116,7 @@ class Run:
         self.gradients = Gradients(model.parameters(), self.group, notes=3)
         self.optimiser = Optimiser(model, plan.settings, self.gradients)
         self.rate = 0.0  # of the last step
+        self.batches_of_epoch = 1
         self.position = Position()
         self.log_path = plan.folder / "log.jsonl"
 
@@ -135,6 +139,7 @@ class Run:
         stopping = False
         while not stopping and self.plan.progress(position) < 1.0 and not self.out_of_patience():
             batches = self.train.epoch(seed_for(self.plan.seed, "order", position.epoch))
+            self.batches_of_epoch = len(batches)
             mean = Mean()
             for rows in batches[position.cursor :]:
                 began = clock.seconds()

@@ -53,7 +53,8 @@ class Optimiser:
 def matrices_of(model: nn.Module) -> list[nn.Parameter]:
     """The weights of the linear layers; embeddings, whose rows are words, are none."""
     linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
-    return [linear.weight for linear in linears if isinstance(linear.weight, nn.Parameter)]
+    weights = [linear.weight for linear in linears if isinstance(linear.weight, nn.Parameter)]
+    return [weight for weight in weights if weight.requires_grad]
 
 
 class Stack:

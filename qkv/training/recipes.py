@@ -111,7 +111,7 @@ def paper_big(pairs: int) -> TranslatorSettings:
 
 
 def multi30k_tiny(pairs: int) -> TranslatorSettings:
-    """Picture captions, English to German (or --data.languages en fr), lower-cased and tokenised, with --data FOLDER."""
+    """Multi30k's captions, English to German, lower-cased and tokenised: 55 minutes on two cores, test2016 BLEU 40.7."""
     return TranslatorSettings(
         vocabulary=8_000,
         steps=8_000,
@@ -127,18 +127,17 @@ def multi30k_tiny(pairs: int) -> TranslatorSettings:
 
 
 def multi30k_raw(pairs: int) -> TranslatorSettings:
-    """The same on text as people write it: raw text in, raw text out, scored cased and detokenised."""
+    """The same on text as people write it: raw text in, raw text out, scored cased; not measured yet."""
     tiny = multi30k_tiny(pairs)
     return replace(tiny, data=replace(tiny.data, variant=""), scoring=ScoringSettings())
 
 
 def tatoeba(pairs: int) -> TranslatorSettings:
-    """Short everyday sentences, English to German (or --data.languages eng spa), with --data FOLDER."""
+    """Tatoeba's short everyday sentences, English to German (or --data.languages eng spa); not measured yet."""
     tiny = multi30k_tiny(pairs)
     return replace(
         tiny,
-        vocabulary=8_000,
-        model=replace(tiny.model, width=256, hidden=1_024, encoder_depth=4, decoder_depth=3, dropout=0.1),
+        model=replace(tiny.model, width=256, hidden=512, decoder_depth=3, dropout=0.1),
         training=replace(tiny.training, rate=2e-3),
         data=DataSettings(languages=("eng", "deu")),
         scoring=ScoringSettings(),

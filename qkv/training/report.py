@@ -23,9 +23,9 @@ def make_report(
     settings: TranslatorSettings,
     run: Run,
     chosen: str,
+    scorer: Scorer,
 ) -> dict[str, Any]:
     position, train, valid = run.position, run.train, run.valid
-    scorer = Scorer.make(tokenize=settings.scoring.tokenize, lowercase=settings.scoring.lowercase)
     return {
         "kind": "translator",
         "languages": asdict(corpus.languages),
@@ -42,7 +42,7 @@ def make_report(
         "parameters": sum(p.numel() for p in translator.model.parameters()),
         "training": {
             "steps": position.step,
-            "epochs": round(position.epoch + position.cursor / max(1, len(train.epoch(0))), 2),
+            "epochs": round(position.epoch + position.cursor / run.batches_of_epoch, 2),
             "minutes": round(position.seconds / 60, 2),
             "tokens_per_second": round(position.tokens / max(1e-9, position.seconds)),
             "seed": settings.seed,
@@ -114,7 +114,7 @@ def on_test_parts(report: Mapping[str, Any]) -> str:
     )
     if not rows:
         return ""
-    return f"""On the test parts, which played no part in training or in the choice of weights, decoded alike:
+    return f"""On the test parts, which were used neither for training nor for the choice of weights, decoded alike:
 
 | part | sentences | BLEU | chrF | BLEU's signature |
 |---|---|---|---|---|

@@ -15,6 +15,7 @@ from qkv.checkpoint.state import load_latest, only_one_run
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
 from qkv.evaluation.overlap import write_seen
+from qkv.evaluation.scores import Scorer
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Translator, TranslatorDefaults
@@ -57,6 +58,9 @@ def train_translator(
     fill the vocabulary are refused instead of given a smaller one.
     """
     check_settings(settings)
+    scorer = Scorer.make(
+        **asdict(settings.scoring)
+    )  # now, so that a wrong choice is seen before the training
     group = Alone() if group is None else group
     folder = out / "training"
     if not resume and group.rank == 0:
@@ -74,7 +78,7 @@ def train_translator(
         if group.rank > 0:
             return Outcome(translator=translator, report=None, exit_code=0)
         chosen = keep_the_better(run, translator, out)
-        report = make_report(translator, corpus, settings, run, chosen)
+        report = make_report(translator, corpus, settings, run, chosen, scorer)
         save_report(out, report, model_card(report))
         write_seen(out, corpus.train.source, corpus.train.target)
         return Outcome(translator=translator, report=report, exit_code=0)

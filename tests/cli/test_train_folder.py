@@ -58,6 +58,7 @@ def test_the_published_row_stands_beside_what_was_reached(
     assert f"{report['parameters']:,}" in lines[0]
     assert "Wu et al." in lines[1]
     assert "41.02" in lines[1]
+    assert (folder / "out" / "learning-curve.png").read_bytes().startswith(b"\x89PNG")
     assert "tok:none" in shown
 
 

@@ -70,3 +70,23 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     make(tmp_path, train__de="A\n", train__en_to_de__tsv="a\tA\n")
     with pytest.raises(UserError, match="several training parts"):
         find_parts(tmp_path, "en", "de")
+
+
+@pytest.mark.parametrize("word", ["val", "valid", "validation", "dev", "dev2010"])
+def test_a_validation_part_has_many_names(tmp_path: Path, word: str) -> None:
+    make(tmp_path, train__en="a\n", train__de="A\n", **{f"{word}__en": "b\n", f"{word}__de": "B\n"})
+    valid = find_parts(tmp_path, "en", "de").valid
+    assert valid is not None
+    assert valid.read().source == ["b"]
+
+
+def test_two_files_for_one_part_are_not_chosen_from_in_silence(tmp_path: Path) -> None:
+    make(
+        tmp_path, train__en="a\n", train__de="A\n", val__en="b\n", val__de="B\n", dev__en="c\n", dev__de="C\n"
+    )
+    with pytest.raises(UserError, match=r"several validation parts, dev\.en and val\.en"):
+        find_parts(tmp_path, "en", "de")
+    (tmp_path / "dev.en").unlink()
+    make(tmp_path, test__en="b\n", test__de="B\n", test__en_to_de__tsv="b\tB\n")
+    with pytest.raises(UserError, match="several test parts"):
+        find_parts(tmp_path, "en", "de")

@@ -38,9 +38,13 @@ def losses(out: Path, key: str) -> list[float]:
     return [row[key] for row in map(json.loads, lines) if key in row]
 
 
-def test_two_processes_with_half_a_batch_each_learn_what_one_learns(pairs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_two_processes_with_half_a_batch_each_learn_what_one_learns(
+    pairs: Path, tmp_path: Path, optimiser: str
+) -> None:
     for processes in ("1", "2"):
-        run = command(pairs, tmp_path / processes, "--steps", "50", "--training.processes", processes)
+        options = ["--training.processes", processes, "--training.optimiser", optimiser]
+        run = command(pairs, tmp_path / processes, "--steps", "50", *options)
         subprocess.run(run, check=True, capture_output=True)
     for key in ("loss", "validation_loss"):
         one, two = losses(tmp_path / "1", key), losses(tmp_path / "2", key)

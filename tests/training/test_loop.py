@@ -21,6 +21,7 @@ from qkv.data.parallel import ParallelText
 from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.pipeline import Languages, Translator, load
+from qkv.text.tokenizer import Tokenizer
 from qkv.training import loop
 from qkv.training.corpus import Corpus, PairData
 from qkv.training.distributed import Alone
@@ -143,6 +144,40 @@ def test_twenty_steps_equal_ten_and_ten_more_after_a_stop_bit_for_bit(
     assert [(facts["step"], facts.get("loss"), facts.get("validation_loss")) for facts in first] == [
         (facts["step"], facts.get("loss"), facts.get("validation_loss")) for facts in second
     ]
+
+
+@pytest.mark.parametrize("change", ["muon", "subword dropout", "both"])
+def test_muon_and_subword_dropout_are_resumed_bit_for_bit_as_well(tmp_path: Path, change: str) -> None:
+    settings = tiny_settings(optimiser="adamw" if change == "subword dropout" else "muon")
+    if change != "muon":
+        settings = replace(settings, data=replace(settings.data, subword_dropout=0.2))
+    _, whole = train(tmp_path / "whole", settings)
+    recorder = Recorder(at=11, action=send(signal.SIGINT))
+    outcome, _ = train(tmp_path / "parts", settings, recorder=recorder)
+    assert outcome.report is None
+    _, last = train(tmp_path / "parts", settings, resume=True)
+    assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
+    assert recorder.losses + last.losses == whole.losses
+    assert whole.losses != train(tmp_path / "plain")[1].losses
+
+
+def test_with_subword_dropout_every_row_still_says_its_own_pair() -> None:
+    lines = [" ".join(DIGITS[:count]) for count in range(1, 8)]
+    pairs = ParallelText(source=lines, target=[line.upper() for line in lines])
+    tokenizer = Tokenizer.learn([*pairs.source, *pairs.target] * 3, 330)
+    context = 1 + max(len(tokenizer.encode(line)) for line in [*pairs.source, *pairs.target])
+    data = PairData(pairs, tokenizer, 200, context, shuffled=True, subword_dropout=0.4)
+    cuts = set()
+    for seed in (1, 2, 3):
+        rows = sorted(row for batch in data.epoch(seed) for row in batch)
+        assert rows == list(range(len(lines)))
+        assert [tokenizer.decode(ids) for ids in data.sources] == pairs.source
+        assert [tokenizer.decode(ids) for ids in data.targets] == pairs.target
+        assert max(map(len, [*data.sources, *data.targets])) < context
+        cuts.add(str(data.sources))
+    assert len(cuts) == 3
+    data.epoch(1)
+    assert str(data.sources) in cuts
 
 
 def logged(out: Path) -> list[dict[str, Any]]:
@@ -524,6 +559,8 @@ def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_i
         ("training", "betas", (2.0, 0.9), "--training.betas must be"),
         ("training", "rate", math.nan, "--training.rate must be more than 0"),
         ("decoding", "beam", 0, "--decoding.beam must be at least 1"),
+        ("data", "subword_dropout", 1.0, "--data.subword-dropout must be at least 0 and below 1"),
+        ("scoring", "tokenize", "14a", "sacrebleu has no tokenizer '14a'"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_before_anything_is_written(

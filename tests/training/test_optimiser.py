@@ -1,5 +1,7 @@
 """Muon orthogonalises, is the same however many processes share it, and leaves embeddings to AdamW."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -51,10 +53,11 @@ def test_the_linear_layers_are_its_own_and_nothing_else() -> None:
     assert not own & others
 
 
+@pytest.mark.parametrize("shape", [(64, 64), (64, 16), (16, 64)])
 @pytest.mark.parametrize("rate", [1e-2, 3e-3])
-def test_a_step_has_the_size_of_an_adamw_step(rate: float) -> None:
+def test_a_step_has_the_size_of_an_adamw_step(rate: float, shape: tuple[int, int]) -> None:
     torch.manual_seed(0)
-    model = nn.Linear(64, 64, bias=False)
+    model = nn.Linear(*shape, bias=False)
     gradients = Gradients(model.parameters(), Alone(), notes=0)
     before = model.weight.detach().clone()
     gradients_into(gradients, 1)
@@ -64,7 +67,7 @@ def test_a_step_has_the_size_of_an_adamw_step(rate: float) -> None:
 
 
 class OneOfTwo(Alone):
-    """A process that finds the other's part in `partner` when it adds up for the second time."""
+    """A process that finds the other's part in `partner` when it adds up."""
 
     size = 2
 
@@ -95,6 +98,19 @@ def test_two_processes_that_share_it_step_as_one_does() -> None:
         torch.testing.assert_close(tensor, expected.state_dict()[name], rtol=1e-5, atol=1e-6)
         assert not torch.equal(tensor, alone.state_dict()[name])
     assert len(matrices_of(model)) == 4
+
+
+def test_weight_decay_pulls_its_matrices_towards_zero() -> None:
+    sizes = []
+    for decay in (0.0, 0.5):
+        model = nn.Linear(8, 8, bias=False)
+        nn.init.eye_(model.weight)
+        gradients = Gradients(model.parameters(), Alone(), notes=0)
+        before = model.weight.detach().clone()
+        gradients_into(gradients, 1)
+        Optimiser(model, replace(SETTINGS, weight_decay=decay), gradients).step(1e-2)
+        sizes.append(model.weight.detach() - before)
+    torch.testing.assert_close(sizes[1] - sizes[0], -0.005 * torch.eye(8), atol=1e-6, rtol=0)
 
 
 def test_its_state_comes_back() -> None:
