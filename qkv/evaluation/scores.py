@@ -11,7 +11,7 @@ from qkv.errors import UserError
 
 SAMPLES = 1_000  # of the bootstrap: sacrebleu's own number
 SEED = "12345"  # sacrebleu's own default; fixed, so that the same files always give the same intervals
-MEMORY = 10_000_000  # sentences of all samples together, which sacrebleu holds at once: under a gigabyte
+MEMORY = 10_000_000  # sentences of all samples together, which sacrebleu holds at once: under a gigabyte up to 100,000 of them
 
 
 @dataclass(frozen=True, kw_only=True)

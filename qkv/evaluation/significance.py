@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qkv.evaluation.scores import Score, Scorer, TranslationScores, bootstrap, samples_for
+from qkv.evaluation.scores import SAMPLES, Score, Scorer, TranslationScores, bootstrap, samples_for
 
 # sacrebleu's test counts the differences on one side alone, although the data choose the side: with 0.05, one in
 # nine pairs of equally good systems would be told apart, with 0.025 one in twenty.
@@ -21,6 +21,7 @@ class Difference:
     model: float
     against: float
     p_value: float | None  # None where there are too few sentences to test
+    samples: int = SAMPLES  # by which it was found: it is never below 1/(samples + 1)
 
     @property
     def difference(self) -> float:
@@ -50,7 +51,7 @@ class Difference:
                 f"{better} scores better than {worse} by {size}, "
                 f"but fewer than {FEWEST} sentences are too few to tell whether that is chance."
             )
-        often = f"in {'about ' if self.p_value > 0.0015 else 'at most '}{1_000 * self.p_value:.0f} of 1,000 test sets"
+        often = f"in {'about ' if self.p_value > 1.5 / (self.samples + 1) else 'at most '}{1_000 * self.p_value:.0f} of 1,000 test sets"
         claim = (
             f"{better} is better than {worse} by {size}"
             if self.clear
@@ -77,6 +78,7 @@ def compare(
             model=model,
             against=against,
             p_value=p_value(metric, hypotheses, others, references, model == against),
+            samples=samples_for(len(hypotheses)),
         )
         if done is not None:
             done(1)
