@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers import code_of
 
 import qkv
 from qkv.checkpoint.files import read_json, write_json
-from qkv.cli import COMMANDS, main
+from qkv.cli import COMMANDS
 from qkv.cli import translate as translate_command
 from qkv.core.block import StackConfig
 from qkv.models.translator import Translator as TranslatorModel
@@ -57,15 +58,6 @@ def process(*arguments: str | bytes, **options: object) -> subprocess.Popen[byte
     return subprocess.Popen(
         [sys.executable, "-m", "qkv", *arguments], env=ENVIRONMENT, **{**pipes, **options}
     )  # type: ignore[call-overload]
-
-
-def code_of(*arguments: str | Path) -> int:
-    """The exit code of a command run in this process."""
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import helpers
 import pytest
 import torch
 
@@ -70,11 +71,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def code_of(*arguments: str | Path) -> int:
-    try:
-        main(["evaluate", *map(str, arguments)])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+    return helpers.code_of("evaluate", *arguments)
 
 
 def answer_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[dict[str, Any], str]:

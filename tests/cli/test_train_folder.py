@@ -6,23 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import code_of
 
 from qkv.checkpoint.files import read_json
-from qkv.cli import main
 from qkv.training.recipes import find_recipe, published_rows
 
 DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2 --model.hidden 16
     --training.batch-tokens 256 --training.validate-every 3 --decoding.beam 1 --steps 3"""
 TINY = TINY_OPTIONS.split()
-
-
-def code_of(*arguments: str | Path) -> int:
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 @pytest.fixture
