@@ -228,7 +228,7 @@ def measured(
     from qkv.evaluation.evaluation import evaluate, steps_of
 
     overlap = sentences.overlap_with(model.seen)
-    with counting("scoring", steps_of(others is not None, bool(overlap and overlap.lines))) as progress:
+    with counting("scoring", steps_of(others is not None, overlap)) as progress:
         return evaluate(
             scorer,
             hypotheses,

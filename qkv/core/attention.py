@@ -4,10 +4,13 @@ Shape letters of the whole core:  B batch   T query positions   S key positions 
                                   H heads   K width of a head   F hidden width    V vocabulary
 """
 
+from functools import partial
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.cache import KeysAndValues, Slot
+from qkv.core.positions import rotate
 from qkv.core.tape import Tape
 
 
@@ -50,8 +53,12 @@ class Attention(nn.Module):
     def split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, T, D) -> (B, H, T, K)
 
-    def project(self, source: Tensor) -> KeysAndValues:
-        return self.split(self.key(source)), self.split(self.value(source))
+    def project(self, source: Tensor, rotation: Tensor | None = None) -> KeysAndValues:
+        return self.turned(self.key(source), rotation), self.split(self.value(source))
+
+    def turned(self, x: Tensor, rotation: Tensor | None) -> Tensor:
+        heads = self.split(x)
+        return heads if rotation is None else rotate(heads, rotation)
 
     def forward(
         self,
@@ -59,12 +66,14 @@ class Attention(nn.Module):
         source: Tensor | None = None,
         *,
         mask: Tensor | None = None,
+        rotation: Tensor | None = None,  # (T, 2, K), where positions are rotary
         cache: Slot | None = None,
         tape: Tape | None = None,
     ) -> Tensor:
         source = x if source is None else source
-        q = self.split(self.query(x))  # (B, H, T, K)
-        k, v = self.project(source) if cache is None else cache.update(self.project, source)
+        project = partial(self.project, rotation=rotation)
+        q = self.turned(self.query(x), rotation)  # (B, H, T, K)
+        k, v = project(source) if cache is None else cache.update(project, source)
         if tape is None:
             dropout = self.dropout if self.training else 0.0
             z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)

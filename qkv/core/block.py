@@ -109,13 +109,14 @@ class Block(nn.Module):
         x: Tensor,
         *,
         mask: Tensor | None,
+        rotation: Tensor | None,
         memory: Tensor | None,
         memory_mask: Tensor | None,
         cache: BlockCache | None,
         tape: Tape | None,
     ) -> Tensor:
         own, cross = (None, None) if cache is None else (cache.own, cache.cross)
-        x = self.attention(x, mask=mask, cache=own, tape=inside(tape, "attention"))
+        x = self.attention(x, mask=mask, rotation=rotation, cache=own, tape=inside(tape, "attention"))
         if self.cross_attention is not None:
             tape_inside = inside(tape, "cross_attention")
             x = self.cross_attention(x, memory, mask=memory_mask, cache=cross, tape=tape_inside)
@@ -140,6 +141,7 @@ class Stack(nn.Module):
         x: Tensor,
         *,
         mask: Tensor | None = None,
+        rotation: Tensor | None = None,
         memory: Tensor | None = None,
         memory_mask: Tensor | None = None,
         cache: Cache | None = None,
@@ -149,6 +151,7 @@ class Stack(nn.Module):
             x = block(
                 x,
                 mask=mask,
+                rotation=rotation,
                 memory=memory,
                 memory_mask=memory_mask,
                 cache=None if cache is None else cache.blocks[index],

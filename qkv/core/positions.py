@@ -1,4 +1,4 @@
-"""Where a token stands: the sinusoid of the paper in both of its layouts, and learned positions."""
+"""Where a token stands: the sinusoid of the paper in both of its layouts, learned positions, and rotary ones."""
 
 from typing import Literal
 
@@ -35,6 +35,32 @@ class SinusoidalPositions(nn.Module):
         return positions_between(self.table, start, length)
 
 
+class RotaryPositions(nn.Module):
+    """Angles by which queries and keys are turned (Su et al., 2021), so that a score knows how far apart the two stand.
+
+    Pair i of a head's columns turns by pos / 10000^(2i/K): the angles of the sinusoid, but turned into instead of
+    added, and in every block instead of once.
+    """
+
+    table: Tensor
+
+    def __init__(self, context: int, head_width: int):
+        super().__init__()
+        sines, cosines = sinusoid(context, head_width, "halves").chunk(2, dim=1)  # (T, K/2) each
+        table = torch.stack([cosines.repeat(1, 2), torch.cat([-sines, sines], dim=1)], dim=1)
+        self.register_buffer("table", table, persistent=False)  # (T, 2, K)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        return positions_between(self.table, start, length)  # (T, 2, K)
+
+
+def rotate(x: Tensor, rotation: Tensor) -> Tensor:
+    """Turn column i and column i + K/2 of x, (B, H, T, K), as a pair by the angle of their row; rotation is (T, 2, K)."""
+    cosines, sines = rotation.unbind(dim=1)  # the sines of the first half are negative
+    first, second = x.chunk(2, dim=-1)
+    return x * cosines + torch.cat([second, first], dim=-1) * sines
+
+
 class LearnedPositions(nn.Module):
     """A trained vector for each position."""
 
@@ -50,4 +76,4 @@ def positions_between(table: Tensor, start: int, length: int) -> Tensor:
     """Rows start … start + length, or an error: a slice past the end would be silently short."""
     if start + length > len(table):
         raise ValueError(f"position {start + length} is beyond the context of {len(table)}")
-    return table[start : start + length]  # (T, D)
+    return table[start : start + length]  # (T, …)

@@ -78,9 +78,9 @@ def overlap_to_dict(overlap: Overlap | None, without: TranslationScores | None) 
     return {**overlap.to_dict(), "scores_without": None if without is None else without.to_dict()}
 
 
-def steps_of(compared: bool, overlapping: bool) -> int:
+def steps_of(compared: bool, overlap: Overlap | None) -> int:
     """How many times `done` of `evaluate` is told: three measures at a time, and two looks at sentences."""
-    return 3 + 2 + (6 if compared else 0) + (3 if overlapping else 0)
+    return 3 + 2 + (6 if compared else 0) + (3 if overlap is not None and overlap.is_partial() else 0)
 
 
 def evaluate(
@@ -102,7 +102,7 @@ def evaluate(
     lowest = worst(scorer, hypotheses, references, sentences.source)
     done(1)
     without = None
-    if overlap is not None and overlap.lines and overlap.unseen():
+    if overlap is not None and overlap.is_partial():
         chosen, *chosen_references = (
             [texts[row] for row in overlap.unseen()] for texts in (hypotheses, *references)
         )

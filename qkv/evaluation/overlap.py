@@ -44,6 +44,10 @@ class Overlap:
             "same_translation_lines": self.same_translation,
         }
 
+    def is_partial(self) -> bool:
+        """Were some sentences seen, and others not?"""
+        return 0 < len(self.lines) < self.total
+
     def unseen(self) -> list[int]:
         """Rows, from 0, of the others."""
         lines = set(self.lines)
@@ -75,8 +79,8 @@ def seen_in(source: Sequence[str], target: Sequence[str]) -> Seen:
     )
 
 
-def write_seen(folder: Path, source: Sequence[str], target: Sequence[str]) -> None:
-    write_tensors(folder / SEEN_FILE, vars(seen_in(source, target)))
+def write_seen(folder: Path, seen: Seen) -> None:
+    write_tensors(folder / SEEN_FILE, vars(seen))
 
 
 def read_seen(folder: Path) -> Seen | None:

@@ -12,7 +12,7 @@ from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
 from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import causal_mask, padding_mask
-from qkv.core.positions import LearnedPositions, SinusoidalPositions
+from qkv.core.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
 from qkv.core.tape import Tape, inside
 
 
@@ -23,7 +23,7 @@ class TranslatorConfig:
     pad: int
     start: int  # what the decoder reads before the first word
     end: int
-    positions: Literal["interleaved", "halves", "learned"]
+    positions: Literal["interleaved", "halves", "learned", "rotary"]
     encoder: StackConfig
     decoder: StackConfig
     smoothing: float = 0.0
@@ -31,6 +31,8 @@ class TranslatorConfig:
     def __post_init__(self) -> None:
         if self.encoder.width != self.decoder.width:
             raise ValueError(f"encoder width {self.encoder.width} is not decoder width {self.decoder.width}")
+        if self.positions == "rotary" and any(s.width // s.heads % 2 for s in (self.encoder, self.decoder)):
+            raise ValueError("rotary positions turn pairs of columns: the width of a head must be even")
         if not 0 <= self.smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
 
@@ -54,22 +56,21 @@ class Translator(nn.Module):
         width = config.encoder.width
         self.tokens = nn.Embedding(config.vocab, width)  # shared by source, target and output (section 3.4)
         nn.init.normal_(self.tokens.weight, std=width**-0.5)
-        if config.positions == "learned":
-            self.source_positions: nn.Module = LearnedPositions(config.context, width)
-            self.target_positions: nn.Module = LearnedPositions(config.context, width)
-        else:
-            self.source_positions = SinusoidalPositions(config.context, width, config.positions)
-            self.target_positions = self.source_positions
+        self.source_positions = added_positions(config)
+        self.target_positions = added_positions(config)
+        self.source_rotation = rotations(config, config.encoder)
+        self.target_rotation = rotations(config, config.decoder)
         self.dropout = Dropout(config.encoder.dropout)
         self.encoder = Stack(config.encoder)
         self.decoder = Stack(config.decoder, cross=True)
 
-    def embed(self, ids: Tensor, positions: Tensor, tape: Tape | None = None) -> Tensor:
+    def embed(self, ids: Tensor, positions: Tensor | None, tape: Tape | None = None) -> Tensor:
         tokens = self.tokens(ids) * self.config.encoder.width**0.5  # (B, T, D)
-        total = tokens + positions
+        total = tokens if positions is None else tokens + positions
         if tape is not None:
             for name, tensor in [("tokens", tokens), ("positions", positions), ("embedded", total)]:
-                tape.record(name, tensor)
+                if tensor is not None:
+                    tape.record(name, tensor)
         embedded: Tensor = self.dropout(total)
         return embedded
 
@@ -79,8 +80,10 @@ class Translator(nn.Module):
         if not mask.any(dim=-1).all():
             raise ValueError("a source sentence has no tokens")
         tape = inside(tape, "encoder")
-        x = self.embed(source, self.source_positions(0, source.shape[1]), tape)
-        return self.encoder(x, mask=mask, tape=tape), mask
+        length = source.shape[1]
+        x = self.embed(source, between(self.source_positions, 0, length), tape)
+        rotation = between(self.source_rotation, 0, length)
+        return self.encoder(x, mask=mask, rotation=rotation, tape=tape), mask
 
     def decode(
         self,
@@ -96,9 +99,16 @@ class Translator(nn.Module):
         """
         start, length = (0 if cache is None else cache.length), ids.shape[1]
         tape = inside(tape, "decoder")
-        x = self.embed(ids, self.target_positions(start, length), tape)
-        mask = causal_mask(length, start + length, ids.device)
-        y: Tensor = self.decoder(x, mask=mask, memory=memory, memory_mask=memory_mask, cache=cache, tape=tape)
+        x = self.embed(ids, between(self.target_positions, start, length), tape)
+        y: Tensor = self.decoder(
+            x,
+            mask=causal_mask(length, start + length, ids.device),
+            rotation=between(self.target_rotation, start, length),
+            memory=memory,
+            memory_mask=memory_mask,
+            cache=cache,
+            tape=tape,
+        )
         return y
 
     def output(self, x: Tensor) -> Tensor:
@@ -120,6 +130,30 @@ class Translator(nn.Module):
 
     def begin(self, source: Tensor) -> "TranslatorStep":
         return TranslatorStep(self, source)
+
+
+def added_positions(config: TranslatorConfig) -> nn.Module | None:
+    """What is added to the embeddings of one side; rotary positions add nothing."""
+    width = config.encoder.width
+    match config.positions:
+        case "learned":
+            return LearnedPositions(config.context, width)
+        case "interleaved" | "halves":
+            return SinusoidalPositions(config.context, width, config.positions)
+        case "rotary":
+            return None
+
+
+def rotations(config: TranslatorConfig, stack: StackConfig) -> nn.Module | None:
+    """What turns the queries and keys of one side's self-attention."""
+    if config.positions != "rotary":
+        return None
+    return RotaryPositions(config.context, stack.width // stack.heads)
+
+
+def between(positions: nn.Module | None, start: int, length: int) -> Tensor | None:
+    found: Tensor | None = None if positions is None else positions(start, length)
+    return found
 
 
 class TranslatorStep:

@@ -8,6 +8,7 @@ import torch
 
 from qkv import __version__
 from qkv.data.parallel import ParallelText
+from qkv.evaluation.overlap import Seen, find_overlap
 from qkv.evaluation.scores import Scorer
 from qkv.pipeline import Translator
 from qkv.training.corpus import Corpus
@@ -24,6 +25,7 @@ def make_report(
     run: Run,
     chosen: str,
     scorer: Scorer,
+    seen: Seen,
 ) -> dict[str, Any]:
     position, train, valid = run.position, run.train, run.valid
     return {
@@ -52,7 +54,13 @@ def make_report(
             "loss": round(position.best_loss, 4),
             **scores_on(corpus.valid, translator, scorer, most=SCORED),
         },
-        "tests": {name: scores_on(part, translator, scorer) for name, part in corpus.tests.items()},
+        "tests": {
+            name: {
+                **scores_on(part, translator, scorer),
+                "overlap": find_overlap(seen, part.source, [part.target]).to_dict(),
+            }
+            for name, part in corpus.tests.items()
+        },
         "settings": asdict(settings),
         "made_with": {
             "qkv": __version__,
@@ -108,7 +116,8 @@ languages come out worse than these figures say. `report.json` has every setting
 
 def on_test_parts(report: Mapping[str, Any]) -> str:
     rows = "\n".join(
-        f"| {name} | {test['sentences']:,} | {test['bleu']['value']:.2f} | {test['chrf']['value']:.2f} "
+        f"| {name} | {test['sentences']:,} | {test['overlap']['sentences']:,} "
+        f"| {test['bleu']['value']:.2f} | {test['chrf']['value']:.2f} "
         f"| `{test['bleu']['signature']}` |"
         for name, test in report.get("tests", {}).items()
     )
@@ -116,8 +125,8 @@ def on_test_parts(report: Mapping[str, Any]) -> str:
         return ""
     return f"""On the test parts, which were used neither for training nor for the choice of weights, decoded alike:
 
-| part | sentences | BLEU | chrF | BLEU's signature |
-|---|---|---|---|---|
+| part | sentences | … that training has shown | BLEU | chrF | BLEU's signature |
+|---|---|---|---|---|---|
 {rows}
 
 """

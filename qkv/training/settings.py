@@ -26,8 +26,8 @@ class ModelSettings:
     """Where the layer norm stands: before each sublayer, or after it as in the paper."""
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "relu"
     """Inside the feed-forward layer."""
-    positions: Literal["interleaved", "halves", "learned"] = "interleaved"
-    """How positions are told apart: sinusoids in one of two layouts, or learned vectors."""
+    positions: Literal["interleaved", "halves", "learned", "rotary"] = "interleaved"
+    """How positions are told apart: sinusoids in one of two layouts, learned vectors, or turned queries and keys."""
     context: int = 1024
     """Most pieces that a sentence may have."""
     smoothing: float = 0.1

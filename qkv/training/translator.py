@@ -14,7 +14,7 @@ from qkv.checkpoint.files import read_json, read_tensors, write_file, write_json
 from qkv.checkpoint.state import load_latest, only_one_run
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
-from qkv.evaluation.overlap import write_seen
+from qkv.evaluation.overlap import seen_in, write_seen
 from qkv.evaluation.scores import Scorer
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
@@ -78,9 +78,10 @@ def train_translator(
         if group.rank > 0:
             return Outcome(translator=translator, report=None, exit_code=0)
         chosen = keep_the_better(run, translator, out)
-        report = make_report(translator, corpus, settings, run, chosen, scorer)
+        seen = seen_in(corpus.train.source, corpus.train.target)
+        report = make_report(translator, corpus, settings, run, chosen, scorer, seen)
         save_report(out, report, model_card(report))
-        write_seen(out, corpus.train.source, corpus.train.target)
+        write_seen(out, seen)
         return Outcome(translator=translator, report=report, exit_code=0)
 
 

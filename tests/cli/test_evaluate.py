@@ -17,7 +17,7 @@ import qkv
 from qkv.checkpoint.files import write_json
 from qkv.cli import main
 from qkv.core.block import StackConfig
-from qkv.evaluation.overlap import SEEN_FILE, write_seen
+from qkv.evaluation.overlap import SEEN_FILE, seen_in, write_seen
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Languages, Translator, TranslatorDefaults
@@ -220,7 +220,7 @@ def test_sentences_of_the_training_data_are_counted_and_left_out(
 ) -> None:
     source, reference = ((files / name).read_text().splitlines() for name in ("a.en", "a.xx"))
     rows = sorted({source.index(source[row]) for row in (3, 7, 8, 30)})
-    write_seen(model, [source[row].upper() for row in rows], [reference[3], "x", "x", "x"])
+    write_seen(model, seen_in([source[row].upper() for row in rows], [reference[3], "x", "x", "x"]))
     options = [model, "--source", "a.en", "--reference", "a.xx"]
     found, error = answer_of(capsys, *options)
     seen = [line for line, text in enumerate(source, 1) if text in {source[row] for row in rows}]
@@ -250,13 +250,13 @@ def test_a_model_that_has_seen_nothing_or_everything(
     model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = [model, "--source", "a.en", "--reference", "a.xx"]
-    write_seen(model, ["something else"], ["x"])
+    write_seen(model, seen_in(["something else"], ["x"]))
     found, error = answer_of(capsys, *options)
     assert (found["overlap"]["sentences"], found["overlap"]["scores_without"], error) == (0, None, "")
     assert code_of(*options) == 0
     assert "None of the sentences occurs in the training data." in capsys.readouterr().out
     source, reference = ((files / name).read_text().splitlines() for name in ("a.en", "a.xx"))
-    write_seen(model, source, reference)
+    write_seen(model, seen_in(source, reference))
     found, error = answer_of(capsys, *options)
     assert found["overlap"]["same_translation"] == SENTENCES
     assert found["overlap"]["scores_without"] is None
@@ -266,7 +266,7 @@ def test_a_model_that_has_seen_nothing_or_everything(
 def test_the_training_data_of_the_other_model_count_too(
     model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_seen(model, (files / "a.en").read_text().splitlines()[:1], ["x"])
+    write_seen(model, seen_in((files / "a.en").read_text().splitlines()[:1], ["x"]))
     found, error = answer_of(capsys, "good.xx", "--source", "a.en", "--reference", "a.xx", "--against", model)
     assert found["overlap"] is None
     assert found["against"]["overlap"]["lines"][0] == 1
@@ -278,7 +278,7 @@ def test_a_bundle_with_fingerprints_is_loaded_and_described_as_before(
 ) -> None:
     main(["info", str(model)])
     before, answer = capsys.readouterr().out, qkv.load(model).translate("one two")
-    write_seen(model, ["one"], ["uno"])
+    write_seen(model, seen_in(["one"], ["uno"]))
     main(["info", str(model)])
     assert capsys.readouterr().out == before
     assert qkv.load(model).translate("one two") == answer
@@ -341,7 +341,7 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
 
 
 def test_damaged_fingerprints_are_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_seen(model, ["one"], ["uno"])
+    write_seen(model, seen_in(["one"], ["uno"]))
     (model / SEEN_FILE).write_bytes((model / SEEN_FILE).read_bytes()[:-1])
     assert code_of(model, "--source", "a.en", "--reference", "a.xx") == 2
     assert f"{SEEN_FILE} is damaged" in capsys.readouterr().err

@@ -126,3 +126,18 @@ def test_the_published_size_is_not_exceeded() -> None:
     with torch.device("meta"):
         model = Translator(architecture(settings.model, settings.vocabulary, tokenizer))
     assert sum(parameter.numel() for parameter in model.parameters()) <= 2_600_000
+
+
+def test_test_sentences_that_training_has_shown_are_counted(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qkv.cli.terminal.err.width", 200)
+    for language, lines in {"en": "seven kings\nnew", "de": "sieben könige\nneu"}.items():
+        with open(folder / f"train.lc.norm.tok.{language}", "a") as file:
+            file.write(lines.splitlines()[0] + "\n")
+        (folder / f"test_2018.lc.norm.tok.{language}").write_text(lines + "\n")
+    tests = train(folder)["tests"]
+    assert tests["test_2018"]["overlap"]["lines"] == [1]
+    assert tests["test_2018"]["overlap"]["same_translation_lines"] == [1]
+    assert "1 of test_2018" in capsys.readouterr().err
+    assert "| test_2018 | 2 | 1 |" in (folder / "out" / "README.md").read_text()

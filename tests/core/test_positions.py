@@ -1,4 +1,4 @@
-"""Positions: two layouts of one sinusoid, and learned ones, none of which ends silently."""
+"""Positions: two layouts of one sinusoid, learned ones and rotary ones, none of which ends silently."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qkv.core.positions import LearnedPositions, SinusoidalPositions, sinusoid
+from qkv.core.positions import LearnedPositions, RotaryPositions, SinusoidalPositions, rotate, sinusoid
 
 
 @settings(max_examples=40, deadline=None)
@@ -61,6 +61,39 @@ def test_sinusoids_have_no_weights_and_are_not_saved() -> None:
     assert positions.state_dict() == {}
 
 
+def test_each_pair_of_columns_turns_by_its_own_angle() -> None:
+    """As numbers of the complex plane, which is how Su et al. write it."""
+    x = torch.randn(2, 3, 9, 6)  # (B, H, T, K)
+    pairs = torch.complex(x[..., :3], x[..., 3:])
+    angles = torch.arange(9)[:, None] / 10_000 ** (torch.arange(3) / 3)
+    wanted = pairs * torch.polar(torch.ones_like(angles), angles)
+    found = rotate(x, RotaryPositions(9, 6)(0, 9))
+    torch.testing.assert_close(torch.complex(found[..., :3], found[..., 3:]), wanted)
+
+
+def test_scores_of_turned_vectors_depend_on_the_distance_alone() -> None:
+    query, key = torch.randn(2, 1, 1, 1, 8).expand(2, 1, 1, 50, 8)  # the same at every position
+    rotation = RotaryPositions(50, 8)(0, 50)
+    scores = (rotate(query, rotation) @ rotate(key, rotation).transpose(-2, -1)).squeeze()  # (T, S)
+    for distance in (-20, -1, 0, 3):
+        same = scores.diagonal(distance)
+        torch.testing.assert_close(same, same[:1].expand_as(same), atol=1e-4, rtol=1e-4)
+    assert scores[0].std() > 0.01  # and it does matter
+    torch.testing.assert_close(scores.diagonal(), (query * key).sum(dim=-1).flatten(), atol=1e-4, rtol=1e-4)
+
+
+def test_rotary_positions_are_those_of_llama() -> None:
+    from transformers import LlamaConfig
+    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
+
+    config = LlamaConfig(hidden_size=32, num_attention_heads=4, head_dim=8)
+    query, key = torch.randn(2, 2, 4, 7, 8)
+    cosines, sines = LlamaRotaryEmbedding(config)(query, torch.arange(5, 12)[None])
+    rotation = RotaryPositions(12, 8)(5, 7)
+    wanted = apply_rotary_pos_emb(query, key, cosines, sines)
+    torch.testing.assert_close((rotate(query, rotation), rotate(key, rotation)), wanted)
+
+
 def test_learned_positions_are_trained_and_saved() -> None:
     positions = LearnedPositions(7, 4)
     positions(2, 3).sum().backward()
@@ -69,9 +102,11 @@ def test_learned_positions_are_trained_and_saved() -> None:
     assert list(positions.state_dict()) == ["table"]
 
 
-@pytest.mark.parametrize("positions", [SinusoidalPositions(7, 4, "interleaved"), LearnedPositions(7, 4)])
+@pytest.mark.parametrize(
+    "positions", [SinusoidalPositions(7, 4, "interleaved"), LearnedPositions(7, 4), RotaryPositions(7, 4)]
+)
 @pytest.mark.parametrize(("start", "length"), [(0, 8), (3, 5), (7, 1)])
 def test_beyond_the_context_raises(positions: torch.nn.Module, start: int, length: int) -> None:
-    assert positions(0, 7).shape == (7, 4)
+    assert len(positions(0, 7)) == 7
     with pytest.raises(ValueError, match="beyond the context of 7"):
         positions(start, length)

@@ -61,7 +61,7 @@ def test_a_fingerprint_never_changes() -> None:
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    write_seen(tmp_path, list(TRAINING), list(TRAINING.values()))
+    write_seen(tmp_path, seen_in(list(TRAINING), list(TRAINING.values())))
     found = read_seen(tmp_path)
     assert found is not None
     assert torch.equal(found.source, SEEN.source)

@@ -34,6 +34,12 @@ VARIANTS = {
         encoder=replace(CONFIG.encoder, norm="pre"),
         decoder=replace(CONFIG.decoder, norm="pre", activation="gelu"),
     ),
+    "pre, rotary": replace(
+        CONFIG,
+        positions="rotary",
+        encoder=replace(CONFIG.encoder, norm="pre"),
+        decoder=replace(CONFIG.decoder, norm="pre", heads=H // 3),  # another width of heads
+    ),
 }
 every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
 
@@ -203,6 +209,17 @@ def test_learned_positions_are_separate_for_source_and_target() -> None:
         model.target_positions.table += torch.arange(D)  # type: ignore[operator]
     torch.testing.assert_close(model.encode(SOURCE)[0], memory)
     assert not torch.allclose(model.decode(SHIFTED, memory, mask), x, atol=1e-3)
+
+
+def test_rotary_positions_need_heads_of_even_width() -> None:
+    with pytest.raises(ValueError, match="the width of a head must be even"):
+        replace(VARIANTS["pre, rotary"], decoder=replace(CONFIG.decoder, heads=4))
+
+
+def test_with_rotary_positions_the_order_of_words_matters() -> None:
+    model = translator(VARIANTS["pre, rotary"])
+    swapped = SOURCE[:1, [1, 0, 2, 3, 4, 5, 6]]
+    assert not torch.allclose(model(SOURCE[:1], SHIFTED[:1]), model(swapped, SHIFTED[:1]), atol=1e-3)
 
 
 def test_sinusoidal_positions_are_no_part_of_what_is_saved() -> None:
