@@ -1,0 +1,126 @@
+"""What the systems of the benchmark share: the data, the published settings, and how translations are scored."""
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from curves import Point
+from torch import Tensor
+
+from qkv.cli.terminal import counting, say
+from qkv.data.parallel import ParallelText, read_two
+from qkv.evaluation.scores import Scorer
+from qkv.text.tokenizer import Tokenizer
+
+POINTS = 12
+BEAM, LENGTH_PENALTY = 5, 1.0
+DECODED_TOGETHER = 4_096  # source tokens times beams
+JUST_NOW = "weights as they stood"
+TRAIN, VALID, TEST = "train", "val", "test_2016_flickr"
+
+Translate = Callable[[Sequence[str]], list[str]]
+Weights = dict[str, Tensor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    data: Path | None = None
+    """Folder with Multi30k: train, val and test_2016_flickr, each .lc.norm.tok.en and .lc.norm.tok.de."""
+    minutes: float = 60.0
+    """Wall-clock limit of each training run."""
+    out: Path = Path("runs/benchmark-multi30k")
+    """Folder for the runs, results.json and curve.png."""
+    only: str = "ours,marian,marian-small,joeynmt"
+    """Which systems to run; results of others that are in --out already are kept."""
+    seed: int = 1
+    """The same for every system."""
+    joeynmt_python: str = sys.executable
+    """The Python interpreter that JoeyNMT is installed for."""
+    report: bool = False
+    """Print and draw what results.json in --out holds, without training."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeerSettings:
+    """Wu et al., ACL 2021, Multi30k Transformer-Tiny."""
+
+    vocabulary: int = 10_000
+    depth: int = 4  # of the encoder, and of the decoder
+    width: int = 128
+    hidden: int = 256
+    heads: int = 4
+    dropout: float = 0.3
+    smoothing: float = 0.1
+    rate: float = 5e-3
+    warmup: int = 2_000
+    betas: tuple[float, float] = (0.9, 0.98)
+    batch_tokens: int = 4_096
+    batches: int = 2  # added up for an update; the paper has two GPUs
+    averaged: int = 10  # checkpoints, one an epoch
+
+
+def file_of(data: Path, part: str, language: str) -> Path:
+    return data / f"{part}.lc.norm.tok.{language}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """What is learned from and what is scored on."""
+
+    folder: Path
+    train: ParallelText
+    valid: ParallelText
+    test: ParallelText
+
+    @classmethod
+    def read(cls, folder: Path) -> "Texts":
+        train, valid, test = (
+            read_two(file_of(folder, part, "en"), file_of(folder, part, "de"))
+            for part in (TRAIN, VALID, TEST)
+        )
+        return cls(folder=folder, train=train, valid=valid, test=test)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The peers' joint vocabulary, made like ours, so that models and loops alone differ."""
+        return Tokenizer.learn([*self.train.source, *self.train.target], PeerSettings.vocabulary)
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    return Scorer.make(tokenize="none").score(hypotheses, references).bleu.value
+
+
+def scored(minutes: float, candidates: Mapping[str, Translate], texts: Texts) -> Point:
+    """The candidate that is best on the validation part, and what it does on the test."""
+    on_valid = {
+        name: bleu(translate(texts.valid.source), texts.valid.target)
+        for name, translate in candidates.items()
+    }
+    best = max(on_valid, key=lambda name: on_valid[name])
+    test = bleu(candidates[best](texts.test.source), texts.test.target)
+    return Point(minutes=minutes, valid=on_valid[best], test=test, weights=best)
+
+
+def scored_all(system: str, candidates: Mapping[float, Mapping[str, Translate]], texts: Texts) -> list[Point]:
+    points = []
+    with counting(f"{system}: translating at each point", len(candidates)) as progress:
+        for minutes, at_that_time in sorted(candidates.items()):
+            points.append(scored(minutes, at_that_time, texts))
+            progress.advance(progress.task_ids[0])
+            say(f"{system}: {minutes:.1f} minutes, val {points[-1].valid:.2f}, test {points[-1].test:.2f}")
+    return points
+
+
+def mean_weights(all_weights: Sequence[Weights]) -> Weights:
+    return {name: sum(each[name] for each in all_weights) / len(all_weights) for name in all_weights[0]}
+
+
+@contextmanager
+def bar_of_minutes(what: str, minutes: float) -> Iterator[Callable[[float], None]]:
+    """A bar in seconds; it is told the minutes that are over."""
+    with counting(f"{what}, seconds", math.ceil(60 * minutes)) as progress:
+        yield lambda over: progress.update(progress.task_ids[0], completed=min(60 * minutes, int(60 * over)))

@@ -1,0 +1,99 @@
+"""Ours: the command that a user types. Its snapshots are kept as they appear, and scored when it has ended."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from curves import Curve, json_lines, spread
+from multi30k_systems.common import (
+    BEAM,
+    JUST_NOW,
+    LENGTH_PENALTY,
+    POINTS,
+    Options,
+    Texts,
+    Translate,
+    mean_weights,
+    scored_all,
+)
+
+import qkv
+from qkv.checkpoint.files import read_json, read_tensors
+from qkv.errors import UserError
+from qkv.pipeline import Translator, load_weights
+
+
+def our_command(options: Options, texts: Texts, out: Path) -> list[str]:
+    """The command that is measured; all that a user would type is here."""
+    what = ["--recipe", "multi30k-tiny", "--data", str(texts.folder)]
+    ends = ["--minutes", str(options.minutes), "--seed", str(options.seed), "--out", str(out)]
+    return [sys.executable, "-m", "qkv", "train", "translator", *what, *ends]
+
+
+def run_ours(options: Options, texts: Texts) -> Curve:
+    out, kept = options.out / "ours" / "run", options.out / "ours" / "snapshots"
+    kept.mkdir(parents=True)
+    command = our_command(options, texts, out)
+    process = subprocess.Popen(command)  # it shows its own progress
+    try:
+        while process.poll() is None:
+            keep_snapshots(out, kept)
+            time.sleep(0.5)
+        keep_snapshots(out, kept)
+    finally:
+        process.terminate()  # where it has ended already, this does nothing
+        process.wait()
+    if process.returncode != 0:
+        raise UserError(f"our own training ended with {process.returncode}.")
+    report = read_json(out / "report.json")
+    return Curve(
+        about=" ".join(["qkv", *command[3:]]),
+        limit=options.minutes,
+        parameters=report["parameters"],
+        tokens_per_second=report["training"]["tokens_per_second"],
+        points=scored_all("ours", our_candidates(out, kept), texts),
+    )
+
+
+def keep_snapshots(out: Path, kept: Path) -> None:
+    """Training removes its old snapshots; another name for the same file outlives that, and takes no room."""
+    for snapshot in (out / "training" / "snapshots").glob("step-*.safetensors"):
+        try:
+            os.link(snapshot, kept / snapshot.name)
+        except (FileExistsError, FileNotFoundError):  # kept already; or removed between the look and the link
+            continue
+
+
+def our_candidates(out: Path, kept: Path) -> dict[float, dict[str, Translate]]:
+    """At every point the snapshot and the average of the last ones; at the end what the command hands over."""
+    translator = qkv.load(out)
+    rows = json_lines(out / "training" / "log.jsonl")
+    minutes = {row["step"]: row["seconds"] / 60 for row in rows if "validation_loss" in row}
+    averaged = read_json(out / "training" / "run.json")["settings"]["training"]["average"]
+    steps = sorted(minutes)
+
+    def snapshots(last: int) -> list[Path]:
+        return [kept / f"step-{step}.safetensors" for step in steps if step <= last][-averaged:]
+
+    candidates = {}
+    for step in spread(minutes, POINTS)[:-1]:
+        paths = snapshots(step)
+        candidates[minutes[step]] = {
+            JUST_NOW: with_our_weights(translator, paths[-1:]),
+            f"average of {len(paths)}": with_our_weights(translator, paths),
+        }
+    candidates[minutes[steps[-1]]] = {
+        "the model handed over": with_our_weights(translator, [out / "model.safetensors"])
+    }
+    return candidates
+
+
+def with_our_weights(translator: Translator, paths: Sequence[Path]) -> Translate:
+    def translate(sentences: Sequence[str]) -> list[str]:
+        load_weights(translator.model, mean_weights([read_tensors(path) for path in paths]), str(paths[-1]))
+        return translator.translate(sentences, beam=BEAM, length_penalty=LENGTH_PENALTY)
+
+    return translate
