@@ -28,6 +28,7 @@ class Curve:
     """One training run, with the points in the order of time."""
 
     about: str
+    seed: int
     limit: float  # minutes that the run was given
     parameters: int
     tokens_per_second: float  # target tokens, padding not counted

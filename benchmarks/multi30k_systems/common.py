@@ -46,7 +46,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class PeerSettings:
-    """Wu et al., ACL 2021, Multi30k Transformer-Tiny."""
+    """By default those of Wu et al., ACL 2021, Multi30k Transformer-Tiny."""
 
     vocabulary: int = 10_000
     depth: int = 4  # of the encoder, and of the decoder
@@ -86,7 +86,7 @@ class Texts:
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The peers' joint vocabulary, made like ours, so that models and loops alone differ."""
+        """The peers' joint vocabulary: of the published size, learned as ours is."""
         return Tokenizer.learn([*self.train.source, *self.train.target], PeerSettings.vocabulary)
 
 

@@ -48,6 +48,9 @@ def run_joeynmt(options: Options, texts: Texts) -> Curve | None:
     )
     log = (folder / "model" / "train.log").read_text(encoding="utf-8")
     checkpoints = {int(p.stem): p for p in (folder / "model").glob("*.ckpt") if p.stem.isdigit()}
+    sizes = re.findall(r"Total params: (\d+)", log)
+    if not checkpoints or not sizes:
+        raise UserError(f"JoeyNMT saved no weights within {options.minutes:g} minutes: give more --minutes.")
     minutes = {step: (path.stat().st_mtime - began) / 60 for step, path in checkpoints.items()}
     candidates = {
         minutes[step]: {JUST_NOW: with_checkpoint(options, texts, folder, checkpoints[step])}
@@ -56,8 +59,9 @@ def run_joeynmt(options: Options, texts: Texts) -> Curve | None:
     speeds = [float(speed) for speed in re.findall(r"Tokens per Sec:\s*([\d.]+)", log)]
     return Curve(
         about=f"JoeyNMT's command, {PeerSettings()}, {max(minutes)} updates, no average of checkpoints",
+        seed=options.seed,
         limit=options.minutes,
-        parameters=int(re.findall(r"Total params: (\d+)", log)[-1]),
+        parameters=int(sizes[-1]),
         tokens_per_second=sum(speeds) / max(1, len(speeds)),
         points=scored_all("joeynmt", candidates, texts),
     )

@@ -192,6 +192,7 @@ def run_marian(options: Options, texts: Texts, *, name: str, settings: PeerSetti
     }
     return Curve(
         about=f"MarianMTModel, {settings}, {run.updates} updates",
+        seed=options.seed,
         limit=options.minutes,
         parameters=sum(p.numel() for p in run.model.parameters() if p.requires_grad),
         tokens_per_second=run.tokens / run.seconds,

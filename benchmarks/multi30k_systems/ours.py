@@ -51,6 +51,7 @@ def run_ours(options: Options, texts: Texts) -> Curve:
     report = read_json(out / "report.json")
     return Curve(
         about=" ".join(["qkv", *command[3:]]),
+        seed=options.seed,
         limit=options.minutes,
         parameters=report["parameters"],
         tokens_per_second=report["training"]["tokens_per_second"],

@@ -6,6 +6,7 @@ tokenizer.json     the vocabulary
 report.json        what it was trained on, scores with signatures, how long it took
 README.md          the same for a reader
 seen.safetensors   fingerprints of the training sentences (made and read by evaluation/overlap.py)
+learning-curve.png where matplotlib is installed
 """
 
 from collections.abc import Mapping

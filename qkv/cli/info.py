@@ -41,10 +41,11 @@ def main(arguments: list[str]) -> None:
             if report_file.is_file()
             else {"report": "none: training has not ended"}
         )
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         raise UserError(f"{report_file} lacks something that qkv writes: restore it, or delete it.") from None
+    wide = max(16, *map(len, rows)) + 2
     for name, value in rows.items():
-        print(f"{name:<18}{value}")
+        print(f"{name:<{wide}}{value}")
 
 
 def reported(report: dict[str, Any]) -> dict[str, str]:

@@ -257,7 +257,15 @@ def show_tests(report: dict[str, Any]) -> None:
     err.print(table)
     test = next(iter(report["tests"].values()))
     say(f"beam {test['beam']}, length penalty {test['length_penalty']:g}; {test['bleu']['signature']}")
-    seen = {name: test["overlap"]["sentences"] for name, test in report["tests"].items()}
-    if any(seen.values()):
-        counts = ", ".join(f"{count:,} of {name}" for name, count in seen.items() if count)
-        say(f"sentences that occur in the training data: {counts}; qkv evaluate gives the scores without them")
+    for name, test in report["tests"].items():
+        overlap = test["overlap"]
+        if overlap["sentences"]:
+            without = overlap["scores_without"]
+            rest = (
+                "no sentence is left without them"
+                if without is None
+                else f"without them BLEU is {without['bleu']['value']:.2f}"
+            )
+            say(
+                f"{overlap['sentences']:,} of {test['sentences']:,} sentences of {name} occur in the training data; {rest}"
+            )

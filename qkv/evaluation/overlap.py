@@ -5,6 +5,7 @@ after a billion training sentences, one new sentence in eighteen billion would b
 """
 
 import hashlib
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,8 @@ def fingerprint(text: str) -> int:
 
 
 def fingerprints(texts: Iterable[str]) -> Tensor:
-    return torch.tensor(sorted(set(map(fingerprint, texts))), dtype=torch.int64)
+    numbers = array("q", map(fingerprint, texts))  # eight bytes each, however many there are
+    return torch.tensor(numbers, dtype=torch.int64).unique(sorted=True)
 
 
 def seen_in(source: Sequence[str], target: Sequence[str]) -> Seen:

@@ -124,6 +124,7 @@ class Run:
         self.model.load_state_dict(state.tensors["model"])
         self.optimiser.restore(state.tensors["optimiser"])
         self.position = Position.from_facts(state.facts["position"])
+        self.batches_of_epoch = len(self.train.epoch(self.order_of_epoch()))
         if self.writes:
             with open(self.log_path, "a+b") as file:
                 file.truncate(
@@ -138,7 +139,7 @@ class Run:
         clock = Clock(position.seconds)
         stopping = False
         while not stopping and self.plan.progress(position) < 1.0 and not self.out_of_patience():
-            batches = self.train.epoch(seed_for(self.plan.seed, "order", position.epoch))
+            batches = self.train.epoch(self.order_of_epoch())
             self.batches_of_epoch = len(batches)
             mean = Mean()
             for rows in batches[position.cursor :]:
@@ -162,6 +163,9 @@ class Run:
         position.seconds = clock.seconds()
         self.save()
         return not stopping
+
+    def order_of_epoch(self) -> int:
+        return seed_for(self.plan.seed, "order", self.position.epoch)
 
     def one_step(self, rows: list[int], stop: bool, seconds: float) -> tuple[float, bool]:
         """Forward, backward, clip, update; the loss, and whether any process was asked to stop.

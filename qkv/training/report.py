@@ -55,11 +55,7 @@ def make_report(
             **scores_on(corpus.valid, translator, scorer, most=SCORED),
         },
         "tests": {
-            name: {
-                **scores_on(part, translator, scorer),
-                "overlap": find_overlap(seen, part.source, [part.target]).to_dict(),
-            }
-            for name, part in corpus.tests.items()
+            name: scores_on_test(part, translator, scorer, seen) for name, part in corpus.tests.items()
         },
         "settings": asdict(settings),
         "made_with": {
@@ -71,13 +67,31 @@ def make_report(
     }
 
 
-def scores_on(
-    part: ParallelText, translator: Translator, scorer: Scorer, most: int | None = None
-) -> dict[str, Any]:
-    """The scores of the first sentences of a part, or of all of them, and how they were measured."""
-    source, target, decoding = part.source[:most], part.target[:most], translator.defaults
-    scores = scorer.score(translator.translate(source), target)
-    return {"beam": decoding.beam, "length_penalty": decoding.length_penalty, **scores.to_dict()}
+def scores_on(part: ParallelText, translator: Translator, scorer: Scorer, most: int) -> dict[str, Any]:
+    """The scores of the first sentences of a part, and how they were measured."""
+    hypotheses = translator.translate(part.source[:most])
+    return {**decoded(translator), **scorer.score(hypotheses, part.target[:most]).to_dict()}
+
+
+def scores_on_test(part: ParallelText, translator: Translator, scorer: Scorer, seen: Seen) -> dict[str, Any]:
+    """The scores of all sentences, and where training has shown some of them, of the others too."""
+    hypotheses, overlap = translator.translate(part.source), find_overlap(seen, part.source, [part.target])
+    without = None
+    if overlap.is_partial():
+        rows = overlap.unseen()
+        without = scorer.score(
+            [hypotheses[row] for row in rows], [part.target[row] for row in rows]
+        ).to_dict()
+    counts = {"sentences": len(overlap.lines), "same_translation": len(overlap.same_translation)}
+    return {
+        **decoded(translator),
+        **scorer.score(hypotheses, part.target).to_dict(),
+        "overlap": {**counts, "scores_without": without},
+    }
+
+
+def decoded(translator: Translator) -> dict[str, Any]:
+    return {"beam": translator.defaults.beam, "length_penalty": translator.defaults.length_penalty}
 
 
 def model_card(report: Mapping[str, Any]) -> str:

@@ -125,6 +125,9 @@ def check_settings(settings: TranslatorSettings) -> None:
         >= 1,
         "--model.width must be a multiple of --model.heads": model.heads < 1
         or model.width % model.heads == 0,
+        "--model.width / --model.heads must be even with rotary positions": model.heads < 1
+        or model.positions != "rotary"
+        or model.width // model.heads % 2 == 0,
         "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
         "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
         "--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1,

@@ -2,6 +2,8 @@
 
 import importlib.util
 import io
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +31,7 @@ def curve(curves: Any, *points: tuple[float, float, float], speed: float = 1_000
     """A run of ten minutes from (minutes, val, test)."""
     return curves.Curve(
         about="",
+        seed=1,
         limit=10.0,
         parameters=1_234_567,
         tokens_per_second=speed,
@@ -102,3 +105,30 @@ def test_results_come_back_as_they_were_written(curves: Any, tmp_path: Path) -> 
     before = {"ours": curve(curves, (1, 30, 30), (2, 40, 40))}
     curves.write_results(tmp_path / "results.json", {"seed": 1}, before)
     assert curves.read_curves(tmp_path / "results.json") == before
+
+
+def benchmark(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, FOLDER / "multi30k.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "COLUMNS": "120"})
+
+
+def test_kept_results_are_shown_and_drawn_again(curves: Any, tmp_path: Path) -> None:
+    """Which also imports the files of all systems."""
+    kept = {"ours": curve(curves, (2, 30, 30), (4, 42, 41.5)), "marian": curve(curves, (5, 30, 30))}
+    curves.write_results(tmp_path / "results.json", {}, kept)
+    result = benchmark("--report", "--out", tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "41.50" in result.stdout
+    assert "above" in result.stdout
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_there_is_not_measured_over(curves: Any, tmp_path: Path) -> None:
+    curves.write_results(tmp_path / "results.json", {}, {"ours": curve(curves, (2, 30, 30))})
+    again = benchmark("--data", tmp_path, "--out", tmp_path, "--only", "ours")
+    assert (again.returncode, "already has ours" in again.stderr) == (2, True)
+    (tmp_path / "marian").mkdir()
+    half = benchmark("--data", tmp_path, "--out", tmp_path, "--only", "marian")
+    assert (half.returncode, "did not come to an end" in half.stderr) == (2, True)
+    unknown = benchmark("--data", tmp_path, "--out", tmp_path, "--only", "fairseq")
+    assert (unknown.returncode, "not fairseq" in unknown.stderr) == (2, True)

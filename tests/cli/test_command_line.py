@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import code_of
+from commands import code_of
 
 import qkv
 from qkv.checkpoint.files import read_json, write_json

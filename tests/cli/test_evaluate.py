@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import helpers
+import commands
 import pytest
 import torch
 
@@ -71,7 +71,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def code_of(*arguments: str | Path) -> int:
-    return helpers.code_of("evaluate", *arguments)
+    return commands.code_of("evaluate", *arguments)
 
 
 def answer_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[dict[str, Any], str]:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import code_of
+from commands import code_of
 
 from qkv.checkpoint.files import read_json
 from qkv.training.recipes import find_recipe, published_rows
 
 DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2 --model.hidden 16
-    --training.batch-tokens 256 --training.validate-every 3 --decoding.beam 1 --steps 3"""
+    --training.batch-tokens 256 --training.validate-every 3 --steps 3"""
 TINY = TINY_OPTIONS.split()
 
 
@@ -30,11 +30,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def train(folder: Path, *options: str) -> dict[str, Any]:
-    recipe = ["--recipe", "multi30k-tiny", "--vocabulary", "290"]
-    assert (
-        code_of("train", "translator", "--data", folder, "--out", folder / "out", *recipe, *TINY, *options)
-        == 0
-    )
+    recipe = ["--recipe", "multi30k-tiny", "--vocabulary", "290", *TINY]
+    beam = [] if "--decoding.beam" in options else ["--decoding.beam", "1"]
+    out = folder / "out"
+    assert code_of("train", "translator", "--data", folder, "--out", out, *recipe, *beam, *options) == 0
     return read_json(folder / "out" / "report.json")
 
 
@@ -42,9 +41,9 @@ def test_the_published_row_stands_beside_what_was_reached(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qkv.cli.terminal.err.width", 200)
-    report = train(folder)
+    report = train(folder, "--decoding.beam", "5")
     shown = capsys.readouterr().err
-    lines = [line for line in shown.splitlines() if "test_2016_flickr" in line]
+    lines = [line for line in shown.splitlines() if "│ test_2016_flickr" in line]
     assert len(lines) == 2
     assert f"{report['tests']['test_2016_flickr']['bleu']['value']:.2f}" in lines[0]
     assert f"{report['parameters']:,}" in lines[0]
@@ -73,11 +72,13 @@ def test_other_languages_and_raw_text_are_an_option_away(folder: Path) -> None:
 
 
 def test_a_run_with_a_folder_can_be_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(folder)
+    before = train(folder)
     (folder / "out" / "report.json").unlink()
     assert code_of("train", "translator", "--resume", "--out", folder / "out") == 0
     assert "this run had ended already" in capsys.readouterr().err
-    assert "test_2018" in read_json(folder / "out" / "report.json")["tests"]
+    after = read_json(folder / "out" / "report.json")
+    assert after["tests"]["test_2018"] == before["tests"]["test_2018"]
+    assert after["training"]["epochs"] == before["training"]["epochs"]
 
 
 @pytest.mark.parametrize(
@@ -103,13 +104,22 @@ def test_what_cannot_be_meant_is_refused(
 def test_a_published_figure_stands_only_where_ours_is_measured_alike() -> None:
     alike: dict[str, Any] = {
         "languages": {"source": "en", "target": "de"},
-        "settings": {"data": {"variant": "lc.norm.tok"}, "scoring": {"tokenize": "none"}},
+        "settings": {
+            "data": {"variant": "lc.norm.tok"},
+            "scoring": {"tokenize": "none"},
+            "decoding": {"beam": 5},
+        },
     }
     assert [row.bleu for row in published_rows(alike, "test_2016_flickr")] == ["41.02"]
     assert published_rows(alike, "test_2017_flickr") == []
     assert published_rows({**alike, "languages": {"source": "de", "target": "en"}}, "test_2016_flickr") == []
-    raw = {"data": {"variant": ""}, "scoring": {"tokenize": "13a"}}
-    assert published_rows({**alike, "settings": raw}, "test_2016_flickr") == []
+    for change in (
+        {"data": {"variant": ""}},
+        {"scoring": {"tokenize": "13a"}},
+        {"decoding": {"beam": 1}},
+    ):
+        other = {**alike, "settings": {**alike["settings"], **change}}
+        assert published_rows(other, "test_2016_flickr") == []
 
 
 def test_the_published_size_is_not_exceeded() -> None:
@@ -137,7 +147,12 @@ def test_test_sentences_that_training_has_shown_are_counted(
             file.write(lines.splitlines()[0] + "\n")
         (folder / f"test_2018.lc.norm.tok.{language}").write_text(lines + "\n")
     tests = train(folder)["tests"]
-    assert tests["test_2018"]["overlap"]["lines"] == [1]
-    assert tests["test_2018"]["overlap"]["same_translation_lines"] == [1]
-    assert "1 of test_2018" in capsys.readouterr().err
+    overlap = tests["test_2018"]["overlap"]
+    assert (overlap["sentences"], overlap["same_translation"]) == (1, 1)
+    assert overlap["scores_without"]["sentences"] == 1
+    without = f"{overlap['scores_without']['bleu']['value']:.2f}"
+    assert (
+        f"1 of 2 sentences of test_2018 occur in the training data; without them BLEU is {without}"
+        in capsys.readouterr().err
+    )
     assert "| test_2018 | 2 | 1 |" in (folder / "out" / "README.md").read_text()

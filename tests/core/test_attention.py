@@ -9,6 +9,7 @@ from torch import Tensor
 
 from qkv.core.attention import Attention, attend
 from qkv.core.masks import causal_mask
+from qkv.core.positions import RotaryPositions
 from qkv.core.tape import Tape
 
 B, T, S, H, K = 2, 5, 7, 3, 4
@@ -102,6 +103,15 @@ def test_attention_does_not_know_the_order_of_its_keys() -> None:
     module, x, source = attention(), seeded(B, T, D), seeded(B, S, D, seed=1)
     order = torch.tensor([3, 0, 6, 2, 5, 1, 4])
     torch.testing.assert_close(module(x, source[:, order]), module(x, source), atol=1e-5, rtol=1e-5)
+
+
+def test_turned_attention_knows_the_distance_of_its_keys_and_not_where_they_stand() -> None:
+    module, x, rotation = attention(), seeded(B, T, D), RotaryPositions(T + 5, K)
+    near = module(x, rotation=rotation(0, T))
+    torch.testing.assert_close(module(x, rotation=rotation(5, T)), near, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(module(x), near, atol=1e-3)
+    reverse = torch.arange(T - 1, -1, -1)  # the same distances, with the other sign
+    assert not torch.allclose(module(x[:, reverse], rotation=rotation(0, T))[:, reverse], near, atol=1e-3)
 
 
 def test_a_token_never_sees_the_future() -> None:

@@ -102,8 +102,12 @@ def test_gradient_reaches_every_parameter(config: TranslatorConfig) -> None:
     model = translator(config).train()
     model.loss(BATCH).backward()
     # A bias of the keys adds the same to every score of a query, and softmax does not see it.
+    # Where keys are turned by their position, what the bias adds differs from key to key.
     silent = {name for name, parameter in model.named_parameters() if not reached(parameter)}
-    assert {name for name in silent if not name.endswith("key.bias")} == set()
+    unseen = [name for name, _ in model.named_parameters() if name.endswith("key.bias")]
+    if config.positions == "rotary":
+        unseen = [name for name in unseen if "cross_attention" in name]
+    assert silent == set(unseen)
 
 
 def reached(parameter: torch.nn.Parameter) -> bool:
@@ -214,12 +218,6 @@ def test_learned_positions_are_separate_for_source_and_target() -> None:
 def test_rotary_positions_need_heads_of_even_width() -> None:
     with pytest.raises(ValueError, match="the width of a head must be even"):
         replace(VARIANTS["pre, rotary"], decoder=replace(CONFIG.decoder, heads=4))
-
-
-def test_with_rotary_positions_the_order_of_words_matters() -> None:
-    model = translator(VARIANTS["pre, rotary"])
-    swapped = SOURCE[:1, [1, 0, 2, 3, 4, 5, 6]]
-    assert not torch.allclose(model(SOURCE[:1], SHIFTED[:1]), model(swapped, SHIFTED[:1]), atol=1e-3)
 
 
 def test_sinusoidal_positions_are_no_part_of_what_is_saved() -> None:

@@ -577,6 +577,16 @@ def test_settings_that_cannot_work_are_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
+def test_rotary_positions_with_heads_of_odd_width_are_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    settings = tiny_settings()
+    settings = replace(settings, model=replace(settings.model, positions="rotary", width=6, heads=2))
+    with pytest.raises(UserError, match="must be even with rotary positions"):
+        train(tmp_path / "out", settings)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_with_files_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "README.md").write_text("mine")

@@ -1,4 +1,4 @@
-"""What several test files use."""
+"""The command line, run in this process."""
 
 from pathlib import Path
 
