@@ -1,5 +1,6 @@
-"""The README's way from two files to translations works: its commands are run as they stand there."""
+"""Commands in the README and in docs/evaluate.md work: they are run as they stand there, on a small cut of real data."""
 
+import json
 import os
 import re
 import subprocess
@@ -37,21 +38,25 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_way_from_two_files_to_translations(newcomer: Path) -> None:
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    surroundings = {**os.environ, "COLUMNS": "100", "PATH": path}
+    result = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, env=surroundings)
+    assert result.returncode == 0, f"{line}\n{result.stderr}"
+    return result
+
+
+@pytest.fixture(scope="module")
+def shown(newcomer: Path) -> dict[str, subprocess.CompletedProcess[str]]:
+    """What each command of the way from two files to translations has shown."""
     lines = commands("Your own translator")
     assert [line.split()[1] for line in lines[:4]] == ["train", "evaluate", "translate", "info"]
-    shown = {}
-    for line in lines:
-        result = subprocess.run(
-            line,
-            shell=True,
-            cwd=newcomer,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "COLUMNS": "100"},
-        )
-        assert result.returncode == 0, f"{line}\n{result.stderr}"
-        shown[line.split()[1]] = result
+    return {line.split()[1]: run(line, newcomer) for line in lines}
+
+
+def test_the_way_from_two_files_to_translations(
+    newcomer: Path, shown: dict[str, subprocess.CompletedProcess[str]]
+) -> None:
     assert "the model is in runs/en-de" in shown["train"].stderr
     assert re.search(r"BLEU +\d+\.\d+ +\d+\.\d+ – \d+\.\d+", shown["evaluate"].stdout)
     assert "20 sentences" in shown["evaluate"].stdout
@@ -67,3 +72,22 @@ def test_the_way_from_two_files_to_translations(newcomer: Path) -> None:
         "seen.safetensors",
     ):
         assert (newcomer / "runs" / "en-de" / name).is_file(), name
+
+
+@pytest.mark.usefixtures("shown")  # which trains the model
+def test_every_command_of_the_page_on_evaluation(newcomer: Path) -> None:
+    page = (ROOT / "docs" / "evaluate.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^qkv evaluate .*$", page, flags=re.MULTILINE)
+    assert len(lines) == 9
+    source, references = (
+        (newcomer / f"test.{language}").read_text(encoding="utf-8").splitlines() for language in ("en", "de")
+    )
+    rows = zip(source, references, strict=True)
+    (newcomer / "test.tsv").write_text("".join(f"{one}\t{two}\n" for one, two in rows), encoding="utf-8")
+    (newcomer / "second.de").write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
+    (newcomer / "theirs.de").write_text("".join(f"{line} !\n" for line in references), encoding="utf-8")
+    for line in lines:
+        assert "20 sentences" in run(line, newcomer).stdout or "--json" in line
+    scores = json.loads((newcomer / "scores.json").read_text(encoding="utf-8"))
+    assert scores["sentences"] == 20
+    assert len((newcomer / "ours.de").read_text(encoding="utf-8").splitlines()) == 20

@@ -33,8 +33,10 @@ class Evaluate:
     """Folder of a model, or a file of translations made by any tool, one per line."""
     source: OptionalFile = None
     """Sentences to translate, one per line; a file of translations can do without."""
-    reference: ReferenceFiles
+    reference: ReferenceFiles = ()
     """Their translations by people, line by line; one file or several."""
+    pairs: OptionalFile = None
+    """One file with both sentences and translations instead: .tsv, .jsonl, .tmx or .po."""
     against: OtherModelOrFile = None
     """Another model, or another file of translations, to compare with."""
     json: bool = False
@@ -79,6 +81,16 @@ class System:
             )
         return cls(path=path, translator=None, seen=None, scoring=STANDARD, translations=read_lines(path))
 
+    def languages(self) -> tuple[str | None, str | None]:
+        """From and to, for files that hold several; training without their names calls them source and target."""
+        if self.translator is None:
+            return None, None
+        known = self.translator.defaults.languages
+        return (
+            None if known.source == "source" else known.source,
+            None if known.target == "target" else known.target,
+        )
+
 
 def main(arguments: list[str]) -> None:
     command = tyro.cli(
@@ -92,9 +104,9 @@ def main(arguments: list[str]) -> None:
     check_options(command)
     from qkv.evaluation.overlap import warning
 
-    sentences = read_sentences(command)
     model = System.opened(command.model)
     other = None if command.against is None else System.opened(command.against)
+    sentences = read_sentences(command, model)
     check_systems(command, sentences, [model] if other is None else [model, other])
     scorer = scorer_for(command, model if model.translator or other is None else other)
     hypotheses = translations_of(model, sentences, command)
@@ -124,29 +136,35 @@ def main(arguments: list[str]) -> None:
 
 def check_options(command: Evaluate) -> None:
     """What would fail after minutes of work, or do harm."""
-    if not command.reference:
-        raise UserError("give one file or more after --reference.")
+    if (command.pairs is None) == (not command.reference):
+        raise UserError("give either --reference with one file or more, or --pairs.")
+    if command.pairs is not None and command.source is not None:
+        raise UserError("--pairs holds the sentences to translate as well: leave out --source.")
     translated = [path for path in (command.model, command.against) if path is not None and path.is_dir()]
     if not translated and (command.beam is not None or command.length_penalty is not None):
         raise UserError(
             f"{command.model} is not a model's folder: leave out --beam and --length-penalty, "
             "which change how a model translates."
         )
-    if translated and command.source is None:
+    if translated and command.source is None and command.pairs is None:
         raise UserError(f"give --source: {translated[0]} is a model, and needs sentences to translate.")
     if command.output is None:
         return
-    given = [command.model, command.source, command.against, *command.reference]
+    given = [command.model, command.source, command.pairs, command.against, *command.reference]
     if any(path is not None and path.resolve() == command.output.resolve() for path in given):
         raise UserError(f"--output would overwrite {command.output}, which is read: give another name.")
     if command.output.is_dir() or not command.output.parent.is_dir():
         raise UserError(f"--output {command.output} cannot be written: give a file in a folder that exists.")
 
 
-def read_sentences(command: Evaluate) -> Sentences:
-    from qkv.data.parallel import read_lines
+def read_sentences(command: Evaluate, model: System) -> Sentences:
+    from qkv.data.parallel import languages_in, read_lines, read_pairs
     from qkv.evaluation.evaluation import Sentences
 
+    if command.pairs is not None:
+        languages = languages_in(command.pairs, *model.languages())
+        pairs = read_pairs(command.pairs, source_language=languages[0], target_language=languages[1])
+        return Sentences(source=pairs.source, references=[pairs.target])
     source = None if command.source is None else read_lines(command.source)
     references = [read_lines(path) for path in command.reference]
     sides = [] if command.source is None or source is None else [(command.source, len(source))]
@@ -155,7 +173,7 @@ def read_sentences(command: Evaluate) -> Sentences:
 
 
 def check_systems(command: Evaluate, sentences: Sentences, systems: list[System]) -> None:
-    first = command.source or command.reference[0]
+    first = command.pairs or command.source or command.reference[0]
     files = [(each.path, len(each.translations)) for each in systems if each.translator is None]
     check_equally_long([(first, len(sentences)), *files])
 
@@ -250,16 +268,17 @@ def how_measured(command: Evaluate, model: System, other: System | None, scorer:
     from qkv.evaluation.sentences import MEASURE
     from qkv.evaluation.significance import CLEAR
 
+    source = command.source or command.pairs
     return {
         "model": how_translated(model, command),
         "against": None if other is None else how_translated(other, command),
-        "source": None if command.source is None else str(command.source),
-        "references": [str(path) for path in command.reference],
+        "source": None if source is None else str(source),
+        "references": [str(path) for path in command.reference or [command.pairs]],
         "tokenize": scorer.tokenize,
         "lowercase": scorer.lowercase,
         "intervals": "95 %, bootstrap",
         "test": f"paired bootstrap; a difference is called clear where p is below {CLEAR}",
-        "by_length": f"words of the {'reference' if command.source is None else 'source'}",
+        "by_length": f"words of the {'reference' if source is None else 'source'}",
         "worst": MEASURE,
         "qkv": __version__,
         "sacrebleu": sacrebleu.__version__,

@@ -137,6 +137,20 @@ def test_the_document_says_how_it_was_measured(model: Path, capsys: pytest.Captu
     assert (measured["qkv"], measured["sacrebleu"]) == (qkv.__version__, sacrebleu.__version__)
 
 
+def test_one_file_of_pairs_is_as_good_as_two(
+    files: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = (files / "a.en").read_text().splitlines(), (files / "a.xx").read_text().splitlines()
+    rows = zip(source, target, strict=True)
+    (files / "a.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in rows))
+    one, _ = answer_of(capsys, model, "--pairs", "a.tsv", "--beam", "1")
+    two, _ = answer_of(capsys, model, "--source", "a.en", "--reference", "a.xx", "--beam", "1")
+    measured = one.pop("measured")
+    assert (measured["source"], measured["references"]) == ("a.tsv", ["a.tsv"])
+    del two["measured"]
+    assert one == two
+
+
 def test_the_same_command_gives_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["good.xx", "--reference", "a.xx", "--against", "second.xx"]
     assert answer_of(capsys, *options) == answer_of(capsys, *options)
@@ -312,7 +326,10 @@ FILE_MISTAKES = {
     "no translations": ("empty.xx --reference a.xx", "empty.xx is empty"),
     "nothing there": ("nowhere --reference a.xx", "there is no folder and no file nowhere"),
     "nothing to compare": ("good.xx --reference a.xx --against nowhere", "there is no folder and no file nowhere"),
-    "no reference": ("good.xx --reference", "give one file or more after --reference"),
+    "no reference": ("good.xx --reference", "give either --reference with one file or more, or --pairs"),
+    "neither references nor pairs": ("good.xx", "give either --reference with one file or more, or --pairs"),
+    "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give either --reference"),
+    "source and pairs": ("good.xx --source a.en --pairs a.tsv", "leave out --source"),
     "a beam for a file": ("good.xx --reference a.xx --beam 3", "leave out --beam and --length-penalty"),
     "a penalty for a file": ("good.xx --reference a.xx --length-penalty 1", "good.xx is not a model's folder"),
     "an unknown tokenizer": ("good.xx --reference a.xx --tokenize 14a", "sacrebleu has no tokenizer '14a'"),
