@@ -101,4 +101,4 @@ def test_the_core_and_the_models_need_nothing_but_torch() -> None:
         if room_of(module) in ("core", "models", "decoding")
         for name in imported(module)
     }
-    assert outside <= {"qkv", "torch", "collections", "dataclasses", "typing", "math"}
+    assert outside <= {"qkv", "torch", "collections", "dataclasses", "functools", "typing", "math"}

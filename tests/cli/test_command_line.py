@@ -48,7 +48,7 @@ OPTIONS = {
         --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
     "translate": "--beam --length-penalty",
     "evaluate": """
-        --source --reference --against --json --output --beam --length-penalty --tokenize --lowercase""",
+        --source --reference --pairs --against --json --output --beam --length-penalty --tokenize --lowercase""",
     "info": "",
 }
 
