@@ -13,8 +13,9 @@ trains, one after another, each with all cores of this machine and a limit of so
 Each run leaves weights about every twelfth of its time. When it is over they translate val and test2016 with
 beam 5, which is not in its time. At each point the weights as they stood compete with the average of the last
 checkpoints, and the validation part decides; JoeyNMT's command has no average, and our own last point is the model
-that the command hands over. The peers have the published vocabulary of 10,000 pieces, cut as ours are. A length penalty of 1 divides by ((5 + length) / 6) here and in JoeyNMT,
-and by the length in transformers. results.json has all points; `--report` draws them again.
+that the command hands over. The peers have the published vocabulary of 10,000 pieces, cut as ours are. A length
+penalty of 1 divides by ((5 + length) / 6) here and in JoeyNMT, and by the length in transformers. results.json has
+all points; `--report` draws them again.
 """
 
 import platform

@@ -29,6 +29,19 @@ class Languages:
     source: str
     target: str
 
+    @classmethod
+    def of(cls, source: str | None, target: str | None) -> "Languages":
+        """Where nobody has named them they are called source and target."""
+        return cls(source=source or "source", target=target or "target")
+
+    def named(self) -> tuple[str | None, str | None]:
+        """Those that somebody has named."""
+        unnamed = Languages.of(None, None)
+        return (
+            None if self.source == unnamed.source else self.source,
+            None if self.target == unnamed.target else self.target,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatorDefaults:

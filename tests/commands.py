@@ -1,8 +1,29 @@
-"""The command line, run in this process."""
+"""The command line in tests: run in this process or as one of its own, with tiny models and files."""
 
+import os
+import random
+import subprocess
+import sys
 from pathlib import Path
 
 from qkv.cli import main
+
+DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2
+    --model.hidden 16 --training.batch-tokens 256 --training.validate-every 3 --decoding.beam 1"""
+
+
+TINY = TINY_OPTIONS.split()
+
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def digit_lines(count: int) -> list[str]:
+    generator = random.Random(1)
+    return [" ".join(generator.choices(DIGITS, k=generator.randint(1, 5))) for _ in range(count)]
 
 
 def code_of(*arguments: str | Path) -> int:
@@ -12,3 +33,31 @@ def code_of(*arguments: str | Path) -> int:
     except SystemExit as end:
         return int(end.code or 0)
     return 0
+
+
+def process(*arguments: str | bytes, **options: object) -> subprocess.Popen[bytes]:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(
+        [sys.executable, "-m", "qkv", *arguments], env=ENVIRONMENT, **{**pipes, **options}
+    )  # type: ignore[call-overload]
+
+
+def training(files: Path, *options: str | Path, out: str = "out", target: str = "a.xx") -> list[str]:
+    named = ["--source", files / "a.en", "--target", files / target, "--out", files / out]
+    return ["train", "translator", *map(str, [*named, *TINY, *options])]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def refused(error: str, out: str, code: int) -> str:
+    """Check the form of a refusal, and give its sentence."""
+    assert code == 2
+    assert out == ""
+    assert "Traceback" not in error
+    sentences = [line for line in error.splitlines() if line.startswith("qkv: ")]
+    assert len(sentences) == 1, error
+    assert error.splitlines()[-1] == sentences[0]
+    assert sentences[0].endswith((".", "?")), sentences[0]
+    return sentences[0]

@@ -81,16 +81,6 @@ class System:
             )
         return cls(path=path, translator=None, seen=None, scoring=STANDARD, translations=read_lines(path))
 
-    def languages(self) -> tuple[str | None, str | None]:
-        """From and to, for files that hold several; training without their names calls them source and target."""
-        if self.translator is None:
-            return None, None
-        known = self.translator.defaults.languages
-        return (
-            None if known.source == "source" else known.source,
-            None if known.target == "target" else known.target,
-        )
-
 
 def main(arguments: list[str]) -> None:
     command = tyro.cli(
@@ -162,8 +152,9 @@ def read_sentences(command: Evaluate, model: System) -> Sentences:
     from qkv.evaluation.evaluation import Sentences
 
     if command.pairs is not None:
-        languages = languages_in(command.pairs, *model.languages())
-        pairs = read_pairs(command.pairs, source_language=languages[0], target_language=languages[1])
+        known = (None, None) if model.translator is None else model.translator.defaults.languages.named()
+        source_language, target_language = languages_in(command.pairs, *known)
+        pairs = read_pairs(command.pairs, source_language=source_language, target_language=target_language)
         return Sentences(source=pairs.source, references=[pairs.target])
     source = None if command.source is None else read_lines(command.source)
     references = [read_lines(path) for path in command.reference]

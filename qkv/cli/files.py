@@ -88,7 +88,7 @@ def read_files(files: Files, settings: DataSettings) -> Given:
     return Given(
         pairs=pairs,
         valid=read_validation(files, source, target),
-        languages=Languages(source=source or "source", target=target or "target"),
+        languages=Languages.of(source, target),
         origin=origin,
         tests={},
     )

@@ -245,6 +245,7 @@ def show_tests(report: dict[str, Any]) -> None:
     from rich.table import Table
 
     from qkv.cli.terminal import err, escaped, say
+    from qkv.evaluation.overlap import without_them
 
     if not report["tests"]:
         return
@@ -261,11 +262,6 @@ def show_tests(report: dict[str, Any]) -> None:
         overlap = test["overlap"]
         if overlap["sentences"]:
             without = overlap["scores_without"]
-            rest = (
-                "no sentence is left without them"
-                if without is None
-                else f"without them BLEU is {without['bleu']['value']:.2f}"
-            )
-            say(
-                f"{overlap['sentences']:,} of {test['sentences']:,} sentences of {name} occur in the training data; {rest}"
-            )
+            rest = without_them(None if without is None else without["bleu"]["value"])
+            count = f"{overlap['sentences']:,} of {test['sentences']:,} sentences of {name}"
+            say(f"{count} occur in the training data; {rest}")

@@ -103,9 +103,7 @@ def evaluate(
     done(1)
     without = None
     if overlap is not None and overlap.is_partial():
-        chosen, *chosen_references = (
-            [texts[row] for row in overlap.unseen()] for texts in (hypotheses, *references)
-        )
+        chosen, *chosen_references = map(overlap.unseen_of, (hypotheses, *references))
         without = scorer.score_fully(chosen, *chosen_references, done=done)
     against = None
     if others is not None:

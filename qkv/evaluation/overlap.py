@@ -49,10 +49,10 @@ class Overlap:
         """Were some sentences seen, and others not?"""
         return 0 < len(self.lines) < self.total
 
-    def unseen(self) -> list[int]:
-        """Rows, from 0, of the others."""
+    def unseen_of(self, texts: Sequence[str]) -> list[str]:
+        """Those of the texts, one a sentence, that belong to the others."""
         lines = set(self.lines)
-        return [row for row in range(self.total) if row + 1 not in lines]
+        return [text for line, text in enumerate(texts, 1) if line not in lines]
 
 
 def plain(text: str) -> str:
@@ -113,11 +113,15 @@ def warning(name: str, overlap: Overlap, without: TranslationScores | None) -> s
     """What a reader of the scores must know; `without` are the scores of the other sentences."""
     count, first = len(overlap.lines), ", ".join(map(str, overlap.lines[:3]))
     more = ", …" if count > 3 else ""
-    rest = "no sentence is left without them" if not overlap.unseen() else "leave them out"
-    if without is not None:
-        rest = f"without them BLEU is {without.bleu.value:.2f}"
+    rest = "leave them out"
+    if without is not None or not overlap.is_partial():
+        rest = without_them(None if without is None else without.bleu.value)
     return (
         f"{count:,} of {overlap.total:,} test sentences occur in the training data of {name} "
         f"({len(overlap.same_translation):,} with the very same translation; {'line' if count == 1 else 'lines'} "
         f"{first}{more}): the scores on them say little; {rest}."
     )
+
+
+def without_them(bleu: float | None) -> str:
+    return "no sentence is left without them" if bleu is None else f"without them BLEU is {bleu:.2f}"

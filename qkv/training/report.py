@@ -78,10 +78,7 @@ def scores_on_test(part: ParallelText, translator: Translator, scorer: Scorer, s
     hypotheses, overlap = translator.translate(part.source), find_overlap(seen, part.source, [part.target])
     without = None
     if overlap.is_partial():
-        rows = overlap.unseen()
-        without = scorer.score(
-            [hypotheses[row] for row in rows], [part.target[row] for row in rows]
-        ).to_dict()
+        without = scorer.score(overlap.unseen_of(hypotheses), overlap.unseen_of(part.target)).to_dict()
     counts = {"sentences": len(overlap.lines), "same_translation": len(overlap.same_translation)}
     return {
         **decoded(translator),

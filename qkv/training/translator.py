@@ -58,9 +58,7 @@ def train_translator(
     fill the vocabulary are refused instead of given a smaller one.
     """
     check_settings(settings)
-    scorer = Scorer.make(
-        **asdict(settings.scoring)
-    )  # now, so that a wrong choice is seen before the training
+    scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
     group = Alone() if group is None else group
     folder = out / "training"
     if not resume and group.rank == 0:

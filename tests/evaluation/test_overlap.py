@@ -37,7 +37,7 @@ def test_a_planted_sentence_is_found_in_other_case_and_white_space_and_others_ar
     ]
     found = find_overlap(SEEN, source, [references])
     assert found == Overlap(total=6, lines=[2, 3], same_translation=[2])
-    assert found.unseen() == [0, 3, 4, 5]
+    assert found.unseen_of("abcdef") == ["a", "d", "e", "f"]
 
 
 def test_any_reference_may_be_the_translation_that_was_seen() -> None:

@@ -101,7 +101,7 @@ def test_a_block_equals_torchs_encoder_layer(norm: Norm, activation: str, traini
     theirs.train(training)  # torch has a separate fast path for evaluating
     x, words = seeded(B, S, D), real(S, 7, 4)
     y = ours(
-        x, mask=words[:, None, None, :], memory=None, rotation=None, memory_mask=None, cache=None, tape=None
+        x, mask=words[:, None, None, :], rotation=None, memory=None, memory_mask=None, cache=None, tape=None
     )
     wanted = theirs(x, src_key_padding_mask=~words)
     torch.testing.assert_close(y[words], wanted[words], atol=1e-5, rtol=1e-5)  # torch may blank padding
@@ -111,7 +111,7 @@ def test_a_block_equals_torchs_encoder_layer(norm: Norm, activation: str, traini
 def test_a_causal_block_equals_torchs_encoder_layer(norm: Norm) -> None:
     ours, theirs = encoder_pair(norm, "relu")
     x, mask = seeded(B, T, D), causal_mask(T, T)
-    y = ours(x, mask=mask, memory=None, rotation=None, memory_mask=None, cache=None, tape=None)
+    y = ours(x, mask=mask, rotation=None, memory=None, memory_mask=None, cache=None, tape=None)
     torch.testing.assert_close(y, theirs(x, src_mask=~mask), atol=1e-5, rtol=1e-5)
 
 
@@ -126,7 +126,7 @@ def test_a_block_with_cross_attention_equals_torchs_decoder_layer(
     theirs.train(training)
     x, memory, mask, words = seeded(B, T, D), seeded(B, S, D, seed=1), causal_mask(T, T), real(S, 7, 4)
     y = ours(
-        x, mask=mask, memory=memory, rotation=None, memory_mask=words[:, None, None, :], cache=None, tape=None
+        x, mask=mask, rotation=None, memory=memory, memory_mask=words[:, None, None, :], cache=None, tape=None
     )
     wanted = theirs(x, memory, tgt_mask=~mask, memory_key_padding_mask=~words)
     torch.testing.assert_close(y, wanted, atol=1e-5, rtol=1e-5)
@@ -143,8 +143,8 @@ def test_gradients_equal_those_of_torchs_decoder_layer(norm: Norm) -> None:
             y = ours(
                 x,
                 mask=mask,
-                memory=memory,
                 rotation=None,
+                memory=memory,
                 memory_mask=words[:, None, None, :],
                 cache=None,
                 tape=None,

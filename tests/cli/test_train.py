@@ -1,0 +1,177 @@
+"""`qkv train translator`: mistakes are one sentence, Ctrl-C saves, and the command to go on works."""
+
+import os
+import shlex
+import signal
+from pathlib import Path
+
+import pytest
+from commands import code_of, content, digit_lines, process, refused, training
+
+from qkv.checkpoint.files import read_json
+
+TRAINING_MISTAKES = {
+    "unequal files": (["--target", "shorter.xx"], "has 60 lines but"),
+    "an empty file": (["--target", "empty.xx"], "empty.xx is empty"),
+    "not UTF-8": (["--target", "latin1.xx"], "latin1.xx is not UTF-8 (line 1)"),
+    "a missing file": (["--target", "nowhere.xx"], "nowhere.xx"),
+    "a folder for a file": (["--target", "."], "is a folder"),
+    "one validation file": (["--valid-source", "a.en"], "either --valid-source and --valid-target, or --valid-pairs"),
+    "two files and pairs": (["--pairs", "a.tsv"], "either --source and --target, or --pairs"),
+    "too large a vocabulary": (["--vocabulary", "5000"], "the data fill a vocabulary of"),
+    "too small a vocabulary": (["--vocabulary", "10"], "a vocabulary of 10 is too small"),
+    "an unknown recipe": (["--recipe", "paper-bas"], "there is no recipe 'paper-bas'; did you mean paper-base?"),
+    "no step": (["--steps", "0"], "--steps must be at least 1"),
+    "never validating": (["--training.validate-every", "0"], "--training.validate-every must be at least 1"),
+    "heads that do not divide": (["--model.heads", "3"], "--model.width must be a multiple of --model.heads"),
+    "a file above --out": (["--out", "a.en/out"], "Not a directory"),
+    "a file as --out": (["--out", "a.en"], "already exists and is not empty: give another --out"),
+    "no run to resume": (["--resume"], "holds no training run to resume"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [["train", "--help"], ["train"], ["train", "translator", "--help"]])
+def test_help_on_training_shows_an_example_every_group_and_every_recipe(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of(*arguments) == 0
+    shown = capsys.readouterr().out
+    assert "qkv train translator --source a.en --target a.de --out runs/en-de" in shown
+    for word in ("--model.", "--training.", "--data.", "--decoding.", "automatic", "built-in", "paper-base"):
+        assert word in shown
+    assert max(map(len, shown.splitlines())) <= 130
+
+
+@pytest.mark.parametrize("mistake", TRAINING_MISTAKES)
+def test_a_mistake_in_training_is_one_sentence_and_nothing_is_written(
+    mistake: str, files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(files)
+    options, sentence = TRAINING_MISTAKES[mistake]
+    before = content(files)
+    code = code_of(*training(files, "--steps", "3", *options))
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+    assert content(files) == before
+
+
+def test_training_without_files_asks_for_them(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = code_of("train", "translator", "--out", files / "out")
+    shown = capsys.readouterr()
+    assert "give the training data" in refused(shown.err, shown.out, code)
+
+
+@pytest.mark.parametrize("option", ["--sorce", "--model.widht", "--beam"])
+def test_an_unknown_option_is_named_before_any_work_is_done(
+    option: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = content(files)
+    code = code_of(*training(files, option, "3"))
+    shown = capsys.readouterr()
+    assert (code, shown.out) == (2, "")
+    assert f"Unrecognized options: {option}" in shown.err
+    assert "pairs read" not in shown.err
+    assert content(files) == before
+
+
+def test_the_real_process_ends_with_code_two_and_no_traceback(files: Path) -> None:
+    running = process(*training(files, target="shorter.xx"))
+    out, error = running.communicate(timeout=60)
+    assert "make them equally long" in refused(error.decode(), out.decode(), running.returncode)
+
+
+def test_processes_that_help_add_nothing_to_the_sentence(files: Path) -> None:
+    before = content(files)
+    running = process(*training(files, "--vocabulary", "5000", "--training.processes", "2"))
+    out, error = running.communicate(timeout=60)
+    assert "the data fill a vocabulary of" in refused(error.decode(), out.decode(), running.returncode)
+    assert content(files) == before
+
+
+def test_nothing_of_training_goes_to_standard_output(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of(*training(files, "--steps", "3")) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    for part in ("60 pairs read; dropped: 0 empty", "to train on", "validation loss", "exact match"):
+        assert part in shown.err
+    assert f"qkv translate {files / 'out'}" in shown.err
+
+
+def test_a_path_in_brackets_is_shown_as_it_is(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of(*training(files, "--steps", "3", out="runs [b] of a long name" * 4)) == 0
+    assert f"qkv translate '{files}/{'runs [b] of a long name' * 4}'" in capsys.readouterr().err
+
+
+def test_minutes_take_the_place_of_steps_and_a_dotted_option_that_of_the_recipe(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of(*training(files, "--minutes", "0.01", "--training.rate", "0.123", "--seed", "9")) == 0
+    settings = read_json(files / "out" / "report.json")["settings"]
+    assert (settings["steps"], settings["minutes"], settings["seed"]) == (None, 0.01, 9)
+    assert settings["training"]["rate"] == 0.123
+    assert settings["model"]["width"] == 16
+    assert "validation loss" in capsys.readouterr().err
+
+
+def test_a_folder_with_a_run_is_refused_and_left_alone(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of(*training(files, "--steps", "3")) == 0
+    capsys.readouterr()
+    before = content(files)
+    code = code_of(*training(files, "--steps", "3"))
+    shown = capsys.readouterr()
+    assert "already holds a training run: give --resume" in refused(shown.err, shown.out, code)
+    assert content(files) == before
+
+
+def test_resuming_with_a_changed_option_is_refused_by_name(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of(*training(files, "--steps", "3")) == 0
+    capsys.readouterr()
+    before = content(files)
+    resume = ["train", "translator", "--resume", "--out", files / "out"]
+    code = code_of(*resume, "--model.width", "32", "--seed", "2", "--source", files / "a.xx")
+    shown = capsys.readouterr()
+    assert "these differ: --model.width, --seed, --source." in refused(shown.err, shown.out, code)
+    assert content(files) == before
+    monkeypatch.chdir(files)  # the same options again, and the same file by another path, are no change
+    assert code_of(*resume, "--model.width", "16", "--source", "a.en", "--steps", "3") == 0
+
+
+def test_resuming_with_changed_data_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of(*training(files, "--steps", "3")) == 0
+    capsys.readouterr()
+    (files / "a.xx").write_text("\n".join(reversed(digit_lines(60))) + "\n")
+    code = code_of("train", "translator", "--resume", "--out", files / "out")
+    shown = capsys.readouterr()
+    assert "resume with the same files" in refused(shown.err, shown.out, code)
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_interrupting_training_saves_says_how_to_go_on_and_that_command_works(
+    processes: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a terminal does it, Ctrl-C goes to the command and to the processes that help it."""
+    options = ["--steps", "300", "--training.validate-every", "50", "--training.processes", processes]
+    with process(*training(files, *options, out="my run"), start_new_session=True) as running:
+        assert running.stderr is not None
+        seen = b""
+        while b"validation loss" not in seen:
+            line = running.stderr.readline()
+            assert line, seen.decode()
+            seen += line
+        os.killpg(running.pid, signal.SIGINT)
+        out, error = running.communicate(timeout=60)
+    assert (running.returncode, out) == (130, b"")
+    assert b"Traceback" not in error
+    last = error.decode().splitlines()[-1]
+    assert last.startswith("stopped and saved; to go on: python -m qkv train translator --resume")
+    stopped = max(int(path.name[5:]) for path in (files / "my run" / "training").glob("step-*"))
+    assert 50 <= stopped < 300
+    resume = shlex.split(last.partition("to go on: ")[2])
+    assert resume[:3] == ["python", "-m", "qkv"]
+    assert code_of(*resume[3:]) == 0
+    assert read_json(files / "my run" / "report.json")["training"]["steps"] == 300
+    assert f"step {stopped:>6,} " not in capsys.readouterr().err, "what was done is not done again"

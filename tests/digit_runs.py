@@ -1,0 +1,103 @@
+"""Small training runs on sentences of digits, for the tests of training."""
+
+import json
+import os
+import random
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from qkv.checkpoint.state import file_hash
+from qkv.data.parallel import ParallelText
+from qkv.pipeline import Languages
+from qkv.training.corpus import Corpus
+from qkv.training.loop import Position
+from qkv.training.settings import DecodingSettings, ModelSettings, TrainingSettings, TranslatorSettings
+from qkv.training.translator import Outcome, train_translator
+
+DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+def digit_corpus(count: int = 80, seed: int = 1) -> Corpus:
+    generator = random.Random(seed)
+    lines = [" ".join(generator.choices(DIGITS, k=generator.randint(1, 6))) for _ in range(count)]
+    return Corpus(
+        train=ParallelText(source=lines[10:], target=lines[10:]),
+        valid=ParallelText(source=lines[:10], target=lines[:10]),
+        dropped={"empty": 0},
+        languages=Languages(source="en", target="en"),
+        origin="digits",
+    )
+
+
+def tiny_settings(**training: Any) -> TranslatorSettings:
+    return TranslatorSettings(
+        vocabulary=290,
+        steps=20,
+        model=ModelSettings(
+            width=16,
+            encoder_depth=1,
+            decoder_depth=1,
+            heads=2,
+            hidden=16,
+            dropout=0.2,
+            norm="pre",
+            context=64,
+        ),
+        training=TrainingSettings(
+            **{"batch_tokens": 64, "rate": 3e-3, "warmup": 5, "validate_every": 7, "average": 2, **training}
+        ),
+        decoding=DecodingSettings(beam=1),
+    )
+
+
+class Recorder:
+    """Notes what the loop says, and may act at a certain step."""
+
+    def __init__(self, at: int | None = None, action: Callable[[], None] | None = None):
+        self.at, self.action = at, action
+        self.steps: list[int] = []
+        self.losses: list[float] = []
+        self.validations: list[tuple[int, float, bool]] = []
+        self.warnings: list[str] = []
+
+    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        self.steps.append(position.step)
+        self.losses.append(loss)
+        if position.step == self.at and self.action is not None:
+            self.action()
+
+    def validated(self, position: Position, loss: float, improved: bool) -> None:
+        self.validations.append((position.step, loss, improved))
+
+    def warn(self, sentence: str) -> None:
+        self.warnings.append(sentence)
+
+
+def train(out: Path, settings: TranslatorSettings | None = None, **options: Any) -> tuple[Outcome, Recorder]:
+    recorder = options.pop("recorder", None) or Recorder()
+    corpus = options.pop("corpus", None) or digit_corpus()
+    outcome = train_translator(corpus, settings or tiny_settings(), out, watch=lambda _: recorder, **options)
+    return outcome, recorder
+
+
+def send(number: signal.Signals) -> Callable[[], None]:
+    """A signal that comes while a step is reported; the wish to stop travels with the next step."""
+    return lambda: os.kill(os.getpid(), number)
+
+
+def hashes(out: Path, step: int) -> dict[str, str]:
+    files = [
+        *(out / "training" / f"step-{step}").glob("*.safetensors"),
+        *(out / "training" / "snapshots").iterdir(),
+        out / "model.safetensors",
+        out / "tokenizer.json",
+    ]
+    assert len(files) >= 5
+    return {str(path.relative_to(out)): file_hash(path) for path in files}
+
+
+def logged(out: Path) -> list[dict[str, Any]]:
+    lines = (out / "training" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]

@@ -1,0 +1,295 @@
+"""A translator's training is a function of its seed, survives interruption bit for bit, and refuses what cannot work."""
+
+import json
+import math
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from digit_runs import Recorder, digit_corpus, hashes, logged, send, tiny_settings, train
+
+from qkv.checkpoint.files import read_tensors
+from qkv.checkpoint.state import file_hash
+from qkv.errors import UserError
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.pipeline import Translator, load
+from qkv.training.corpus import PairData
+from qkv.training.distributed import Alone
+from qkv.training.loop import validation_loss
+
+
+@pytest.mark.parametrize("stopped_after", [[10], [2], [14], [4, 8, 20]])
+def test_twenty_steps_equal_ten_and_ten_more_after_a_stop_bit_for_bit(
+    tmp_path: Path, stopped_after: list[int]
+) -> None:
+    _, whole = train(tmp_path / "whole")
+    losses: list[float] = []
+    for number, step in enumerate(stopped_after):
+        recorder = Recorder(at=step - 1, action=send(signal.SIGINT))
+        outcome, _ = train(tmp_path / "parts", recorder=recorder, resume=number > 0)
+        assert outcome.report is None
+        assert (tmp_path / "parts" / "training" / f"step-{step}").is_dir()
+        losses += recorder.losses
+    outcome, last = train(tmp_path / "parts", resume=True)
+    assert outcome.report is not None
+    assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
+    assert losses + last.losses == whole.losses
+    first, second = (logged(tmp_path / name) for name in ("whole", "parts"))
+    assert [(facts["step"], facts.get("loss"), facts.get("validation_loss")) for facts in first] == [
+        (facts["step"], facts.get("loss"), facts.get("validation_loss")) for facts in second
+    ]
+
+
+@pytest.mark.parametrize("change", ["muon", "subword dropout", "both"])
+def test_muon_and_subword_dropout_are_resumed_bit_for_bit_as_well(tmp_path: Path, change: str) -> None:
+    settings = tiny_settings(optimiser="adamw" if change == "subword dropout" else "muon")
+    if change != "muon":
+        settings = replace(settings, data=replace(settings.data, subword_dropout=0.2))
+    _, whole = train(tmp_path / "whole", settings)
+    recorder = Recorder(at=11, action=send(signal.SIGINT))
+    outcome, _ = train(tmp_path / "parts", settings, recorder=recorder)
+    assert outcome.report is None
+    _, last = train(tmp_path / "parts", settings, resume=True)
+    assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
+    assert recorder.losses + last.losses == whole.losses
+    assert whole.losses != train(tmp_path / "plain")[1].losses
+
+
+def test_a_run_killed_between_two_saves_goes_on_from_the_last_and_ends_the_same(tmp_path: Path) -> None:
+    train(tmp_path / "whole")
+
+    def die() -> None:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        train(tmp_path / "killed", recorder=Recorder(at=11, action=die))
+    _, rest = train(tmp_path / "killed", resume=True)
+    assert rest.steps[0] == 8, "step 7 was validated and saved"
+    assert hashes(tmp_path / "killed", 20) == hashes(tmp_path / "whole", 20)
+    assert [facts["step"] for facts in logged(tmp_path / "killed")] == [
+        facts["step"] for facts in logged(tmp_path / "whole")
+    ]
+
+
+def test_a_run_killed_before_its_first_save_starts_anew(tmp_path: Path) -> None:
+    def die() -> None:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        train(tmp_path / "killed", recorder=Recorder(at=3, action=die))
+    _, rest = train(tmp_path / "killed", resume=True)
+    assert rest.steps == list(range(1, 21))
+    assert [facts["step"] for facts in logged(tmp_path / "killed") if "loss" in facts] == list(range(1, 21))
+
+
+def test_a_damaged_newest_state_costs_some_steps_and_nothing_else(tmp_path: Path) -> None:
+    train(tmp_path / "whole")
+    train(tmp_path / "hurt", recorder=Recorder(at=16, action=send(signal.SIGINT)))
+    victim = tmp_path / "hurt" / "training" / "step-17" / "optimiser.safetensors"
+    victim.write_bytes(victim.read_bytes()[:-1])
+    _, rest = train(tmp_path / "hurt", resume=True)
+    assert rest.steps[0] == 15
+    assert len(rest.warnings) == 1
+    assert "step-17" in rest.warnings[0]
+    assert hashes(tmp_path / "hurt", 20) == hashes(tmp_path / "whole", 20)
+
+
+def test_resuming_a_finished_run_changes_no_weight(tmp_path: Path) -> None:
+    first, _ = train(tmp_path / "out")
+    before = hashes(tmp_path / "out", 20)
+    second, recorder = train(tmp_path / "out", resume=True)
+    assert recorder.steps == []
+    assert hashes(tmp_path / "out", 20) == before
+    assert first.report is not None
+    assert second.report is not None
+    assert first.report["validation"] == second.report["validation"]
+
+
+def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
+    train(tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
+    before = file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors")
+    with pytest.raises(UserError, match="not those of the run: resume with the same files"):
+        train(tmp_path / "out", resume=True, corpus=digit_corpus(seed=2))
+    assert file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors") == before
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:
+    settings = tiny_settings()
+    _, first = train(tmp_path / "first", settings)
+    torch.rand(7)  # what others draw in between is of no account
+    _, second = train(tmp_path / "second", settings)
+    _, other = train(tmp_path / "other", replace(settings, seed=2))
+    assert first.losses == second.losses
+    assert hashes(tmp_path / "first", 20) == hashes(tmp_path / "second", 20)
+    assert first.losses != other.losses
+
+
+def test_every_step_has_some_rate_and_the_last_the_smallest(tmp_path: Path) -> None:
+    train(tmp_path / "out")
+    rates = [facts["rate"] for facts in logged(tmp_path / "out") if "rate" in facts]
+    assert len(rates) == 20
+    assert max(rates) in rates[:5]
+    assert 0 < rates[-1] == min(rates[4:])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_at_the_end_of_its_step_with_the_shells_code(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    outcome, recorder = train(tmp_path / "out", recorder=Recorder(at=6, action=send(number)))
+    assert (outcome.exit_code, outcome.report, recorder.steps[-1]) == (code, None, 7)
+    assert (tmp_path / "out" / "training" / "step-7").is_dir()
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
+
+
+def test_a_nan_in_real_training_leaves_real_weights_clean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loss = TranslatorModel.loss
+    calls = iter(range(10**6))
+    monkeypatch.setattr(
+        TranslatorModel,
+        "loss",
+        lambda self, batch: loss(self, batch) * (math.nan if self.training and next(calls) == 4 else 1.0),
+    )
+    _, recorder = train(tmp_path / "out")
+    assert len(recorder.warnings) == 1
+    weights = read_tensors(tmp_path / "out" / "training" / "step-20" / "model.safetensors")
+    assert all(tensor.isfinite().all() for tensor in weights.values())
+
+
+@pytest.mark.parametrize("average_is_better", [True, False])
+def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, average_is_better: bool
+) -> None:
+    monkeypatch.setattr(
+        "qkv.training.translator.validation_loss", lambda *_: 0.0 if average_is_better else 1e9
+    )
+    outcome, recorder = train(tmp_path / "out")
+    assert outcome.report is not None
+    kept = read_tensors(tmp_path / "out" / "model.safetensors")
+    folder = tmp_path / "out" / "training" / "snapshots"
+    if average_is_better:
+        assert outcome.report["training"]["weights"] == "average of the snapshots at steps 14, 20"
+        parts = [read_tensors(folder / f"step-{step}.safetensors") for step in (14, 20)]
+        expected = {name: (parts[0][name] + parts[1][name]) / 2 for name in kept}
+    else:
+        best = min(recorder.validations, key=lambda each: each[1])[0]
+        assert outcome.report["training"]["weights"] == f"snapshot at step {best}"
+        expected = read_tensors(folder / f"step-{best}.safetensors")
+    for name, tensor in kept.items():
+        assert torch.allclose(tensor, expected[name]), name
+        assert torch.equal(tensor, outcome.translator.model.state_dict()[name]), name
+
+
+def test_validation_loss_is_per_token_and_without_dropout_or_smoothing(tmp_path: Path) -> None:
+    outcome, _ = train(tmp_path / "out")
+    model, corpus, device = outcome.translator.model, digit_corpus(), torch.device("cpu")
+    losses = [
+        validation_loss(
+            model,
+            PairData(corpus.valid, outcome.translator.tokenizer, budget, 64, shuffled=False),
+            device,
+            Alone(),
+        )
+        for budget in (1, 64, 10_000)
+    ]
+    assert losses == pytest.approx([losses[0]] * 3, rel=1e-5)
+
+
+def test_the_bundle_is_usable_while_training_goes_on(tmp_path: Path) -> None:
+    train(tmp_path / "out", recorder=Recorder(at=8, action=send(signal.SIGINT)))
+    translator = load(tmp_path / "out")
+    assert isinstance(translator, Translator)
+    assert not (tmp_path / "out" / "report.json").exists()
+    weights = read_tensors(tmp_path / "out" / "training" / "snapshots" / "step-7.safetensors")
+    assert torch.equal(translator.model.state_dict()["tokens.weight"], weights["tokens.weight"])
+
+
+def test_the_report_and_the_card_say_what_was_done(tmp_path: Path) -> None:
+    outcome, _ = train(tmp_path / "out")
+    assert outcome.report is not None
+    stored = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert stored == json.loads(json.dumps(outcome.report))
+    assert stored["training"]["steps"] == 20
+    assert stored["data"]["pairs"] == 70
+    assert stored["validation"]["sentences"] == 10
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    for fact in ("en → en", "digits: 70 sentence pairs", stored["validation"]["bleu"]["signature"]):
+        assert fact in card
+
+
+def test_a_folder_with_a_run_or_a_model_is_not_overwritten(tmp_path: Path) -> None:
+    train(tmp_path / "out", recorder=Recorder(at=8, action=send(signal.SIGINT)))
+    before = hashes(tmp_path / "out", 9)
+    with pytest.raises(UserError, match="already holds a training run: give --resume"):
+        train(tmp_path / "out")
+    assert hashes(tmp_path / "out", 9) == before
+    (tmp_path / "out" / "training").rename(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="already exists and is not empty: give another --out"):
+        train(tmp_path / "out")
+
+
+def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    settings = replace(tiny_settings(), vocabulary=5_000)
+    with pytest.raises(UserError, match=r"fill a vocabulary of \d+ pieces at most: give --vocabulary"):
+        train(tmp_path / "out", settings, exact_vocabulary=True)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "value", "sentence"),
+    [
+        (None, "steps", 0, "--steps must be at least 1"),
+        (None, "minutes", -1.0, "--minutes must be more than 0"),
+        (None, "vocabulary", 100, "a vocabulary of 100 is too small"),
+        ("model", "context", 2, "--model.context must be at least 8"),
+        ("model", "heads", 3, "--model.width must be a multiple of --model.heads"),
+        ("model", "dropout", 1.5, "--model.dropout must be at least 0 and below 1"),
+        ("model", "heads", 0, "heads and hidden must be at least 1"),
+        ("model", "smoothing", 1.0, "--model.smoothing must be at least 0 and below 1"),
+        ("training", "validate_every", 0, "--training.validate-every must be at least 1"),
+        ("training", "batch_tokens", 0, "--training.batch-tokens must be at least 1"),
+        ("training", "betas", (2.0, 0.9), "--training.betas must be"),
+        ("training", "rate", math.nan, "--training.rate must be more than 0"),
+        ("decoding", "beam", 0, "--decoding.beam must be at least 1"),
+        ("data", "subword_dropout", 1.0, "--data.subword-dropout must be at least 0 and below 1"),
+        ("scoring", "tokenize", "14a", "sacrebleu has no tokenizer '14a'"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused_before_anything_is_written(
+    tmp_path: Path, where: str | None, name: str, value: Any, sentence: str
+) -> None:
+    settings = tiny_settings()
+    if where is None:
+        settings = replace(settings, **{name: value})
+    else:
+        settings = replace(settings, **{where: replace(getattr(settings, where), **{name: value})})
+    with pytest.raises(UserError) as caught:
+        train(tmp_path / "out", settings)
+    assert sentence in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_rotary_positions_with_heads_of_odd_width_are_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    settings = tiny_settings()
+    settings = replace(settings, model=replace(settings.model, positions="rotary", width=6, heads=2))
+    with pytest.raises(UserError, match="must be even with rotary positions"):
+        train(tmp_path / "out", settings)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_files_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "README.md").write_text("mine")
+    with pytest.raises(UserError, match="is not empty: give another --out"):
+        train(tmp_path / "out")
+    assert (tmp_path / "out" / "README.md").read_text() == "mine"
