@@ -13,12 +13,14 @@ class Optimiser:
     """One step for all weights of a model, from gradients that are the same in every process of a group."""
 
     def __init__(self, model: nn.Module, settings: TrainingSettings, gradients: Gradients):
-        self.muon = Muon(matrices_of(model), settings, gradients) if settings.optimiser == "muon" else None
-        taken = {id(matrix) for matrix in self.muon.matrices} if self.muon is not None else set()
-        rest = [p for p in model.parameters() if p.requires_grad and id(p) not in taken]
-        groups = [  # decay pulls matrices towards zero; biases and norms are left where they are
-            {"params": [p for p in rest if p.ndim >= 2], "weight_decay": settings.weight_decay},
-            {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0},
+        matrices = matrices_of(model)
+        self.muon = Muon(matrices, settings, gradients) if settings.optimiser == "muon" else None
+        known = {id(matrix) for matrix in matrices}
+        others = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
+        groups = [  # decay would only shrink the vectors of rare words; biases and norms stay where they are
+            {"params": [p for p in others if p.ndim >= 2], "weight_decay": 0.0},
+            {"params": [] if self.muon else matrices, "weight_decay": settings.weight_decay},
+            {"params": [p for p in others if p.ndim < 2], "weight_decay": 0.0},
         ]
         self.adamw = torch.optim.AdamW(groups, lr=0.0, betas=settings.betas, eps=settings.epsilon, fused=True)
 

@@ -51,7 +51,7 @@ class TrainingSettings:
     epsilon: float = 1e-9
     """Adam's ε."""
     weight_decay: float = 0.0
-    """AdamW's weight decay, on matrices alone."""
+    """The matrices of the blocks shrink by so much, times the learning rate, at every step; embeddings do not."""
     clip: float = 1.0
     """Largest norm of the gradient; 0 for no limit."""
     validate_every: int

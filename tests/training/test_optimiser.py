@@ -1,6 +1,7 @@
 """Muon orthogonalises, is the same however many processes share it, and leaves embeddings to AdamW."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 import torch
@@ -100,17 +101,24 @@ def test_two_processes_that_share_it_step_as_one_does() -> None:
     assert len(matrices_of(model)) == 4
 
 
-def test_weight_decay_pulls_its_matrices_towards_zero() -> None:
-    sizes = []
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_weight_decay_pulls_matrices_towards_zero_and_leaves_words_and_biases(
+    optimiser: Literal["adamw", "muon"],
+) -> None:
+    after = []
     for decay in (0.0, 0.5):
-        model = nn.Linear(8, 8, bias=False)
-        nn.init.eye_(model.weight)
+        torch.manual_seed(1)
+        model = nn.Sequential(nn.Embedding(8, 8), nn.Linear(8, 8))
+        before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         gradients = Gradients(model.parameters(), Alone(), notes=0)
-        before = model.weight.detach().clone()
         gradients_into(gradients, 1)
-        Optimiser(model, replace(SETTINGS, weight_decay=decay), gradients).step(1e-2)
-        sizes.append(model.weight.detach() - before)
-    torch.testing.assert_close(sizes[1] - sizes[0], -0.005 * torch.eye(8), atol=1e-6, rtol=0)
+        settings = replace(SETTINGS, optimiser=optimiser, weight_decay=decay)
+        Optimiser(model, settings, gradients).step(1e-2)
+        after.append(model.state_dict())
+    pulled = {name: after[1][name] - after[0][name] for name in before}
+    torch.testing.assert_close(pulled["1.weight"], -0.005 * before["1.weight"], atol=1e-6, rtol=0)
+    assert not pulled["0.weight"].any()
+    assert not pulled["1.bias"].any()
 
 
 def test_its_state_comes_back() -> None:
