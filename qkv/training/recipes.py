@@ -47,6 +47,7 @@ def automatic(pairs: int) -> TranslatorSettings:
             rate={128: 4e-3, 256: 2e-3, 512: 7e-4}[width],
             warmup=min(1_000, steps // 8),
             optimiser="muon" if small else "adamw",
+            weight_decay=0.5 if small else 0.0,
             validate_every=max(50, steps // 20),
         ),
     )
@@ -114,22 +115,28 @@ def paper_big(pairs: int) -> TranslatorSettings:
 
 
 def multi30k_tiny(pairs: int) -> TranslatorSettings:
-    """Multi30k's captions, English to German, lower-cased and tokenised: 31 minutes on two cores, test2016 BLEU 40.7."""
+    """Multi30k's captions, English to German, lower-cased and tokenised: 24 minutes on two cores, test2016 BLEU 41.0."""
     return TranslatorSettings(
         vocabulary=8_000,
-        steps=4_800,
+        steps=3_500,
         model=ModelSettings(
             width=128,
             encoder_depth=4,
             decoder_depth=4,
             heads=4,
             hidden=256,
-            dropout=0.25,
+            dropout=0.2,
             norm="pre",
             positions="rotary",
         ),
         training=TrainingSettings(
-            batch_tokens=2_048, rate=4e-3, warmup=500, optimiser="muon", validate_every=250, average=5
+            batch_tokens=2_048,
+            rate=4e-3,
+            warmup=500,
+            optimiser="muon",
+            weight_decay=0.5,
+            validate_every=250,
+            average=5,
         ),
         data=DataSettings(languages=("en", "de"), variant="lc.norm.tok"),
         scoring=ScoringSettings(tokenize="none"),
