@@ -1,15 +1,18 @@
 """The command line in tests: run in this process or as one of its own, with tiny models and files."""
 
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 
+import torch
+
 from qkv.cli import main
-
-DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-
+from qkv.core.block import StackConfig
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.models.translator import TranslatorConfig
+from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.text.tokenizer import Tokenizer
 
 TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2
     --model.hidden 16 --training.batch-tokens 256 --training.validate-every 3 --decoding.beam 1"""
@@ -21,9 +24,17 @@ TINY = TINY_OPTIONS.split()
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
-def digit_lines(count: int) -> list[str]:
-    generator = random.Random(1)
-    return [" ".join(generator.choices(DIGITS, k=generator.randint(1, 5))) for _ in range(count)]
+def save_untrained(folder: Path, lines: list[str], *, beam: int, length_penalty: float) -> None:
+    """A model that says nonsense, but always the same for the same line."""
+    torch.manual_seed(2)
+    tokenizer = Tokenizer.learn(lines, 290)
+    stack = StackConfig(depth=1, width=12, heads=2, hidden=16, norm="pre", activation="relu", dropout=0.0)
+    config = TranslatorConfig(
+        vocab=len(tokenizer), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+    )  # fmt: skip
+    languages = Languages(source="en", target="xx")
+    defaults = TranslatorDefaults(languages=languages, longest=30, beam=beam, length_penalty=length_penalty)
+    Translator(TranslatorModel(config), tokenizer, defaults).save(folder)
 
 
 def code_of(*arguments: str | Path) -> int:

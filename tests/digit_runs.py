@@ -2,11 +2,12 @@
 
 import json
 import os
-import random
 import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from digits import digit_lines
 
 from qkv.checkpoint.state import file_hash
 from qkv.data.parallel import ParallelText
@@ -16,12 +17,9 @@ from qkv.training.loop import Position
 from qkv.training.settings import DecodingSettings, ModelSettings, TrainingSettings, TranslatorSettings
 from qkv.training.translator import Outcome, train_translator
 
-DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-
 
 def digit_corpus(count: int = 80, seed: int = 1) -> Corpus:
-    generator = random.Random(seed)
-    lines = [" ".join(generator.choices(DIGITS, k=generator.randint(1, 6))) for _ in range(count)]
+    lines = digit_lines(count, seed, longest=6)
     return Corpus(
         train=ParallelText(source=lines[10:], target=lines[10:]),
         valid=ParallelText(source=lines[:10], target=lines[:10]),

@@ -3,36 +3,14 @@
 from pathlib import Path
 
 import pytest
-import torch
-from commands import digit_lines
-
-from qkv.core.block import StackConfig
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Languages, Translator, TranslatorDefaults
-from qkv.text.tokenizer import Tokenizer
+from commands import save_untrained
+from digits import digit_lines
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An untrained model: it says nonsense, but always the same for the same line."""
-    torch.manual_seed(2)
-    tokenizer = Tokenizer.learn(digit_lines(50), 290)
-    stack = StackConfig(depth=1, width=12, heads=2, hidden=16, norm="pre", activation="relu", dropout=0.0)
-    config = TranslatorConfig(
-        vocab=len(tokenizer),
-        context=40,
-        pad=0,
-        start=1,
-        end=2,
-        positions="halves",
-        encoder=stack,
-        decoder=stack,
-    )
-    languages = Languages(source="en", target="xx")
-    defaults = TranslatorDefaults(languages=languages, longest=30, beam=1, length_penalty=1.0)
     folder = tmp_path_factory.mktemp("models") / "untrained"
-    Translator(TranslatorModel(config), tokenizer, defaults).save(folder)
+    save_untrained(folder, digit_lines(50), beam=1, length_penalty=1.0)
     return folder
 
 

@@ -1,7 +1,6 @@
 """`qkv evaluate` as people and programs read it: tables, JSON, warnings, and one sentence for every mistake."""
 
 import json
-import random
 import re
 import shutil
 import subprocess
@@ -11,39 +10,24 @@ from typing import Any
 
 import commands
 import pytest
-import torch
+from digits import digit_lines
 
 import qkv
 from qkv.checkpoint.files import write_json
 from qkv.cli import main
-from qkv.core.block import StackConfig
 from qkv.evaluation.overlap import SEEN_FILE, seen_in, write_seen
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Languages, Translator, TranslatorDefaults
-from qkv.text.tokenizer import Tokenizer
 
-WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 SENTENCES = 60
 
 
 def word_lines(seed: int, longest: int = 12) -> list[str]:
-    generator = random.Random(seed)
-    return [" ".join(generator.choices(WORDS, k=generator.randint(1, longest))) for _ in range(SENTENCES)]
+    return digit_lines(SENTENCES, seed, longest=longest)
 
 
 @pytest.fixture(scope="module")
 def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(2)
-    tokenizer = Tokenizer.learn(word_lines(1), 290)
-    stack = StackConfig(depth=1, width=12, heads=2, hidden=16, norm="pre", activation="relu", dropout=0.0)
-    config = TranslatorConfig(
-        vocab=len(tokenizer), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
-    )  # fmt: skip
-    languages = Languages(source="en", target="xx")
-    defaults = TranslatorDefaults(languages=languages, longest=30, beam=2, length_penalty=0.5)
     folder = tmp_path_factory.mktemp("models") / "untrained"
-    Translator(TranslatorModel(config), tokenizer, defaults).save(folder)
+    commands.save_untrained(folder, word_lines(1), beam=2, length_penalty=0.5)
     return folder
 
 

@@ -6,7 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from commands import code_of, content, digit_lines, process, refused, training
+from commands import code_of, content, process, refused, training
+from digits import digit_lines
 
 from qkv.checkpoint.files import read_json
 

@@ -1,17 +1,17 @@
 """`qkv train translator --data FOLDER`: parts by their names, tests scored at the end, published figures beside them."""
 
 import json
-import random
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import code_of
+from digits import digit_lines
 
 from qkv.checkpoint.files import read_json
 from qkv.training.recipes import find_recipe, published_rows
 
-DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2 --model.hidden 16
     --training.batch-tokens 256 --training.validate-every 3 --steps 3"""
 TINY = TINY_OPTIONS.split()
@@ -19,10 +19,10 @@ TINY = TINY_OPTIONS.split()
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    generator = random.Random(1)
     parts = {"train": 60, "val": 6, "test_2016_flickr": 8, "test_2018": 5}
+    sentences = iter(digit_lines(sum(parts.values())))
     for part, count in parts.items():
-        lines = [" ".join(generator.choices(DIGITS, k=generator.randint(1, 5))) for _ in range(count)]
+        lines = list(islice(sentences, count))
         for variant in ("", ".lc.norm.tok"):
             for language in ("en", "de", "fr"):
                 (tmp_path / f"{part}{variant}.{language}").write_text("\n".join(lines) + "\n")

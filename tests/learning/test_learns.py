@@ -2,17 +2,16 @@
 
 import json
 import os
-import random
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from digits import digit_lines
 
 import qkv
 
-DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 TINY_OPTIONS = """--steps 400 --decoding.beam 1 --model.width 64 --model.encoder-depth 1 --model.decoder-depth 1
     --model.heads 4 --model.hidden 128 --model.dropout 0 --training.batch-tokens 768 --training.rate 0.005
     --training.warmup 50 --training.validate-every 200"""
@@ -31,11 +30,6 @@ def command(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]
     )
 
 
-def digit_lines(count: int, seed: int) -> list[str]:
-    generator = random.Random(seed)
-    return [" ".join(generator.choices(DIGITS, k=generator.randint(2, 5))) for _ in range(count)]
-
-
 def reverse(line: str) -> str:
     return " ".join(reversed(line.split()))
 
@@ -48,7 +42,7 @@ PROCESSES = {"copy": "1", "reverse": "2"}  # alone, and sharing every batch
 def learned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """The name of the task, and the folder of a model trained on it."""
     folder = tmp_path_factory.mktemp(request.param)
-    lines = digit_lines(3_000, seed=1)
+    lines = digit_lines(3_000, seed=1, shortest=2)
     (folder / "train.en").write_text("\n".join(lines) + "\n")
     (folder / "train.xx").write_text("\n".join(map(TASKS[request.param], lines)) + "\n")
     files = ["--source", f"{folder}/train.en", "--target", f"{folder}/train.xx", "--out", f"{folder}/model"]
@@ -70,7 +64,7 @@ def test_evaluate_reports_the_same_quality_on_new_sentences(
     learned: tuple[str, Path], tmp_path: Path
 ) -> None:
     task, model = learned
-    lines = digit_lines(200, seed=2)
+    lines = digit_lines(200, seed=2, shortest=2)
     (tmp_path / "source").write_text("\n".join(lines) + "\n")
     (tmp_path / "reference").write_text("\n".join(map(TASKS[task], lines)) + "\n")
     files = ["--source", f"{tmp_path}/source", "--reference", f"{tmp_path}/reference"]
@@ -104,7 +98,7 @@ def test_cross_attention_looks_at_the_word_that_is_said(learned: tuple[str, Path
     task, model = learned
     translator = qkv.load(model)
     share = []
-    for line in digit_lines(20, seed=3):
+    for line in digit_lines(20, seed=3, shortest=2):
         attention = translator.attention(line)
         words = len(line.split())
         assert len(attention.source) == words + 1

@@ -1,6 +1,6 @@
 """The data of a translator: with subword dropout the words are cut anew, and stay what they are."""
 
-from digit_runs import DIGITS
+from digits import DIGITS
 
 from qkv.data.parallel import ParallelText
 from qkv.text.tokenizer import Tokenizer
