@@ -29,10 +29,13 @@ class Curve:
 
     about: str
     seed: int
-    limit: float  # minutes that the run was given
     parameters: int
     tokens_per_second: float  # target tokens, padding not counted
     points: Sequence[Point]
+
+    @property
+    def length(self) -> float:
+        return self.points[-1].minutes
 
 
 def minutes_to(points: Sequence[Point], level: float) -> float | None:
@@ -68,18 +71,18 @@ def spread(times: Mapping[int, float], count: int) -> list[int]:
 
 def minutes_cell(curve: Curve, level: float) -> str:
     minutes = minutes_to(curve.points, level)
-    return f"not within {curve.limit:g} minutes" if minutes is None else f"{minutes:.1f}"
+    return f"not within {curve.length:.0f} minutes" if minutes is None else f"{minutes:.1f}"
 
 
 def advantage(curve: Curve, peer: Curve, level: float) -> str:
-    """How many times sooner than the peer; where one never gets there, its limit is a bound."""
+    """How many times sooner than the peer; where one never gets there, its length is a bound."""
     own, other = minutes_to(curve.points, level), minutes_to(peer.points, level)
     if own is None and other is None:
         return "neither gets there"
     if own is None:
-        return f"below {other / curve.limit:.2f} ×" if other is not None else ""
+        return f"below {other / curve.length:.2f} ×" if other is not None else ""
     if other is None:
-        return f"above {peer.limit / own:.2f} ×"
+        return f"above {peer.length / own:.2f} ×"
     return f"{other / own:.2f} ×"
 
 
@@ -88,7 +91,7 @@ def curves_table(curves: Mapping[str, Curve], levels: Sequence[float]) -> Table:
         "parameters",
         "tokens/s",
         *[f"minutes to {level:g}" for level in levels],
-        "best val",
+        "best on val",
         "its test2016",
     ]
     table = Table("system", *headings, title="Multi30k en-de, BLEU of lower-cased tokenised text, beam 5")

@@ -4,16 +4,17 @@
 
 trains, one after another, each with all cores of this machine and a limit of so many minutes:
 
-  ours          the command `qkv train translator --recipe multi30k-tiny`, with the limit as its --minutes
+  ours          the command `qkv train translator --recipe multi30k-tiny`; it ends with the steps of the recipe
+                where they take less than the limit
   marian        Hugging Face transformers' MarianMTModel in a plain PyTorch loop, with the published settings
                 of Wu et al. (ACL 2021), Transformer-Tiny
   marian-small  the same with our size of batch and a warm-up that ends within a short run
   joeynmt       JoeyNMT's own command with the published settings, where it is installed
 
-Each run leaves weights about every twelfth of its time. When it is over they translate val and test2016 with
-beam 5, which is not in its time. At each point the weights as they stood compete with the average of the last
-checkpoints, and the validation part decides; JoeyNMT's command has no average, and our own last point is the model
-that the command hands over. The peers have the published vocabulary of 10,000 pieces, cut as ours are. A length
+Each run leaves weights about every eighth of its time. When it is over they translate test2016 with beam 5, which
+is not in its time. At each point the weights as they stood compete with the average of the last checkpoints, and
+the first 300 sentences of val decide; JoeyNMT's command has no average, and our own last point is the model that
+the command hands over. The peers have the published vocabulary of 10,000 pieces, cut as ours are. A length
 penalty of 1 divides by ((5 + length) / 6) here and in JoeyNMT, and by the length in transformers. results.json has
 all points; `--report` draws them again.
 """

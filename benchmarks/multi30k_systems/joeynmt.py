@@ -60,7 +60,6 @@ def run_joeynmt(options: Options, texts: Texts) -> Curve | None:
     return Curve(
         about=f"JoeyNMT's command, {PeerSettings()}, {max(minutes)} updates, no average of checkpoints",
         seed=options.seed,
-        limit=options.minutes,
         parameters=int(sizes[-1]),
         tokens_per_second=sum(speeds) / max(1, len(speeds)),
         points=scored_all("joeynmt", candidates, texts),

@@ -59,7 +59,7 @@ def new_marian(tokenizer: Tokenizer, settings: PeerSettings) -> Any:
 
 
 class MarianRun:
-    """Updates until the time is over; weights are kept at every twelfth of it."""
+    """Updates until the time is over; weights are kept at every eighth of it."""
 
     def __init__(
         self, name: str, texts: Texts, settings: PeerSettings, minutes: float, seed: int, folder: Path
@@ -193,7 +193,6 @@ def run_marian(options: Options, texts: Texts, *, name: str, settings: PeerSetti
     return Curve(
         about=f"MarianMTModel, {settings}, {run.updates} updates",
         seed=options.seed,
-        limit=options.minutes,
         parameters=sum(p.numel() for p in run.model.parameters() if p.requires_grad),
         tokens_per_second=run.tokens / run.seconds,
         points=scored_all(name, candidates, texts),

@@ -24,13 +24,18 @@ import qkv
 from qkv.checkpoint.files import read_json, read_tensors
 from qkv.errors import UserError
 from qkv.pipeline import Translator, load_weights
+from qkv.training.recipes import multi30k_tiny
 
 
 def our_command(options: Options, texts: Texts, out: Path) -> list[str]:
     """The command that is measured; all that a user would type is here."""
     what = ["--recipe", "multi30k-tiny", "--data", str(texts.folder)]
-    ends = ["--minutes", str(options.minutes), "--seed", str(options.seed), "--out", str(out)]
-    return [sys.executable, "-m", "qkv", "train", "translator", *what, *ends]
+    steps = str(
+        multi30k_tiny(len(texts.train)).steps
+    )  # said again, since --minutes alone would take their place
+    ends = ["--steps", steps, "--minutes", str(options.minutes)]
+    where = ["--seed", str(options.seed), "--out", str(out)]
+    return [sys.executable, "-m", "qkv", "train", "translator", *what, *ends, *where]
 
 
 def run_ours(options: Options, texts: Texts) -> Curve:
@@ -52,7 +57,6 @@ def run_ours(options: Options, texts: Texts) -> Curve:
     return Curve(
         about=" ".join(["qkv", *command[3:]]),
         seed=options.seed,
-        limit=options.minutes,
         parameters=report["parameters"],
         tokens_per_second=report["training"]["tokens_per_second"],
         points=scored_all("ours", our_candidates(out, kept), texts),

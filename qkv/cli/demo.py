@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import tyro
-
 from qkv.cli import is_helper, program
+from qkv.cli.options import read_options
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,9 +34,9 @@ class Demo:
 
 
 def main(arguments: list[str]) -> None:
-    command = tyro.cli(
+    command = read_options(
         Demo,
-        args=arguments,
+        arguments,
         prog="qkv demo",
         description="Train a translator between two of the built-in languages, in two to three minutes, and show it.",
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from qkv.cli.files import OptionalFile
+from qkv.cli.options import read_options
 from qkv.errors import UserError
 from qkv.training.settings import ScoringSettings
 
@@ -83,13 +84,12 @@ class System:
 
 
 def main(arguments: list[str]) -> None:
-    command = tyro.cli(
+    command = read_options(
         Evaluate,
-        args=arguments,
+        arguments,
         prog="qkv evaluate",
         description="BLEU, chrF and TER by sacrebleu with signatures and 95 % intervals, exact matches, scores by "
         "sentence length, the worst sentences, and what was in the training data.",
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     check_options(command)
     from qkv.evaluation.overlap import warning

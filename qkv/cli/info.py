@@ -6,6 +6,7 @@ from typing import Any
 
 import tyro
 
+from qkv.cli.options import read_options
 from qkv.errors import UserError
 
 
@@ -16,8 +17,8 @@ class Info:
 
 
 def main(arguments: list[str]) -> None:
-    command = tyro.cli(
-        Info, args=arguments, prog="qkv info", description="What a model is and how good it is."
+    command = read_options(
+        Info, arguments, prog="qkv info", description="What a model is and how good it is."
     )
     from qkv.checkpoint.files import read_json
     from qkv.pipeline import load

@@ -30,7 +30,7 @@ class TrainingDisplay:
         self.translator: Translator | None = None
         columns = (
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=max(4, min(24, err.width - 62))),
             TextColumn("step {task.fields[step]:,}  loss {task.fields[loss]}"),
             Speed(),
             TextColumn("{task.fields[left]}"),

@@ -14,6 +14,7 @@ import tyro
 
 from qkv.cli import is_helper, program
 from qkv.cli.files import Files, read_files
+from qkv.cli.options import read_options
 from qkv.configs import from_dict
 from qkv.errors import UserError
 from qkv.training.recipes import RECIPES, find_recipe, published_rows
@@ -45,13 +46,8 @@ def main(arguments: list[str]) -> None:
 
 
 def parse(arguments: list[str], default: TrainTranslator) -> TrainTranslator:
-    return tyro.cli(
-        TrainTranslator,
-        args=arguments,
-        prog="qkv train translator",
-        default=default,
-        description=description(),
-        config=(tyro.conf.FlagCreatePairsOff,),
+    return read_options(
+        TrainTranslator, arguments, prog="qkv train translator", description=description(), default=default
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import tyro
 
+from qkv.cli.options import read_options
 from qkv.errors import UserError
 
 LINES_AT_ONCE = 2_000  # bounds the memory that a long file takes
@@ -28,9 +29,9 @@ class Translate:
 
 
 def main(arguments: list[str]) -> None:
-    command = tyro.cli(
+    command = read_options(
         Translate,
-        args=arguments,
+        arguments,
         prog="qkv translate",
         description="Translate text, or lines from standard input to standard output, one line for each.",
     )

@@ -28,11 +28,10 @@ def curves() -> Any:
 
 
 def curve(curves: Any, *points: tuple[float, float, float], speed: float = 1_000.0) -> Any:
-    """A run of ten minutes from (minutes, val, test)."""
+    """A run from (minutes, val, test)."""
     return curves.Curve(
         about="",
         seed=1,
-        limit=10.0,
         parameters=1_234_567,
         tokens_per_second=speed,
         points=[curves.Point(minutes=m, valid=v, test=t, weights="") for m, v, t in points],
@@ -83,7 +82,7 @@ def test_no_snapshots_give_no_points(curves: Any) -> None:
 
 def test_the_table_says_what_was_reached_and_what_was_not(curves: Any) -> None:
     text = shown(curves.curves_table({"ours": curve(curves, (2, 30, 30), (4, 42, 40))}, (35.0, 41.02)))
-    for words in ("ours", "1,234,567", "1,000", "3.0", "not within 10 minutes", "42.00", "40.00"):
+    for words in ("ours", "1,234,567", "1,000", "3.0", "not within 4 minutes", "42.00", "40.00"):
         assert words in text
 
 

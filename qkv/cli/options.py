@@ -1,0 +1,112 @@
+"""Reading the options of a command. A mistake in them is one sentence, like every other mistake."""
+
+import io
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr
+from typing import TypeVar
+
+import tyro
+
+from qkv.errors import UserError
+
+Command = TypeVar("Command")
+WIDE = "2000"  # columns: what is said about a mistake is not broken into lines
+PART = "\n"  # between the parts of what is said
+
+
+def read_options(
+    kind: type[Command], arguments: list[str], *, prog: str, description: str, default: Command | None = None
+) -> Command:
+    asks_for_help = bool({"-h", "--help"} & set(arguments))
+    complaint = io.StringIO()
+    try:
+        with nullcontext() if asks_for_help else heard_by(complaint):
+            command: Command = tyro.cli(
+                kind,
+                args=arguments,
+                prog=prog,
+                description=description,
+                default=tyro.MISSING_NONPROP if default is None else default,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+            return command
+    except SystemExit as end:
+        if asks_for_help or not end.code:
+            raise
+        raise UserError(f"{one_sentence(complaint.getvalue())} `{prog} --help` lists the options.") from None
+
+
+@contextmanager
+def heard_by(complaint: io.StringIO) -> Iterator[None]:
+    columns = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = WIDE
+    try:
+        with redirect_stderr(complaint):
+            yield
+    finally:
+        if columns is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = columns
+
+
+def one_sentence(box: str) -> str:
+    """What tyro draws as a box in several parts, said in one sentence; in its own words where they are new."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", box)
+    rows = [row.strip("│ ") for row in plain.splitlines() if row[:1] not in ("╭", "╰")]
+    text = " ".join(PART if set(row) <= {"─", "-"} else row for row in rows if row)
+    if "╭" not in plain:  # where the terminal knows no frames, the title is a part like the others
+        text = text.partition(PART)[2].strip()
+    for pattern, say in SENTENCES.items():
+        found = re.match(pattern, text)
+        if found:
+            return say(found, text)
+    first = text.split(PART)[0].strip().rstrip(".")
+    return f"{first}." if first else "the options cannot be read."
+
+
+def unknown(found: re.Match[str], text: str) -> str:
+    name = found[1]
+    near = re.search(r"Perhaps you meant:\s+(--[\w.-]+)", text)
+    return f"there is no option {name}; did you mean {near[1]}?" if near else f"there is no place for {name}."
+
+
+def not_a_choice(found: re.Match[str], text: str) -> str:
+    choices = found[3].replace("'", "").rstrip(",")
+    return f"{found[2]} cannot be '{found[1]}', only one of {choices}."
+
+
+def not_a_value(found: re.Match[str], text: str) -> str:
+    """The value is quoted, in a list where there may be several; the explanation below says what kind it should be."""
+    name, reason = found[1], text.split(PART)[0]
+    several = re.search(r"\[(.*?)\]", reason)
+    values = re.findall(r"'([^']*)'", several[1] if several else reason)
+    explained = re.search(
+        rf"Argument helptext: {re.escape(name)} (?:\{{None\}}\|)?\{{?([A-Z]+(?: [A-Z]+)*)\b", text
+    )
+    kind = KINDS.get(explained[1]) if explained else None
+    return f"{name} cannot be '{' '.join(values)}'" + (f": it takes {kind}." if kind else ".")
+
+
+def missing(found: re.Match[str], text: str) -> str:
+    name, what = found[1].split(maxsplit=1)
+    return (
+        f"{name} is missing." if name.startswith("-") else f"{name} is missing: {what[0].lower()}{what[1:]}"
+    )
+
+
+KINDS = {
+    "INT": "a whole number",
+    "FLOAT": "a number",
+    "FLOAT FLOAT": "two numbers",
+    "STR STR": "two words",
+}
+SENTENCES: dict[str, Callable[[re.Match[str], str], str]] = {
+    r"Unrecognized options: ([^\s,]+)": unknown,
+    r"invalid choice '(.*?)' for argument '(.*?)'\. Expected one of \((.*?)\)": not_a_choice,
+    r"Error parsing (\S+):": not_a_value,
+    r"Missing value for argument '(.*?)'": lambda found, text: f"{found[1]} needs a value after it.",
+    r"Missing from .*?: (.*?) \(required\)": missing,
+}
