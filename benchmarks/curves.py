@@ -12,7 +12,7 @@ from qkv.checkpoint.files import read_json, write_json
 from qkv.errors import UserError
 from qkv.pictures import new_figure
 
-PEER = "marian"  # whom the ratios are against
+OURS = "ours"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,8 @@ class Curve:
 
     about: str
     seed: int
+    minutes: float  # that it was given; it may have ended sooner by itself
+    measured: Mapping[str, Any]  # on what, with what, and how
     parameters: int
     tokens_per_second: float  # target tokens, padding not counted
     points: Sequence[Point]
@@ -71,27 +73,25 @@ def spread(times: Mapping[int, float], count: int) -> list[int]:
 
 def minutes_cell(curve: Curve, level: float) -> str:
     minutes = minutes_to(curve.points, level)
-    return f"not within {curve.length:.0f} minutes" if minutes is None else f"{minutes:.1f}"
+    return f"not in its {curve.length:.0f} minutes" if minutes is None else f"{minutes:.1f}"
 
 
 def advantage(curve: Curve, peer: Curve, level: float) -> str:
-    """How many times sooner than the peer; where one never gets there, its length is a bound."""
+    """How many times sooner than the peer; where the peer never gets there, its length is a bound."""
     own, other = minutes_to(curve.points, level), minutes_to(peer.points, level)
-    if own is None and other is None:
-        return "neither gets there"
     if own is None:
-        return f"below {other / curve.length:.2f} ×" if other is not None else ""
+        return "neither gets there" if other is None else "only the other gets there"
     if other is None:
         return f"above {peer.length / own:.2f} ×"
     return f"{other / own:.2f} ×"
 
 
-def curves_table(curves: Mapping[str, Curve], levels: Sequence[float]) -> Table:
+def curves_table(curves: Mapping[str, Curve], levels: Sequence[float], chosen_on: int) -> Table:
     headings = [
         "parameters",
         "tokens/s",
         *[f"minutes to {level:g}" for level in levels],
-        "best on val",
+        f"best on {chosen_on} of val",
         "its test2016",
     ]
     table = Table("system", *headings, title="Multi30k en-de, BLEU of lower-cased tokenised text, beam 5")
@@ -109,16 +109,18 @@ def curves_table(curves: Mapping[str, Curve], levels: Sequence[float]) -> Table:
 
 
 def ratios_table(curves: Mapping[str, Curve], levels: Sequence[float]) -> Table | None:
-    """Every system against the peer; None where there is nothing to compare."""
-    others = {name: curve for name, curve in curves.items() if name != PEER}
-    if PEER not in curves or not others:
+    """Ours against each of the others; None where there is nothing to compare."""
+    others = {name: curve for name, curve in curves.items() if name != OURS}
+    if OURS not in curves or not others:
         return None
-    peer = curves[PEER]
+    own = curves[OURS]
     headings = [f"sooner at {level:g}" for level in levels]
-    table = Table("system", "tokens/s", *headings, title=f"Against {PEER}; more than 1 is better than it")
-    for name, curve in others.items():
-        speed = f"{curve.tokens_per_second / peer.tokens_per_second:.2f} ×"
-        table.add_row(name, speed, *[advantage(curve, peer, level) for level in levels])
+    table = Table(
+        "ours against", "tokens/s", *headings, title="More than 1: ours is faster, or gets there sooner"
+    )
+    for name, peer in others.items():
+        speed = f"{own.tokens_per_second / peer.tokens_per_second:.2f} ×"
+        table.add_row(name, speed, *[advantage(own, peer, level) for level in levels])
     return table
 
 
@@ -139,8 +141,8 @@ def curves_picture(path: Path, curves: Mapping[str, Curve], published: float) ->
     figure.savefig(path)
 
 
-def write_results(path: Path, facts: Mapping[str, Any], curves: Mapping[str, Curve]) -> None:
-    write_json(path, {**facts, "systems": {name: asdict(curve) for name, curve in curves.items()}})
+def write_results(path: Path, curves: Mapping[str, Curve]) -> None:
+    write_json(path, {"systems": {name: asdict(curve) for name, curve in curves.items()}})
 
 
 def read_curves(path: Path) -> dict[str, Curve]:

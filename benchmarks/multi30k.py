@@ -19,31 +19,25 @@ penalty of 1 divides by ((5 + length) / 6) here and in JoeyNMT, and by the lengt
 all points; `--report` draws them again.
 """
 
-import platform
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-import torch
-import tyro
 from curves import Curve, curves_picture, curves_table, ratios_table, read_curves, write_results
-from multi30k_systems.common import BEAM, LENGTH_PENALTY, Options, PeerSettings, Texts
+from multi30k_systems.common import CHOSEN_ON, Options, PeerSettings, Texts
 from multi30k_systems.joeynmt import run_joeynmt
 from multi30k_systems.marian import run_marian
 from multi30k_systems.ours import run_ours
 from rich.console import Console
 
-import qkv
 from qkv.cli import fail
+from qkv.cli.options import read_options
 from qkv.cli.terminal import say
 from qkv.errors import UserError
 from qkv.training import recipes
-from qkv.training.distributed import cores
 
 PUBLISHED = float(recipes.PUBLISHED[0].bleu)  # Wu et al., ACL 2021, test2016
 LEVELS = (40.0, PUBLISHED)
@@ -75,12 +69,13 @@ def run(options: Options) -> None:
     systems = systems_of(options)
     curves = read_curves(results) if results.exists() else {}
     refuse_to_repeat(options.out, systems, curves)
+    refuse_to_mix(options, curves)
     texts = Texts.read(options.data)
     for name in systems:
         curve = SYSTEMS[name](options, texts)
         if curve is not None:
             curves[name] = curve
-            write_results(results, facts(), curves)
+            write_results(results, curves)
     show(options.out, curves)
 
 
@@ -93,26 +88,18 @@ def refuse_to_repeat(out: Path, systems: Sequence[str], curves: Mapping[str, Cur
         raise UserError(f"{' and '.join(begun)} did not come to an end: delete them and start again.")
 
 
-def facts() -> dict[str, Any]:
-    return {
-        "beam": BEAM,
-        "length_penalty": LENGTH_PENALTY,
-        "bleu": "sacrebleu, --tokenize none",
-        "machine": {"processor": platform.processor() or platform.machine(), "cores": cores()},
-        "versions": {
-            "qkv": qkv.__version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-            "transformers": version("transformers"),
-        },
-    }
+def refuse_to_mix(options: Options, curves: Mapping[str, Curve]) -> None:
+    others = {name: curve.minutes for name, curve in curves.items() if curve.minutes != options.minutes}
+    if others:
+        told = " and ".join(f"{name} {minutes:g}" for name, minutes in others.items())
+        raise UserError(f"{options.out} gave {told} minutes: give the same --minutes, or another --out.")
 
 
 def show(out: Path, curves: Mapping[str, Curve]) -> None:
     if not curves:
-        raise UserError("there are no results to show.")
+        raise UserError("there are no results to show: run a system first.")
     console = Console(highlight=False, width=max(120, shutil.get_terminal_size().columns))
-    for table in (curves_table(curves, LEVELS), ratios_table(curves, LEVELS)):
+    for table in (curves_table(curves, LEVELS, CHOSEN_ON), ratios_table(curves, LEVELS)):
         if table is not None:
             console.print(table)
     curves_picture(out / "curve.png", curves, PUBLISHED)
@@ -122,11 +109,12 @@ def show(out: Path, curves: Mapping[str, Curve]) -> None:
 def main() -> None:
     # A shell's background jobs ignore Ctrl-C and hand that down, but JoeyNMT can be stopped in no other way.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    options = tyro.cli(Options, description=__doc__, config=(tyro.conf.FlagCreatePairsOff,))
     try:
-        run(options)
+        run(read_options(Options, sys.argv[1:], prog="benchmarks/multi30k.py", description=__doc__ or ""))
     except UserError as error:
         sys.exit(fail(str(error)))
+    except OSError as error:
+        sys.exit(fail(f"the system says: {error}; check the folders of --data and --out, and the disk."))
     except KeyboardInterrupt:
         fail("stopped; the results of the systems that were finished are kept.")
         sys.exit(130)

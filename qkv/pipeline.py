@@ -146,7 +146,7 @@ class Translator:
     ) -> list[str]:
         beam = self.defaults.beam if beam is None else beam
         alpha = self.defaults.length_penalty if length_penalty is None else length_penalty
-        if beam < 1 or alpha < 0:
+        if beam < 1 or not alpha >= 0:  # nor a nan
             raise UserError("--beam must be at least 1 and the length penalty not negative.")
         self.model.eval()
         sources = self.tokenizer.encode_all(texts)

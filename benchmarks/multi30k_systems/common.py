@@ -1,20 +1,26 @@
 """What the systems of the benchmark share: the data, the published settings, and how translations are scored."""
 
 import math
+import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
+import torch
 from curves import Point
 from torch import Tensor
 
+import qkv
 from qkv.cli.terminal import counting, say
 from qkv.data.parallel import ParallelText, read_two
 from qkv.evaluation.scores import Scorer
 from qkv.text.tokenizer import Tokenizer
+from qkv.training.distributed import cores
 
 POINTS = 8
 CHOSEN_ON = 300  # sentences of val; all of them would take longer than some of the trainings
@@ -64,6 +70,22 @@ class PeerSettings:
     averaged: int = 10  # checkpoints, one an epoch
 
 
+def how_measured() -> dict[str, Any]:
+    return {
+        "beam": BEAM,
+        "length_penalty": LENGTH_PENALTY,
+        "bleu": "sacrebleu, --tokenize none",
+        "chosen_on": f"the first {CHOSEN_ON} sentences of val",
+        "machine": {"processor": platform.processor() or platform.machine(), "cores": cores()},
+        "versions": {
+            "qkv": qkv.__version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "transformers": version("transformers"),
+        },
+    }
+
+
 def file_of(data: Path, part: str, language: str) -> Path:
     return data / f"{part}.lc.norm.tok.{language}"
 
@@ -109,10 +131,10 @@ def scored(minutes: float, candidates: Mapping[str, Translate], texts: Texts) ->
 
 def scored_all(system: str, candidates: Mapping[float, Mapping[str, Translate]], texts: Texts) -> list[Point]:
     points = []
-    with counting(f"{system}: translating at each point", len(candidates)) as progress:
+    with counting(f"{system}: translating at each point", len(candidates)) as done:
         for minutes, at_that_time in sorted(candidates.items()):
             points.append(scored(minutes, at_that_time, texts))
-            progress.advance(progress.task_ids[0])
+            done(1)
             say(f"{system}: {minutes:.1f} minutes, val {points[-1].valid:.2f}, test {points[-1].test:.2f}")
     return points
 
@@ -124,5 +146,12 @@ def mean_weights(all_weights: Sequence[Weights]) -> Weights:
 @contextmanager
 def bar_of_minutes(what: str, minutes: float) -> Iterator[Callable[[float], None]]:
     """A bar in seconds; it is told the minutes that are over."""
-    with counting(f"{what}, seconds", math.ceil(60 * minutes)) as progress:
-        yield lambda over: progress.update(progress.task_ids[0], completed=min(60 * minutes, int(60 * over)))
+    shown = 0
+    with counting(f"{what}, seconds", math.ceil(60 * minutes)) as done:
+
+        def show(over: float) -> None:
+            nonlocal shown
+            done(int(60 * over) - shown)
+            shown = int(60 * over)
+
+        yield show

@@ -21,6 +21,7 @@ from multi30k_systems.common import (
     Texts,
     Translate,
     bar_of_minutes,
+    how_measured,
     scored_all,
 )
 
@@ -60,6 +61,8 @@ def run_joeynmt(options: Options, texts: Texts) -> Curve | None:
     return Curve(
         about=f"JoeyNMT's command, {PeerSettings()}, {max(minutes)} updates, no average of checkpoints",
         seed=options.seed,
+        minutes=options.minutes,
+        measured=how_measured(),
         parameters=int(sizes[-1]),
         tokens_per_second=sum(speeds) / max(1, len(speeds)),
         points=scored_all("joeynmt", candidates, texts),
@@ -203,7 +206,8 @@ def with_checkpoint(options: Options, texts: Texts, folder: Path, checkpoint: Pa
             encoding="utf-8",
         )
         if answer.returncode != 0:
-            raise UserError(f"JoeyNMT cannot translate: {answer.stderr.strip().splitlines()[-1]}")
+            reason = (answer.stderr.strip().splitlines() or ["it says nothing"])[-1]
+            raise UserError(f"JoeyNMT cannot translate ({reason}): see {config}.")
         return [from_pieces(texts.tokenizer, line) for line in answer.stdout.splitlines()]
 
     return translate

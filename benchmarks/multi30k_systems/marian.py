@@ -21,6 +21,7 @@ from multi30k_systems.common import (
     Translate,
     Weights,
     bar_of_minutes,
+    how_measured,
     mean_weights,
     scored_all,
 )
@@ -193,6 +194,8 @@ def run_marian(options: Options, texts: Texts, *, name: str, settings: PeerSetti
     return Curve(
         about=f"MarianMTModel, {settings}, {run.updates} updates",
         seed=options.seed,
+        minutes=options.minutes,
+        measured=how_measured(),
         parameters=sum(p.numel() for p in run.model.parameters() if p.requires_grad),
         tokens_per_second=run.tokens / run.seconds,
         points=scored_all(name, candidates, texts),

@@ -16,6 +16,7 @@ from multi30k_systems.common import (
     Options,
     Texts,
     Translate,
+    how_measured,
     mean_weights,
     scored_all,
 )
@@ -52,11 +53,13 @@ def run_ours(options: Options, texts: Texts) -> Curve:
         process.terminate()  # where it has ended already, this does nothing
         process.wait()
     if process.returncode != 0:
-        raise UserError(f"our own training ended with {process.returncode}.")
+        raise UserError(f"our own training ended with {process.returncode}: what it said is above.")
     report = read_json(out / "report.json")
     return Curve(
         about=" ".join(["qkv", *command[3:]]),
         seed=options.seed,
+        minutes=options.minutes,
+        measured=how_measured(),
         parameters=report["parameters"],
         tokens_per_second=report["training"]["tokens_per_second"],
         points=scored_all("ours", our_candidates(out, kept), texts),
@@ -90,9 +93,8 @@ def our_candidates(out: Path, kept: Path) -> dict[float, dict[str, Translate]]:
             JUST_NOW: with_our_weights(translator, paths[-1:]),
             f"average of {len(paths)}": with_our_weights(translator, paths),
         }
-    candidates[minutes[steps[-1]]] = {
-        "the model handed over": with_our_weights(translator, [out / "model.safetensors"])
-    }
+    ended = read_json(out / "report.json")["training"]["minutes"]  # the last validation included
+    candidates[ended] = {"the model handed over": with_our_weights(translator, [out / "model.safetensors"])}
     return candidates
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from qkv.cli.files import OptionalFile
+from qkv.cli.files import OptionalFile, OptionalLanguage
 from qkv.cli.options import read_options
 from qkv.errors import UserError
 from qkv.training.settings import ScoringSettings
@@ -38,6 +38,10 @@ class Evaluate:
     """Their translations by people, line by line; one file or several."""
     pairs: OptionalFile = None
     """One file with both sentences and translations instead: .tsv, .jsonl, .tmx or .po."""
+    source_language: OptionalLanguage = None
+    """Which language of --pairs is translated, where the model does not tell; such as en."""
+    target_language: OptionalLanguage = None
+    """Which language of --pairs it is translated into."""
     against: OtherModelOrFile = None
     """Another model, or another file of translations, to compare with."""
     json: bool = False
@@ -75,11 +79,6 @@ class System:
             return cls(
                 path=path, translator=load(path), seen=read_seen(path), scoring=scoring, translations=[]
             )
-        if not path.exists():
-            raise UserError(
-                f"there is no folder and no file {path}: give a model that `qkv train` or `qkv demo` has made, "
-                "or a file of translations."
-            )
         return cls(path=path, translator=None, seen=None, scoring=STANDARD, translations=read_lines(path))
 
 
@@ -96,9 +95,14 @@ def main(arguments: list[str]) -> None:
 
     model = System.opened(command.model)
     other = None if command.against is None else System.opened(command.against)
-    sentences = read_sentences(command, model)
-    check_systems(command, sentences, [model] if other is None else [model, other])
+    systems = [model] if other is None else [model, other]
+    sentences = read_sentences(command, systems)
+    check_systems(command, sentences, systems)
     scorer = scorer_for(command, model if model.translator or other is None else other)
+    if other is not None and model.translator and other.translator and model.scoring != other.scoring:
+        warn(
+            f"the reports of the two models ask for different scoring: both are scored as {model.path} asks."
+        )
     hypotheses = translations_of(model, sentences, command)
     if command.output is not None:
         write_translations(command.output, hypotheses)
@@ -107,9 +111,9 @@ def main(arguments: list[str]) -> None:
 
     names = short_names(command.model, command.against)
     if evaluation.overlap is not None and evaluation.overlap.lines:
-        warn(warning(names[0], evaluation.overlap, evaluation.without_seen))
+        warn(warning(names[0], evaluation.overlap, evaluation.without_seen, place_in(command)))
     if evaluation.against is not None and evaluation.against.overlap and evaluation.against.overlap.lines:
-        warn(warning(names[1], evaluation.against.overlap, None))
+        warn(warning(names[1], evaluation.against.overlap, None, place_in(command)))
     facts = how_measured(command, model, other, scorer)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     if command.json:
@@ -126,10 +130,18 @@ def main(arguments: list[str]) -> None:
 
 def check_options(command: Evaluate) -> None:
     """What would fail after minutes of work, or do harm."""
+    for path in (command.model, command.against):
+        if path is not None and not path.exists():
+            raise UserError(
+                f"there is no folder and no file {path}: give a model that `qkv train` or `qkv demo` has made, "
+                "or a file of translations."
+            )
     if (command.pairs is None) == (not command.reference):
         raise UserError("give either --reference with one file or more, or --pairs.")
     if command.pairs is not None and command.source is not None:
         raise UserError("--pairs holds the sentences to translate as well: leave out --source.")
+    if command.pairs is None and (command.source_language or command.target_language):
+        raise UserError("--source-language and --target-language are for --pairs: leave them out.")
     translated = [path for path in (command.model, command.against) if path is not None and path.is_dir()]
     if not translated and (command.beam is not None or command.length_penalty is not None):
         raise UserError(
@@ -147,13 +159,21 @@ def check_options(command: Evaluate) -> None:
         raise UserError(f"--output {command.output} cannot be written: give a file in a folder that exists.")
 
 
-def read_sentences(command: Evaluate, model: System) -> Sentences:
+def place_in(command: Evaluate) -> str:
+    """What a sentence is found by in the files: of --pairs, some have no lines, and some lines that do not count."""
+    return "line" if command.pairs is None else "pair"
+
+
+def read_sentences(command: Evaluate, systems: list[System]) -> Sentences:
     from qkv.data.parallel import languages_in, read_lines, read_pairs
     from qkv.evaluation.evaluation import Sentences
 
     if command.pairs is not None:
-        known = (None, None) if model.translator is None else model.translator.defaults.languages.named()
-        source_language, target_language = languages_in(command.pairs, *known)
+        models = [each.translator for each in systems if each.translator is not None]
+        known = models[0].defaults.languages.named() if models else (None, None)
+        source_language, target_language = languages_in(
+            command.pairs, command.source_language or known[0], command.target_language or known[1]
+        )
         pairs = read_pairs(command.pairs, source_language=source_language, target_language=target_language)
         return Sentences(source=pairs.source, references=[pairs.target])
     source = None if command.source is None else read_lines(command.source)
@@ -205,18 +225,18 @@ def scorer_for(command: Evaluate, system: System) -> Scorer:
 
 def translations_of(system: System, sentences: Sentences, command: Evaluate) -> list[str]:
     from qkv.cli.terminal import counting
-    from qkv.cli.translate import one_line
+    from qkv.cli.translate import without_breaks
 
     if system.translator is None or sentences.source is None:
         return system.translations
-    with counting("translating", len(sentences)) as progress:
+    with counting("translating", len(sentences)) as done:
         answers = system.translator.translate(
             sentences.source,
             beam=command.beam,
             length_penalty=command.length_penalty,
-            done=lambda count: progress.advance(progress.task_ids[0], count),
+            done=done,
         )
-    return [one_line(answer) for answer in answers]
+    return [without_breaks(answer) for answer in answers]
 
 
 def write_translations(path: Path, translations: list[str]) -> None:
@@ -237,7 +257,7 @@ def measured(
     from qkv.evaluation.evaluation import evaluate, steps_of
 
     overlap = sentences.overlap_with(model.seen)
-    with counting("scoring", steps_of(others is not None, overlap)) as progress:
+    with counting("scoring", steps_of(others is not None, overlap)) as done:
         return evaluate(
             scorer,
             hypotheses,
@@ -245,7 +265,7 @@ def measured(
             overlap=overlap,
             others=others,
             others_overlap=None if other is None else sentences.overlap_with(other.seen),
-            done=lambda count: progress.advance(progress.task_ids[0], count),
+            done=done,
         )
 
 
@@ -271,6 +291,7 @@ def how_measured(command: Evaluate, model: System, other: System | None, scorer:
         "test": f"paired bootstrap; a difference is called clear where p is below {CLEAR}",
         "by_length": f"words of the {'reference' if source is None else 'source'}",
         "worst": MEASURE,
+        "places": place_in(command),
         "qkv": __version__,
         "sacrebleu": sacrebleu.__version__,
     }

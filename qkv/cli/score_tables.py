@@ -28,8 +28,9 @@ def page(evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str]) 
         show_scores(console, evaluation)
         if evaluation.against is not None:
             show_against(console, evaluation.against, names)
+            show_seen_by_either(console, evaluation)
         show_lengths(console, evaluation.by_length, facts["by_length"])
-        show_worst(console, evaluation.worst, facts["worst"])
+        show_worst(console, evaluation.worst, facts["worst"], facts["places"])
     return "".join(f"{text.rstrip()}\n" for text in captured.get().splitlines())
 
 
@@ -130,6 +131,17 @@ def show_against(console: Console, against: Against, names: tuple[str, str]) -> 
         line(console, each.meaning(*names))
 
 
+def show_seen_by_either(console: Console, evaluation: Evaluation) -> None:
+    against = evaluation.against
+    overlaps = [evaluation.overlap, None if against is None else against.overlap]
+    seen = {place for overlap in overlaps if overlap is not None for place in overlap.lines}
+    if seen:
+        line(
+            console,
+            f"The comparison counts {len(seen):,} sentences that one of the two has seen in training.",
+        )
+
+
 # Where it is weak --------------------------------------------------------------------------------------------
 
 
@@ -148,10 +160,10 @@ def show_lengths(console: Console, buckets: Sequence[LengthBucket], measured_on:
     console.print(table_of(rows, "words", "sentences", "BLEU", "chrF", "length ratio"))
 
 
-def show_worst(console: Console, sentences: Sequence[WorstSentence], measure: str) -> None:
+def show_worst(console: Console, sentences: Sequence[WorstSentence], measure: str, place: str) -> None:
     heading(console, f"The worst {len(sentences)} by {measure}")
     for each in sentences:
-        line(console, f"line {each.line:,}, {each.score:.1f}")
+        line(console, f"{place} {each.line:,}, {each.score:.1f}")
         if each.source is not None:
             line(console, f"  source       {each.source}")
         for reference in each.references:

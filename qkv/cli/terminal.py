@@ -1,6 +1,6 @@
 """What people look at while they wait. All of it goes to standard error."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -87,8 +87,8 @@ def escaped(text: str) -> str:
 
 
 @contextmanager
-def counting(what: str, total: int) -> Iterator[Progress]:
-    """A bar for work over many sentences, gone when it is done."""
+def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar for work over many sentences, gone when it is done; it is told how many more are."""
     columns = (
         TextColumn(what),
         BarColumn(),
@@ -97,8 +97,8 @@ def counting(what: str, total: int) -> Iterator[Progress]:
     )
     progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     with progress:
-        progress.add_task(what, total=total)
-        yield progress
+        task = progress.add_task(what, total=total)
+        yield lambda count: progress.advance(task, count)
 
 
 def heat_map(source: Sequence[str], target: Sequence[str], weights: Sequence[Sequence[float]]) -> Text:

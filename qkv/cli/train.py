@@ -203,7 +203,8 @@ def resume_command(out: Path) -> str:
 
 def names_in(arguments: list[str]) -> set[str]:
     """The names of the options that were given, without values."""
-    return {argument.split("=", 1)[0] for argument in arguments if argument.startswith("--")}
+    given = [argument.split("=", 1)[0] for argument in arguments if argument.startswith("--")]
+    return {name.replace("_", "-") for name in given}  # both spellings are accepted
 
 
 def summarise(report: dict[str, Any], out: Path) -> None:

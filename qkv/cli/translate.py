@@ -43,13 +43,12 @@ def main(arguments: list[str]) -> None:
     translator = load(command.model)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     for lines in [list(command.text)] if command.text else standard_input():
-        with counting("translating", len(lines)) as progress:
-            done = lambda count: progress.advance(progress.task_ids[0], count)  # noqa: E731
+        with counting("translating", len(lines)) as done:
             answers = translator.translate(
                 lines, beam=command.beam, length_penalty=command.length_penalty, done=done
             )
         for answer in answers:
-            print(one_line(answer))
+            print(without_breaks(answer))
         sys.stdout.flush()
 
 
@@ -62,7 +61,7 @@ def check_text(text: str) -> None:
         ) from None
 
 
-def one_line(text: str) -> str:
+def without_breaks(text: str) -> str:
     """A model may say anything, but each line of input gets one line of output."""
     return text.replace("\r", " ").replace("\n", " ")
 

@@ -45,10 +45,15 @@ class Folder:
 def find_parts(folder: Path, source: str, target: str, variant: str = "") -> Folder:
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder: give the one with the training data as --data.")
-    parts = [*plain_parts(folder, source, target, variant), *paired_parts(folder, source, target, variant)]
+    parts = all_parts(folder, source, target, variant)
     train = of_kind(parts, TRAIN)
     if not train:
         middle = f".{variant}" if variant else ""
+        inside = [path for path in below(folder) if has_training_part(path, source, target, variant)]
+        if inside:
+            raise UserError(
+                f"{folder} holds no training part itself, but {inside[0]} does: give that as --data."
+            )
         raise UserError(
             f"{folder} has neither train{middle}.{source} and train{middle}.{target} nor "
             f"train{middle}.{source}-{target}.tsv: say which languages by --source-language and "
@@ -60,6 +65,21 @@ def find_parts(folder: Path, source: str, target: str, variant: str = "") -> Fol
     for name in {part.name for part in tests}:
         refuse_several(folder, name, [part for part in tests if part.name == name])
     return Folder(train=train[0], valid=valid[0] if valid else None, tests=tuple(tests))
+
+
+def all_parts(folder: Path, source: str, target: str, variant: str) -> list[Part]:
+    return [*plain_parts(folder, source, target, variant), *paired_parts(folder, source, target, variant)]
+
+
+def below(folder: Path) -> list[Path]:
+    """Folders in it, up to three deep, as data sets lie in their repositories."""
+    return [
+        path for pattern in ("*", "*/*", "*/*/*") for path in sorted(folder.glob(pattern)) if path.is_dir()
+    ]
+
+
+def has_training_part(folder: Path, source: str, target: str, variant: str) -> bool:
+    return bool(of_kind(all_parts(folder, source, target, variant), TRAIN))
 
 
 def refuse_several(folder: Path, kind: str, parts: list[Part]) -> None:

@@ -109,7 +109,7 @@ def is_known(texts: Iterable[str], known: Tensor) -> list[bool]:
     return found
 
 
-def warning(name: str, overlap: Overlap, without: TranslationScores | None) -> str:
+def warning(name: str, overlap: Overlap, without: TranslationScores | None, place: str) -> str:
     """What a reader of the scores must know; `without` are the scores of the other sentences."""
     count, first = len(overlap.lines), ", ".join(map(str, overlap.lines[:3]))
     more = ", …" if count > 3 else ""
@@ -118,7 +118,7 @@ def warning(name: str, overlap: Overlap, without: TranslationScores | None) -> s
         rest = without_them(None if without is None else without.bleu.value)
     return (
         f"{count:,} of {overlap.total:,} test sentences occur in the training data of {name} "
-        f"({len(overlap.same_translation):,} with the very same translation; {'line' if count == 1 else 'lines'} "
+        f"({len(overlap.same_translation):,} with the very same translation; {place}{'' if count == 1 else 's'} "
         f"{first}{more}): the scores on them say little; {rest}."
     )
 

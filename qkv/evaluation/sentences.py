@@ -25,7 +25,7 @@ class LengthBucket:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstSentence:
-    line: int  # from 1, as an editor counts
+    line: int  # from 1, as an editor counts; of files with both sides, the number of the pair
     score: float
     source: str | None
     references: list[str]

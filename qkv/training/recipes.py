@@ -115,17 +115,17 @@ def paper_big(pairs: int) -> TranslatorSettings:
 
 
 def multi30k_tiny(pairs: int) -> TranslatorSettings:
-    """Multi30k's captions, English to German, lower-cased, tokenised: 25 minutes on two cores, test2016 BLEU 41.0."""
+    """Multi30k's captions, English to German, lower-cased, tokenised: 37 minutes on two cores, test2016 BLEU 41.3."""
     return TranslatorSettings(
         vocabulary=8_000,
-        steps=3_500,
+        steps=5_000,
         model=ModelSettings(
             width=128,
             encoder_depth=4,
             decoder_depth=4,
             heads=4,
             hidden=256,
-            dropout=0.2,
+            dropout=0.25,
             norm="pre",
             positions="rotary",
         ),

@@ -1,30 +1,38 @@
-"""What the benchmark makes of its points. It is a script, not a package, so its files are opened by path."""
+"""What the benchmark chooses, and what it makes of its points. It is a script, not a package."""
 
-import importlib.util
+import importlib
 import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from qkv.data.parallel import ParallelText
+from qkv.training.recipes import multi30k_tiny
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def scripts() -> Iterator[None]:
+    """Its files find each other as they do where the script is run."""
+    sys.path.insert(0, str(FOLDER))
+    before = set(sys.modules)
+    yield
+    sys.path.remove(str(FOLDER))
+    for name in set(sys.modules) - before:
+        if name.split(".")[0] in ("curves", "multi30k_systems"):
+            del sys.modules[name]
+
+
 @pytest.fixture(scope="module")
-def curves() -> Any:
-    spec = importlib.util.spec_from_file_location("benchmark_curves", FOLDER / "curves.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module: ModuleType = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their own module up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+def curves(scripts: None) -> Any:
+    return importlib.import_module("curves")
 
 
 def curve(curves: Any, *points: tuple[float, float, float], speed: float = 1_000.0) -> Any:
@@ -32,6 +40,8 @@ def curve(curves: Any, *points: tuple[float, float, float], speed: float = 1_000
     return curves.Curve(
         about="",
         seed=1,
+        minutes=10.0,
+        measured={},
         parameters=1_234_567,
         tokens_per_second=speed,
         points=[curves.Point(minutes=m, valid=v, test=t, weights="") for m, v, t in points],
@@ -81,8 +91,17 @@ def test_no_snapshots_give_no_points(curves: Any) -> None:
 
 
 def test_the_table_says_what_was_reached_and_what_was_not(curves: Any) -> None:
-    text = shown(curves.curves_table({"ours": curve(curves, (2, 30, 30), (4, 42, 40))}, (35.0, 41.02)))
-    for words in ("ours", "1,234,567", "1,000", "3.0", "not within 4 minutes", "42.00", "40.00"):
+    text = shown(curves.curves_table({"ours": curve(curves, (2, 30, 30), (4, 42, 40))}, (35.0, 41.02), 300))
+    for words in (
+        "ours",
+        "1,234,567",
+        "1,000",
+        "3.0",
+        "not in its 4 minutes",
+        "best on 300 of val",
+        "42.00",
+        "40.00",
+    ):
         assert words in text
 
 
@@ -91,7 +110,7 @@ def test_ratios_are_bounds_where_the_peer_never_gets_there(curves: Any) -> None:
     peer = curve(curves, (5, 30, 30), (10, 40, 40))
     assert curves.advantage(ours, peer, 40) == "5.00 ×"
     assert curves.advantage(ours, peer, 42) == "above 2.50 ×"
-    assert curves.advantage(peer, ours, 42) == "below 0.40 ×"
+    assert curves.advantage(peer, ours, 42) == "only the other gets there", "however short its own run was"
     assert curves.advantage(peer, peer, 42) == "neither gets there"
     assert "3.00 ×" in shown(curves.ratios_table({"ours": ours, "marian": peer}, (40.0,)))
 
@@ -102,7 +121,7 @@ def test_without_the_peer_there_are_no_ratios(curves: Any) -> None:
 
 def test_results_come_back_as_they_were_written(curves: Any, tmp_path: Path) -> None:
     before = {"ours": curve(curves, (1, 30, 30), (2, 40, 40))}
-    curves.write_results(tmp_path / "results.json", {"seed": 1}, before)
+    curves.write_results(tmp_path / "results.json", before)
     assert curves.read_curves(tmp_path / "results.json") == before
 
 
@@ -114,7 +133,7 @@ def benchmark(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def test_kept_results_are_shown_and_drawn_again(curves: Any, tmp_path: Path) -> None:
     """Which also imports the files of all systems."""
     kept = {"ours": curve(curves, (2, 30, 30), (4, 42, 41.5)), "marian": curve(curves, (5, 30, 30))}
-    curves.write_results(tmp_path / "results.json", {}, kept)
+    curves.write_results(tmp_path / "results.json", kept)
     result = benchmark("--report", "--out", tmp_path)
     assert result.returncode == 0, result.stderr
     assert "41.50" in result.stdout
@@ -123,7 +142,7 @@ def test_kept_results_are_shown_and_drawn_again(curves: Any, tmp_path: Path) -> 
 
 
 def test_what_is_there_is_not_measured_over(curves: Any, tmp_path: Path) -> None:
-    curves.write_results(tmp_path / "results.json", {}, {"ours": curve(curves, (2, 30, 30))})
+    curves.write_results(tmp_path / "results.json", {"ours": curve(curves, (2, 30, 30))})
     again = benchmark("--data", tmp_path, "--out", tmp_path, "--only", "ours")
     assert (again.returncode, "already has ours" in again.stderr) == (2, True)
     (tmp_path / "marian").mkdir()
@@ -131,3 +150,42 @@ def test_what_is_there_is_not_measured_over(curves: Any, tmp_path: Path) -> None
     assert (half.returncode, "did not come to an end" in half.stderr) == (2, True)
     unknown = benchmark("--data", tmp_path, "--out", tmp_path, "--only", "fairseq")
     assert (unknown.returncode, "not fairseq" in unknown.stderr) == (2, True)
+    mixed = benchmark("--data", tmp_path, "--out", tmp_path, "--only", "joeynmt", "--minutes", "5")
+    assert (mixed.returncode, "gave ours 10 minutes: give the same --minutes" in mixed.stderr) == (2, True)
+    misspelt = benchmark("--minuts", "5")
+    assert (misspelt.returncode, len(misspelt.stderr.splitlines())) == (2, 1)
+    nowhere = benchmark("--data", tmp_path / "nowhere", "--out", tmp_path / "new")
+    assert (nowhere.returncode, len(nowhere.stderr.splitlines())) == (2, 1)
+
+
+def test_the_validation_part_alone_chooses_the_weights(scripts: None) -> None:
+    common = importlib.import_module("multi30k_systems.common")
+    train, valid, test = (
+        ParallelText(source=[f"{part} source"], target=[f"the wanted words of {part} are here"])
+        for part in ("train", "val", "test")
+    )
+    texts = common.Texts(folder=Path(), train=train, valid=valid, test=test)
+    good_on_val = lambda lines: [line.replace("val source", valid.target[0]) for line in lines]  # noqa: E731
+    good_on_test = lambda lines: [line.replace("test source", test.target[0]) for line in lines]  # noqa: E731
+    point = common.scored(3.0, {"first": good_on_test, "second": good_on_val}, texts)
+    assert (point.weights, point.valid) == ("second", pytest.approx(100.0))
+    assert point.test < 50
+
+
+def test_ours_is_the_recipe_as_a_user_types_it(scripts: None, tmp_path: Path) -> None:
+    """Nothing but its end and its seed is said on top of the recipe."""
+    ours, common = (importlib.import_module(f"multi30k_systems.{name}") for name in ("ours", "common"))
+    none = ParallelText(source=[], target=[])
+    texts = common.Texts(folder=tmp_path, train=none, valid=none, test=none)
+    command = ours.our_command(common.Options(minutes=60.0, seed=3), texts, tmp_path / "out")
+    names = [word for word in command if word.startswith("--")]
+    assert names == ["--recipe", "--data", "--steps", "--minutes", "--seed", "--out"]
+    assert command[command.index("--steps") + 1] == str(multi30k_tiny(29_000).steps)
+
+
+def test_the_peers_rate_rises_over_the_warm_up_and_falls_with_the_root(scripts: None) -> None:
+    marian, common = (importlib.import_module(f"multi30k_systems.{name}") for name in ("marian", "common"))
+    settings = common.PeerSettings()
+    assert marian.rate_of(settings, 1_000) == pytest.approx(settings.rate / 2)
+    assert marian.rate_of(settings, 2_000) == pytest.approx(settings.rate)
+    assert marian.rate_of(settings, 8_000) == pytest.approx(settings.rate / 2)

@@ -131,8 +131,37 @@ def test_one_file_of_pairs_is_as_good_as_two(
     two, _ = answer_of(capsys, model, "--source", "a.en", "--reference", "a.xx", "--beam", "1")
     measured = one.pop("measured")
     assert (measured["source"], measured["references"]) == ("a.tsv", ["a.tsv"])
+    assert (measured["places"], two["measured"]["places"]) == ("pair", "line")
     del two["measured"]
     assert one == two
+
+
+def test_a_file_with_languages_is_read_as_the_command_says(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no model knows the languages, and where the model calls them otherwise."""
+    source, target = (files / "a.en").read_text().splitlines(), (files / "a.xx").read_text().splitlines()
+    rows = [json.dumps({"en": one, "de": other}) for one, other in zip(source, target, strict=True)]
+    (files / "a.jsonl").write_text("\n".join(rows) + "\n")
+    languages = ["--source-language", "en", "--target-language", "de"]
+    found, _ = answer_of(capsys, "good.xx", "--pairs", "a.jsonl", *languages)
+    expected, _ = answer_of(capsys, "good.xx", "--source", "a.en", "--reference", "a.xx")
+    assert found["scores"] == expected["scores"]
+    assert code_of("good.xx", "--pairs", "a.jsonl", *languages) == 0
+    assert re.search(r"^pair \d+, ", capsys.readouterr().out, re.MULTILINE)
+    assert code_of("good.xx", "--pairs", "a.jsonl") == 2
+    assert "--source-language and --target-language" in capsys.readouterr().err
+
+
+def test_the_languages_of_the_other_model_help_to_read_a_file(
+    files: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = (files / "a.en").read_text().splitlines(), (files / "a.xx").read_text().splitlines()
+    rows = [json.dumps({"xx": other, "en": one}) for one, other in zip(source, target, strict=True)]
+    (files / "a.jsonl").write_text("\n".join(rows) + "\n")
+    found, _ = answer_of(capsys, "good.xx", "--pairs", "a.jsonl", "--against", model, "--beam", "1")
+    expected, _ = answer_of(capsys, "good.xx", "--source", "a.en", "--reference", "a.xx")
+    assert found["scores"] == expected["scores"]
 
 
 def test_the_same_command_gives_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
@@ -269,6 +298,22 @@ def test_the_training_data_of_the_other_model_count_too(
     assert found["overlap"] is None
     assert found["against"]["overlap"]["lines"][0] == 1
     assert "occur in the training data of model" in error
+    assert code_of("good.xx", "--source", "a.en", "--reference", "a.xx", "--against", model) == 0
+    seen = found["against"]["overlap"]["sentences"]
+    told = f"The comparison counts {seen} sentences that one of the two has seen in training."
+    assert told in capsys.readouterr().out
+
+
+def test_models_that_are_scored_differently_are_compared_with_a_warning(
+    model: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(model, files / "tokenised")
+    report = {"settings": {"scoring": {"tokenize": "none", "lowercase": False}}}
+    write_json(files / "tokenised" / "report.json", report)
+    options = ["--source", "a.en", "--reference", "a.xx", "--beam", "1"]
+    found, error = answer_of(capsys, "tokenised", *options, "--against", model)
+    assert "|tok:none|" in found["scores"]["bleu"]["signature"]
+    assert "different scoring: both are scored as tokenised asks." in error
 
 
 def test_a_bundle_with_fingerprints_is_loaded_and_described_as_before(
@@ -310,6 +355,9 @@ FILE_MISTAKES = {
     "no translations": ("empty.xx --reference a.xx", "empty.xx is empty"),
     "nothing there": ("nowhere --reference a.xx", "there is no folder and no file nowhere"),
     "nothing to compare": ("good.xx --reference a.xx --against nowhere", "there is no folder and no file nowhere"),
+    "a mistyped model with a beam": ("nowhere --source a.en --reference a.xx --beam 3", "no file nowhere"),
+    "languages without pairs": ("good.xx --reference a.xx --source-language en", "are for --pairs: leave them out"),
+    "no number": ("model --source a.en --reference a.xx --length-penalty nan", "the length penalty not negative"),
     "no reference": ("good.xx --reference", "give either --reference with one file or more, or --pairs"),
     "neither references nor pairs": ("good.xx", "give either --reference with one file or more, or --pairs"),
     "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give either --reference"),

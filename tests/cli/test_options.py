@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from commands import code_of, refused
 
 from qkv.cli.options import one_sentence
-from tests.commands import code_of, refused
 
 TRAIN = ("train", "translator", "--out", "new", "--source", "a", "--target", "b")
 

@@ -10,6 +10,7 @@ from commands import code_of, content, process, refused, training
 from digits import digit_lines
 
 from qkv.checkpoint.files import read_json
+from qkv.cli.train import names_in
 
 TRAINING_MISTAKES = {
     "unequal files": (["--target", "shorter.xx"], "has 60 lines but"),
@@ -72,6 +73,14 @@ def test_an_unknown_option_is_named_before_any_work_is_done(
     assert f"there is no option {option}" in refused(shown.err, shown.out, code)
     assert "pairs read" not in shown.err
     assert content(files) == before
+
+
+def test_an_option_with_underscores_counts_as_given() -> None:
+    """Otherwise what follows from other options would take its place."""
+    assert names_in(["--training.validate_every=50", "--steps", "100"]) == {
+        "--training.validate-every",
+        "--steps",
+    }
 
 
 def test_the_real_process_ends_with_code_two_and_no_traceback(files: Path) -> None:

@@ -30,7 +30,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def train(folder: Path, *options: str) -> dict[str, Any]:
-    recipe = ["--recipe", "multi30k-tiny", "--vocabulary", "290", *TINY]
+    named = [] if "--recipe" in options else ["--recipe", "multi30k-tiny"]
+    recipe = [*named, "--vocabulary", "290", *TINY]
     beam = [] if "--decoding.beam" in options else ["--decoding.beam", "1"]
     out = folder / "out"
     assert code_of("train", "translator", "--data", folder, "--out", out, *recipe, *beam, *options) == 0
@@ -69,6 +70,33 @@ def test_other_languages_and_raw_text_are_an_option_away(folder: Path) -> None:
     report = train(folder, "--data.languages", "fr", "en", "--data.variant", "")
     assert report["languages"] == {"source": "fr", "target": "en"}
     assert report["data"]["origin"] == "train.fr and train.en"
+
+
+def test_the_raw_recipe_reads_raw_text_and_scores_it_as_people_write_it(folder: Path) -> None:
+    report = train(folder, "--recipe", "multi30k-raw")
+    assert report["data"]["origin"] == "train.en and train.de"
+    assert "|case:mixed|eff:no|tok:13a|" in report["tests"]["test_2016_flickr"]["bleu"]["signature"]
+
+
+def test_the_tatoeba_recipe_reads_its_tables(tmp_path: Path) -> None:
+    lines = iter(digit_lines(71))
+    for part, count in {"train": 60, "valid": 6, "test": 5}.items():
+        rows = [f"{line}\t{line.upper()}\n" for line in islice(lines, count)]
+        (tmp_path / f"{part}.eng-deu.tsv").write_text("".join(rows))
+    report = train(tmp_path, "--recipe", "tatoeba")
+    assert report["languages"] == {"source": "eng", "target": "deu"}
+    assert report["data"]["origin"] == "train.eng-deu.tsv"
+    assert report["tests"]["test"]["sentences"] == 5
+
+
+def test_a_data_set_that_lies_deeper_is_pointed_to(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = folder / "repository" / "data" / "task1"
+    deep.mkdir(parents=True)
+    for path in folder.glob("*.*"):
+        path.rename(deep / path.name)
+    options = ["--recipe", "multi30k-tiny", "--out", folder / "out"]
+    assert code_of("train", "translator", "--data", folder / "repository", *options) == 2
+    assert f"but {deep} does: give that as --data." in capsys.readouterr().err
 
 
 def test_a_run_with_a_folder_can_be_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

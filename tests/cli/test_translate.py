@@ -51,7 +51,7 @@ def test_every_line_is_answered_in_order_whatever_the_batching(
         assert code_of("translate", model) == 0
     answers = capsys.readouterr().out.split("\n")
     translator = qkv.load(model)
-    assert answers == [*(translate_command.one_line(translator.translate(line)) for line in LINES), ""]
+    assert answers == [*(translate_command.without_breaks(translator.translate(line)) for line in LINES), ""]
     assert [answers[place] for place in (1, 3, 4, 5, 6)] == ["", " ", "👍", "\x07\x1b", "4 5 6"]
 
 
@@ -117,7 +117,7 @@ def test_a_line_on_a_pipe_is_answered_before_the_next_is_sent(model: Path) -> No
             ready, _, _ = select.select([running.stdout], [], [], 60)
             assert ready, "the answer did not come while the pipe was open"
             answer = running.stdout.readline().decode()
-            assert answer == f"{translate_command.one_line(translator.translate(line))}\n"
+            assert answer == f"{translate_command.without_breaks(translator.translate(line))}\n"
         out, _ = running.communicate(timeout=60)
     assert (out, running.returncode) == (b"", 0)
 
