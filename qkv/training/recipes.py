@@ -27,7 +27,8 @@ def automatic(pairs: int) -> TranslatorSettings:
     else:
         width, depth, vocabulary, dropout, epochs = 512, 6, 16_000, 0.1, 8
     small = width <= 256  # chosen by what was measured at width 128; what is larger keeps to known settings
-    batch_tokens = 2_048 if small else 8_192
+    # Small batches are more steps, but Muon's own cost is per step, and grows with the width.
+    batch_tokens = {128: 2_048, 256: 4_096, 512: 8_192}[width]
     steps = max(500, epochs * pairs * 14 // batch_tokens)  # a sentence has about 14 pieces
     return TranslatorSettings(
         vocabulary=vocabulary,
@@ -44,7 +45,7 @@ def automatic(pairs: int) -> TranslatorSettings:
         ),
         training=TrainingSettings(
             batch_tokens=batch_tokens,
-            rate={128: 4e-3, 256: 2e-3, 512: 7e-4}[width],
+            rate={128: 4e-3, 256: 3e-3, 512: 7e-4}[width],
             warmup=min(1_000, steps // 8),
             optimiser="muon" if small else "adamw",
             weight_decay=0.5 if small else 0.0,
@@ -115,7 +116,7 @@ def paper_big(pairs: int) -> TranslatorSettings:
 
 
 def multi30k_tiny(pairs: int) -> TranslatorSettings:
-    """Multi30k's captions, English to German, lower-cased, tokenised: 37 minutes on two cores, test2016 BLEU 41.3."""
+    """Multi30k's captions, English to German, lower-cased, tokenised: 34 minutes on two cores, test2016 BLEU 41.4."""
     return TranslatorSettings(
         vocabulary=8_000,
         steps=5_000,
