@@ -47,7 +47,7 @@ def learning_curve_picture(path: Path, log: Path) -> None:
     figure = new_figure(7.0, 4.0)
     axes = figure.add_subplot()
     for key, label, style in [
-        ("loss", "training", "-"),
+        ("loss", "training (dropout and label smoothing included)", "-"),
         ("validation_loss", "validation", "o-"),
     ]:
         points = [(row["step"], row[key]) for row in rows if key in row]
@@ -56,7 +56,9 @@ def learning_curve_picture(path: Path, log: Path) -> None:
     axes.set_xlabel("step")
     axes.set_ylabel("loss per piece (nats)")
     axes.set_yscale("log")
-    axes.grid(alpha=0.3)
+    for place in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        place("{x:g}")  # and not as powers of ten, of which there is hardly one
+    axes.grid(alpha=0.3, which="both")
     axes.legend()
     minutes = max((row["seconds"] for row in rows if "seconds" in row), default=0.0) / 60
     axes.set_title(f"Learning curve, {minutes:.1f} minutes")
