@@ -42,6 +42,8 @@ class Evaluate:
     """Which language of --pairs is translated, where the model does not tell; such as en."""
     target_language: OptionalLanguage = None
     """Which language of --pairs it is translated into."""
+    merge: bool = False
+    """The same source on several lines is one sentence, and each of its translations is right."""
     against: OtherModelOrFile = None
     """Another model, or another file of translations, to compare with."""
     json: bool = False
@@ -91,6 +93,7 @@ def main(arguments: list[str]) -> None:
         "sentence length, the worst sentences, and what was in the training data.",
     )
     check_options(command)
+    from qkv.evaluation.evaluation import merged
     from qkv.evaluation.overlap import warning
 
     model = System.opened(command.model)
@@ -103,10 +106,11 @@ def main(arguments: list[str]) -> None:
         warn(
             f"the reports of the two models ask for different scoring: both are scored as {model.path} asks."
         )
-    hypotheses = translations_of(model, sentences, command)
+    sentences, belongs = merged(sentences) if command.merge else (sentences, list(range(len(sentences))))
+    hypotheses = translations_of(model, sentences, belongs, command)
     if command.output is not None:
-        write_translations(command.output, hypotheses)
-    others = None if other is None else translations_of(other, sentences, command)
+        write_translations(command.output, [hypotheses[place] for place in belongs])
+    others = None if other is None else translations_of(other, sentences, belongs, command)
     evaluation = measured(scorer, sentences, model, hypotheses, other, others)
 
     names = short_names(command.model, command.against)
@@ -114,7 +118,10 @@ def main(arguments: list[str]) -> None:
         warn(warning(names[0], evaluation.overlap, evaluation.without_seen, place_in(command)))
     if evaluation.against is not None and evaluation.against.overlap and evaluation.against.overlap.lines:
         warn(warning(names[1], evaluation.against.overlap, None, place_in(command)))
-    facts = how_measured(command, model, other, scorer)
+    facts = {
+        **how_measured(command, model, other, scorer),
+        "references_each": list(sentences.references_each()),
+    }
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     if command.json:
         print(json.dumps({**evaluation.to_dict(*names), "measured": facts}, indent=2, ensure_ascii=False))
@@ -142,6 +149,8 @@ def check_options(command: Evaluate) -> None:
         raise UserError("--pairs holds the sentences to translate as well: leave out --source.")
     if command.pairs is None and (command.source_language or command.target_language):
         raise UserError("--source-language and --target-language are for --pairs: leave them out.")
+    if command.merge and command.source is None and command.pairs is None:
+        raise UserError("--merge goes by what was translated: give --source, or --pairs.")
     translated = [path for path in (command.model, command.against) if path is not None and path.is_dir()]
     if not translated and (command.beam is not None or command.length_penalty is not None):
         raise UserError(
@@ -161,6 +170,8 @@ def check_options(command: Evaluate) -> None:
 
 def place_in(command: Evaluate) -> str:
     """What a sentence is found by in the files: of --pairs, some have no lines, and some lines that do not count."""
+    if command.merge:
+        return "sentence"
     return "line" if command.pairs is None else "pair"
 
 
@@ -223,12 +234,14 @@ def scorer_for(command: Evaluate, system: System) -> Scorer:
 # The work ----------------------------------------------------------------------------------------------------
 
 
-def translations_of(system: System, sentences: Sentences, command: Evaluate) -> list[str]:
+def translations_of(system: System, sentences: Sentences, belongs: list[int], command: Evaluate) -> list[str]:
+    """One for each sentence. Of a file, whose lines belong to these sentences, the first line of each counts."""
     from qkv.cli.terminal import counting
     from qkv.cli.translate import without_breaks
 
     if system.translator is None or sentences.source is None:
-        return system.translations
+        by_place = dict(zip(reversed(belongs), reversed(system.translations), strict=True))  # the first stays
+        return [by_place[place] for place in range(len(sentences))]
     with counting("translating", len(sentences)) as done:
         answers = system.translator.translate(
             sentences.source,

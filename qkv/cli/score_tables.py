@@ -55,10 +55,9 @@ def table_of(rows: Sequence[Sequence[str]], *columns: str) -> Table:
 
 
 def summary(sentences: int, facts: dict[str, Any]) -> str:
-    model, references = facts["model"], len(facts["references"])
-    told = (
-        f"{sentences:,} sentences with {references} {'reference' if references == 1 else 'references'} each"
-    )
+    model, (fewest, most) = facts["model"], facts["references_each"]
+    count = str(most) if fewest == most else f"{fewest} to {most}"
+    told = f"{sentences:,} sentences with {count} {'reference' if most == 1 else 'references'} each"
     if model["kind"] == "file":
         return f"{told}, translations of {model['path']}"
     beam = f"beam {model['beam']}, length penalty {model['length_penalty']:g}"

@@ -14,7 +14,7 @@ from qkv.evaluation.significance import Difference, compare
 class Sentences:
     """The test set: one or more references for each sentence, and what was to be translated, where known."""
 
-    references: list[list[str]]  # one list for each file
+    references: list[list[str]]  # one list for each file; a sentence with fewer than others has empty ones
     source: list[str] | None = None
 
     def __len__(self) -> int:
@@ -24,6 +24,26 @@ class Sentences:
         if seen is None or self.source is None:
             return None
         return find_overlap(seen, self.source, self.references)
+
+    def references_each(self) -> tuple[int, int]:
+        """The fewest and the most that a sentence has."""
+        counts = [max(1, sum(map(bool, each))) for each in zip(*self.references, strict=True)]
+        return min(counts), max(counts)
+
+
+def merged(sentences: Sentences) -> tuple[Sentences, list[int]]:
+    """The same source on several lines as one sentence with all their references; and to which each line belongs."""
+    if sentences.source is None:
+        raise ValueError("what is to be translated must be known")
+    places: dict[str, int] = {}
+    belongs = [places.setdefault(source, len(places)) for source in sentences.source]
+    found: list[dict[str, None]] = [{} for _ in places]  # in their order, each once
+    for place, references in zip(belongs, zip(*sentences.references, strict=True), strict=True):
+        found[place].update(dict.fromkeys(references))
+    most = max(map(len, found))
+    rows = [[*each, *[""] * (most - len(each))] for each in found]
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return Sentences(source=list(places), references=columns), belongs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,7 +105,7 @@ class Scorer:
     def exact_match(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
         """Percent of the hypotheses that are equal to any of their references."""
         exact = sum(
-            any(self.same(hypothesis, reference) for reference in aligned)
+            any(self.same(hypothesis, reference) for reference in present(aligned))
             for hypothesis, *aligned in zip(hypotheses, *references, strict=True)
         )
         return 100 * exact / len(hypotheses)
@@ -113,6 +113,11 @@ class Scorer:
     def same(self, hypothesis: str, reference: str) -> bool:
         hypothesis, reference = hypothesis.strip(), reference.strip()
         return hypothesis == reference or (self.lowercase and hypothesis.lower() == reference.lower())
+
+
+def present(references: Sequence[str]) -> list[str]:
+    """Those of one sentence; where some sentences have more of them, the rest are filled up with empty ones."""
+    return [reference for reference in references if reference] or list(references[:1])
 
 
 def score_translations(hypotheses: Sequence[str], references: Sequence[str]) -> TranslationScores:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from qkv.evaluation.scores import Scorer
+from qkv.evaluation.scores import Scorer, present
 
 STARTS = (0, 1, 6, 11, 16, 21, 31)  # words of the shortest sentence of each bucket
 WORST = 20
@@ -86,7 +86,7 @@ def worst(
     most: int = WORST,
 ) -> list[WorstSentence]:
     """The lowest by sentence chrF; of equal ones, the first in the file come first."""
-    aligned = [list(each) for each in zip(*references, strict=True)]
+    aligned = [present(each) for each in zip(*references, strict=True)]
     scores = [
         float(scorer.chrf.sentence_score(hypothesis, each).score)
         for hypothesis, each in zip(hypotheses, aligned, strict=True)

@@ -28,7 +28,7 @@ OPTIONS = {
         --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
     "translate": "--beam --length-penalty",
     "evaluate": """
-        --source --reference --pairs --source-language --target-language --against --json --output --beam
+        --source --reference --pairs --source-language --target-language --merge --against --json --output --beam
         --length-penalty --tokenize --lowercase""",
     "info": "",
 }

@@ -164,6 +164,32 @@ def test_the_languages_of_the_other_model_help_to_read_a_file(
     assert found["scores"] == expected["scores"]
 
 
+def test_each_translation_of_a_repeated_sentence_is_right(
+    files: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A test set like Tatoeba's, which has the same source on several lines."""
+    pairs = [
+        ("one two three", "uno"),
+        ("four five", "cuatro"),
+        ("one two three", "un"),
+        ("four five", "cuatro"),
+    ]
+    (files / "r.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+    (files / "mine.xx").write_text("un\ncuatro\nnot counted\nnot counted\n")
+    found, _ = answer_of(capsys, "mine.xx", "--pairs", "r.tsv", "--merge")
+    assert (found["sentences"], found["scores"]["exact_match"]) == (2, 100)
+    assert found["scores"]["chrf"]["value"] == pytest.approx(100)
+    assert (found["measured"]["references_each"], found["measured"]["places"]) == ([1, 2], "sentence")
+    assert [each["references"] for each in found["worst"]] == [["uno", "un"], ["cuatro"]]
+    line_by_line, _ = answer_of(capsys, "mine.xx", "--pairs", "r.tsv")
+    assert (line_by_line["sentences"], line_by_line["scores"]["exact_match"]) == (4, 25)
+    assert code_of("mine.xx", "--pairs", "r.tsv", "--merge") == 0
+    assert "2 sentences with 1 to 2 references each" in capsys.readouterr().out
+    assert code_of(model, "--pairs", "r.tsv", "--merge", "--output", "out.xx") == 0
+    first, second, *again = (files / "out.xx").read_text().splitlines()
+    assert again == [first, second], "every line of the file has its translation"
+
+
 def test_the_same_command_gives_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["good.xx", "--reference", "a.xx", "--against", "second.xx"]
     assert answer_of(capsys, *options) == answer_of(capsys, *options)
@@ -358,6 +384,7 @@ FILE_MISTAKES = {
     "a mistyped model with a beam": ("nowhere --source a.en --reference a.xx --beam 3", "no file nowhere"),
     "languages without pairs": ("good.xx --reference a.xx --source-language en", "are for --pairs: leave them out"),
     "no number": ("model --source a.en --reference a.xx --length-penalty nan", "the length penalty not negative"),
+    "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge goes by what was translated: give --source"),
     "no reference": ("good.xx --reference", "give either --reference with one file or more, or --pairs"),
     "neither references nor pairs": ("good.xx", "give either --reference with one file or more, or --pairs"),
     "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give either --reference"),
