@@ -22,17 +22,18 @@ all points; `--report` draws them again.
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from curves import Curve, curves_picture, curves_table, ratios_table, read_curves, write_results
-from multi30k_systems.common import CHOSEN_ON, Options, PeerSettings, Texts
-from multi30k_systems.joeynmt import run_joeynmt
-from multi30k_systems.marian import run_marian
-from multi30k_systems.ours import run_ours
+from multi30k_systems.common import CHOSEN_ON, Options, PeerSettings, Texts, Trained, how_measured, scored_all
+from multi30k_systems.joeynmt import JOEYNMT
+from multi30k_systems.marian import marian
+from multi30k_systems.ours import OURS
 from rich.console import Console
 
+from qkv.checkpoint.files import read_json, write_json
 from qkv.cli import fail
 from qkv.cli.options import read_options
 from qkv.cli.terminal import say
@@ -41,13 +42,14 @@ from qkv.training import recipes
 
 PUBLISHED = float(recipes.PUBLISHED[0].bleu)  # Wu et al., ACL 2021, test2016
 LEVELS = (40.0, PUBLISHED)
+TRAINED = "trained.json"  # in the folder of a system: its training has ended
 SMALL = PeerSettings(batch_tokens=2_048, batches=1, warmup=1_000)
 
-SYSTEMS: dict[str, Callable[[Options, Texts], Curve | None]] = {
-    "ours": run_ours,
-    "marian": partial(run_marian, name="marian", settings=PeerSettings()),
-    "marian-small": partial(run_marian, name="marian-small", settings=SMALL),
-    "joeynmt": run_joeynmt,
+SYSTEMS = {
+    "ours": OURS,
+    "marian": marian("marian", PeerSettings()),
+    "marian-small": marian("marian-small", SMALL),
+    "joeynmt": JOEYNMT,
 }
 
 
@@ -72,18 +74,54 @@ def run(options: Options) -> None:
     refuse_to_mix(options, curves)
     texts = Texts.read(options.data)
     for name in systems:
-        curve = SYSTEMS[name](options, texts)
-        if curve is not None:
-            curves[name] = curve
+        trained = training_of(name, options, texts)
+        if trained is not None:
+            curves[name] = curve_of(name, options, texts, trained)
             write_results(results, curves)
     show(options.out, curves)
+
+
+def training_of(name: str, options: Options, texts: Texts) -> Trained | None:
+    """A training run takes long: where one has ended and its scoring has not, it is not made again."""
+    folder = options.out / name
+    kept = folder / TRAINED
+    how = {"minutes": options.minutes, "seed": options.seed}
+    if kept.exists():
+        facts = read_json(kept)
+        if {key: facts.pop(key) for key in how} != how:
+            raise UserError(
+                f"{folder} was trained with another --minutes or --seed: delete it, or give these."
+            )
+        say(f"{name}: trained before, only scored now.")
+        return Trained(**facts)
+    folder.mkdir(parents=True)
+    trained = SYSTEMS[name].train(options, texts, folder)
+    if trained is None:
+        folder.rmdir()
+        return None
+    write_json(kept, {**how, **asdict(trained)})
+    return trained
+
+
+def curve_of(name: str, options: Options, texts: Texts, trained: Trained) -> Curve:
+    candidates = SYSTEMS[name].candidates(options, texts, options.out / name, trained)
+    return Curve(
+        about=trained.about,
+        seed=options.seed,
+        minutes=options.minutes,
+        measured=how_measured(),
+        parameters=trained.parameters,
+        tokens_per_second=trained.tokens_per_second,
+        points=scored_all(name, candidates, texts),
+    )
 
 
 def refuse_to_repeat(out: Path, systems: Sequence[str], curves: Mapping[str, Curve]) -> None:
     done = [name for name in systems if name in curves]
     if done:
         raise UserError(f"{out} already has {', '.join(done)}: give another --out, or less in --only.")
-    begun = [str(out / name) for name in systems if (out / name).exists()]
+    folders = [out / name for name in systems]
+    begun = [str(each) for each in folders if each.exists() and not (each / TRAINED).exists()]
     if begun:
         raise UserError(f"{' and '.join(begun)} did not come to an end: delete them and start again.")
 
@@ -116,7 +154,7 @@ def main() -> None:
     except OSError as error:
         sys.exit(fail(f"the system says: {error}; check the folders of --data and --out, and the disk."))
     except KeyboardInterrupt:
-        fail("stopped; the results of the systems that were finished are kept.")
+        fail("stopped; the systems that were finished, and trainings that had ended, are kept.")
         sys.exit(130)
 
 

@@ -30,6 +30,7 @@ JUST_NOW = "weights as they stood"
 TRAIN, VALID, TEST = "train", "val", "test_2016_flickr"
 
 Translate = Callable[[Sequence[str]], list[str]]
+Candidates = dict[float, dict[str, Translate]]  # minutes -> what the weights are -> their translations
 Weights = dict[str, Tensor]
 
 
@@ -49,6 +50,24 @@ class Options:
     """The Python interpreter that JoeyNMT is installed for."""
     report: bool = False
     """Print and draw what results.json in --out holds, without training."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """What a training run has left, beside its weights; kept on disk, so that scoring can be repeated."""
+
+    about: str
+    parameters: int
+    tokens_per_second: float  # target tokens, padding not counted
+    weights: dict[str, Any]  # where they are, in the words of the system
+
+
+@dataclass(frozen=True)
+class System:
+    """Two steps, each into or from a folder of its own; a system that is not installed has nothing trained."""
+
+    train: Callable[["Options", "Texts", Path], Trained | None]
+    candidates: Callable[["Options", "Texts", Path, Trained], Candidates]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +148,7 @@ def scored(minutes: float, candidates: Mapping[str, Translate], texts: Texts) ->
     return Point(minutes=minutes, valid=on_valid[best], test=test, weights=best)
 
 
-def scored_all(system: str, candidates: Mapping[float, Mapping[str, Translate]], texts: Texts) -> list[Point]:
+def scored_all(system: str, candidates: Candidates, texts: Texts) -> list[Point]:
     points = []
     with counting(f"{system}: translating at each point", len(candidates)) as done:
         for minutes, at_that_time in sorted(candidates.items()):

@@ -9,20 +9,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from curves import Curve, spread
+from curves import spread
 from multi30k_systems.common import (
     BEAM,
     DECODED_TOGETHER,
     JUST_NOW,
     LENGTH_PENALTY,
     POINTS,
+    Candidates,
     Options,
     PeerSettings,
+    System,
     Texts,
+    Trained,
     Translate,
     bar_of_minutes,
-    how_measured,
-    scored_all,
 )
 
 from qkv.checkpoint.files import write_file, write_json
@@ -35,38 +36,38 @@ JOEY_GUESS = 9  # updates a minute, to space its checkpoints before its speed is
 JOEY_PATIENCE = 120  # seconds for it to save its weights when asked to stop
 
 
-def run_joeynmt(options: Options, texts: Texts) -> Curve | None:
+def train_joeynmt(options: Options, texts: Texts, folder: Path) -> Trained | None:
     python = options.joeynmt_python
     if subprocess.run([python, "-c", "import joeynmt.training"], capture_output=True).returncode != 0:
         say("joeynmt: not installed for this interpreter, left out (--joeynmt-python names another).")
         return None
-    folder = (options.out / "joeynmt").resolve()
+    folder = folder.resolve()
     write_pieces(folder / "data", texts)
     config = folder / "train.yaml"
     write_json(config, joey_config(folder, options, None))  # JSON is YAML too
-    began = train_joey(
-        [python, "-m", "joeynmt", "train", str(config), "--skip-test"], folder, options.minutes
-    )
+    command = [python, "-m", "joeynmt", "train", str(config), "--skip-test"]
+    began = train_joey(command, folder, options.minutes)
     log = (folder / "model" / "train.log").read_text(encoding="utf-8")
     checkpoints = {int(p.stem): p for p in (folder / "model").glob("*.ckpt") if p.stem.isdigit()}
     sizes = re.findall(r"Total params: (\d+)", log)
     if not checkpoints or not sizes:
         raise UserError(f"JoeyNMT saved no weights within {options.minutes:g} minutes: give more --minutes.")
-    minutes = {step: (path.stat().st_mtime - began) / 60 for step, path in checkpoints.items()}
-    candidates = {
-        minutes[step]: {JUST_NOW: with_checkpoint(options, texts, folder, checkpoints[step])}
-        for step in spread(minutes, POINTS)
-    }
     speeds = [float(speed) for speed in re.findall(r"Tokens per Sec:\s*([\d.]+)", log)]
-    return Curve(
+    minutes = {step: (path.stat().st_mtime - began) / 60 for step, path in checkpoints.items()}
+    return Trained(
         about=f"JoeyNMT's command, {PeerSettings()}, {max(minutes)} updates, no average of checkpoints",
-        seed=options.seed,
-        minutes=options.minutes,
-        measured=how_measured(),
         parameters=int(sizes[-1]),
         tokens_per_second=sum(speeds) / max(1, len(speeds)),
-        points=scored_all("joeynmt", candidates, texts),
+        weights={str(minutes[step]): checkpoints[step].name for step in spread(minutes, POINTS)},
     )
+
+
+def joey_candidates(options: Options, texts: Texts, folder: Path, trained: Trained) -> Candidates:
+    folder = folder.resolve()
+    return {
+        float(minutes): {JUST_NOW: with_checkpoint(options, texts, folder, folder / "model" / name)}
+        for minutes, name in trained.weights.items()
+    }
 
 
 def write_pieces(folder: Path, texts: Texts) -> None:
@@ -211,3 +212,6 @@ def with_checkpoint(options: Options, texts: Texts, folder: Path, checkpoint: Pa
         return [from_pieces(texts.tokenizer, line) for line in answer.stdout.splitlines()]
 
     return translate
+
+
+JOEYNMT = System(train_joeynmt, joey_candidates)

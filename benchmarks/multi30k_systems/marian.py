@@ -8,22 +8,22 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from curves import Curve
 from multi30k_systems.common import (
     BEAM,
     DECODED_TOGETHER,
     JUST_NOW,
     LENGTH_PENALTY,
     POINTS,
+    Candidates,
     Options,
     PeerSettings,
+    System,
     Texts,
+    Trained,
     Translate,
     Weights,
     bar_of_minutes,
-    how_measured,
     mean_weights,
-    scored_all,
 )
 from torch import Tensor
 
@@ -77,7 +77,7 @@ class MarianRun:
         )
         self.updates, self.tokens, self.seconds = 0, 0, 0.0
         self.last_epochs: deque[Weights] = deque(maxlen=settings.averaged)
-        self.kept: dict[float, dict[str, Path]] = {}  # by minutes
+        self.kept: dict[float, dict[str, str]] = {}  # minutes -> what the weights are -> their file
 
     def go(self) -> None:
         self.model.train()
@@ -136,21 +136,11 @@ class MarianRun:
         at_hand = {JUST_NOW: self.weights()}
         if self.last_epochs:
             at_hand[f"average of {len(self.last_epochs)}"] = mean_weights(list(self.last_epochs))
-        paths = {}
+        files = {}
         for number, (name, weights) in enumerate(at_hand.items()):
-            paths[name] = self.folder / f"update-{self.updates}-{number}.safetensors"
-            write_tensors(paths[name], weights)
-        self.kept[self.seconds / 60] = paths
-
-    def with_weights(self, path: Path) -> Translate:
-        def translate(sentences: Sequence[str]) -> list[str]:
-            kept = read_tensors(path)
-            with torch.no_grad():
-                for name, parameter in self.model.named_parameters():
-                    parameter.copy_(kept[name])
-            return marian_translations(self.model.eval(), self.tokenizer, sentences)
-
-        return translate
+            files[name] = f"update-{self.updates}-{number}.safetensors"
+            write_tensors(self.folder / files[name], weights)
+        self.kept[self.seconds / 60] = files
 
 
 def rate_of(settings: PeerSettings, update: int) -> float:
@@ -181,22 +171,38 @@ def marian_translations(model: Any, tokenizer: Tokenizer, sentences: Sequence[st
     return results
 
 
-def run_marian(options: Options, texts: Texts, *, name: str, settings: PeerSettings) -> Curve:
-    folder = options.out / name
-    folder.mkdir(parents=True)
-    torch.set_num_threads(cores())
-    run = MarianRun(name, texts, settings, options.minutes, options.seed, folder)
-    run.go()
-    candidates = {
-        minutes: {weights: run.with_weights(path) for weights, path in paths.items()}
-        for minutes, paths in run.kept.items()
-    }
-    return Curve(
-        about=f"MarianMTModel, {settings}, {run.updates} updates",
-        seed=options.seed,
-        minutes=options.minutes,
-        measured=how_measured(),
-        parameters=sum(p.numel() for p in run.model.parameters() if p.requires_grad),
-        tokens_per_second=run.tokens / run.seconds,
-        points=scored_all(name, candidates, texts),
-    )
+def with_weights(model: Any, tokenizer: Tokenizer, path: Path) -> Translate:
+    def translate(sentences: Sequence[str]) -> list[str]:
+        kept = read_tensors(path)
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                parameter.copy_(kept[name])
+        return marian_translations(model.eval(), tokenizer, sentences)
+
+    return translate
+
+
+def marian(name: str, settings: PeerSettings) -> System:
+    def train(options: Options, texts: Texts, folder: Path) -> Trained:
+        torch.set_num_threads(cores())
+        run = MarianRun(name, texts, settings, options.minutes, options.seed, folder)
+        run.go()
+        return Trained(
+            about=f"MarianMTModel, {settings}, {run.updates} updates",
+            parameters=sum(p.numel() for p in run.model.parameters() if p.requires_grad),
+            tokens_per_second=run.tokens / run.seconds,
+            weights={str(minutes): files for minutes, files in run.kept.items()},
+        )
+
+    def candidates(options: Options, texts: Texts, folder: Path, trained: Trained) -> Candidates:
+        torch.set_num_threads(cores())
+        model = new_marian(texts.tokenizer, settings)
+        return {
+            float(minutes): {
+                weights: with_weights(model, texts.tokenizer, folder / file)
+                for weights, file in files.items()
+            }
+            for minutes, files in trained.weights.items()
+        }
+
+    return System(train, candidates)

@@ -7,18 +7,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from curves import Curve, json_lines, spread
+from curves import json_lines, spread
 from multi30k_systems.common import (
     BEAM,
     JUST_NOW,
     LENGTH_PENALTY,
     POINTS,
+    Candidates,
     Options,
+    System,
     Texts,
+    Trained,
     Translate,
-    how_measured,
     mean_weights,
-    scored_all,
 )
 
 import qkv
@@ -31,17 +32,15 @@ from qkv.training.recipes import multi30k_tiny
 def our_command(options: Options, texts: Texts, out: Path) -> list[str]:
     """The command that is measured; all that a user would type is here."""
     what = ["--recipe", "multi30k-tiny", "--data", str(texts.folder)]
-    steps = str(
-        multi30k_tiny(len(texts.train)).steps
-    )  # said again, since --minutes alone would take their place
-    ends = ["--steps", steps, "--minutes", str(options.minutes)]
+    steps = multi30k_tiny(len(texts.train)).steps  # said again, since --minutes alone would take their place
+    ends = ["--steps", str(steps), "--minutes", str(options.minutes)]
     where = ["--seed", str(options.seed), "--out", str(out)]
     return [sys.executable, "-m", "qkv", "train", "translator", *what, *ends, *where]
 
 
-def run_ours(options: Options, texts: Texts) -> Curve:
-    out, kept = options.out / "ours" / "run", options.out / "ours" / "snapshots"
-    kept.mkdir(parents=True)
+def train_ours(options: Options, texts: Texts, folder: Path) -> Trained:
+    out, kept = folder / "run", folder / "snapshots"
+    kept.mkdir()
     command = our_command(options, texts, out)
     process = subprocess.Popen(command)  # it shows its own progress
     try:
@@ -55,14 +54,11 @@ def run_ours(options: Options, texts: Texts) -> Curve:
     if process.returncode != 0:
         raise UserError(f"our own training ended with {process.returncode}: what it said is above.")
     report = read_json(out / "report.json")
-    return Curve(
+    return Trained(
         about=" ".join(["qkv", *command[3:]]),
-        seed=options.seed,
-        minutes=options.minutes,
-        measured=how_measured(),
         parameters=report["parameters"],
         tokens_per_second=report["training"]["tokens_per_second"],
-        points=scored_all("ours", our_candidates(out, kept), texts),
+        weights={},  # the run and the snapshots have their own names
     )
 
 
@@ -75,8 +71,9 @@ def keep_snapshots(out: Path, kept: Path) -> None:
             continue
 
 
-def our_candidates(out: Path, kept: Path) -> dict[float, dict[str, Translate]]:
+def our_candidates(options: Options, texts: Texts, folder: Path, trained: Trained) -> Candidates:
     """At every point the snapshot and the average of the last ones; at the end what the command hands over."""
+    out, kept = folder / "run", folder / "snapshots"
     translator = qkv.load(out)
     rows = json_lines(out / "training" / "log.jsonl")
     minutes = {row["step"]: row["seconds"] / 60 for row in rows if "validation_loss" in row}
@@ -86,7 +83,7 @@ def our_candidates(out: Path, kept: Path) -> dict[float, dict[str, Translate]]:
     def snapshots(last: int) -> list[Path]:
         return [kept / f"step-{step}.safetensors" for step in steps if step <= last][-averaged:]
 
-    candidates = {}
+    candidates: Candidates = {}
     for step in spread(minutes, POINTS)[:-1]:
         paths = snapshots(step)
         candidates[minutes[step]] = {
@@ -104,3 +101,6 @@ def with_our_weights(translator: Translator, paths: Sequence[Path]) -> Translate
         return translator.translate(sentences, beam=BEAM, length_penalty=LENGTH_PENALTY)
 
     return translate
+
+
+OURS = System(train_ours, our_candidates)

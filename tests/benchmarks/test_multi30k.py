@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from qkv.data.parallel import ParallelText
+from qkv.errors import UserError
 from qkv.training.recipes import multi30k_tiny
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -26,7 +27,7 @@ def scripts() -> Iterator[None]:
     yield
     sys.path.remove(str(FOLDER))
     for name in set(sys.modules) - before:
-        if name.split(".")[0] in ("curves", "multi30k_systems"):
+        if name.split(".")[0] in ("curves", "multi30k", "multi30k_systems"):
             del sys.modules[name]
 
 
@@ -189,3 +190,27 @@ def test_the_peers_rate_rises_over_the_warm_up_and_falls_with_the_root(scripts: 
     assert marian.rate_of(settings, 1_000) == pytest.approx(settings.rate / 2)
     assert marian.rate_of(settings, 2_000) == pytest.approx(settings.rate)
     assert marian.rate_of(settings, 8_000) == pytest.approx(settings.rate / 2)
+
+
+def test_a_training_that_has_ended_is_scored_again_and_not_made_again(
+    scripts: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, common = importlib.import_module("multi30k"), importlib.import_module("multi30k_systems.common")
+    trained = common.Trained(about="", parameters=3, tokens_per_second=4.0, weights={"1.5": {"w": "file"}})
+    calls: list[Path] = []
+
+    def train(options: Any, texts: Any, folder: Path) -> Any:
+        calls.append(folder)
+        return trained
+
+    monkeypatch.setitem(script.SYSTEMS, "fake", common.System(train, None))
+    monkeypatch.setitem(script.SYSTEMS, "absent", common.System(lambda *_: None, None))
+    options = common.Options(minutes=2.0, out=tmp_path)
+    assert script.training_of("fake", options, None) == trained
+    assert script.training_of("fake", options, None) == trained
+    assert calls == [tmp_path / "fake"]
+    script.refuse_to_repeat(tmp_path, ["fake"], {})
+    with pytest.raises(UserError, match="another --minutes or --seed"):
+        script.training_of("fake", common.Options(minutes=3.0, out=tmp_path), None)
+    assert script.training_of("absent", options, None) is None
+    assert not (tmp_path / "absent").exists()
