@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qkv.evaluation.overlap import Overlap, Seen, find_overlap
-from qkv.evaluation.scores import Scorer, TranslationScores
+from qkv.evaluation.scores import References, Scorer, TranslationScores, present
 from qkv.evaluation.sentences import LengthBucket, WorstSentence, by_length, worst
 from qkv.evaluation.significance import Difference, compare
 
@@ -14,7 +14,7 @@ from qkv.evaluation.significance import Difference, compare
 class Sentences:
     """The test set: one or more references for each sentence, and what was to be translated, where known."""
 
-    references: list[list[str]]  # one list for each file; a sentence with fewer than others has empty ones
+    references: References
     source: list[str] | None = None
 
     def __len__(self) -> int:
@@ -27,7 +27,7 @@ class Sentences:
 
     def references_each(self) -> tuple[int, int]:
         """The fewest and the most that a sentence has."""
-        counts = [max(1, sum(map(bool, each))) for each in zip(*self.references, strict=True)]
+        counts = [len(present(each)) for each in zip(*self.references, strict=True)]
         return min(counts), max(counts)
 
 
@@ -39,9 +39,9 @@ def merged(sentences: Sentences) -> tuple[Sentences, list[int]]:
     belongs = [places.setdefault(source, len(places)) for source in sentences.source]
     found: list[dict[str, None]] = [{} for _ in places]  # in their order, each once
     for place, references in zip(belongs, zip(*sentences.references, strict=True), strict=True):
-        found[place].update(dict.fromkeys(references))
+        found[place].update(dict.fromkeys(present(references)))
     most = max(map(len, found))
-    rows = [[*each, *[""] * (most - len(each))] for each in found]
+    rows = [[*each, *[None] * (most - len(each))] for each in found]
     columns = [list(column) for column in zip(*rows, strict=True)]
     return Sentences(source=list(places), references=columns), belongs
 
@@ -116,15 +116,15 @@ def evaluate(
     """Score one system, and another beside it where there is one."""
     references = sentences.references
     scores = scorer.score_fully(hypotheses, *references, done=done)
-    measured_on = references[0] if sentences.source is None else sentences.source
+    measured_on = present(references[0]) if sentences.source is None else sentences.source
     buckets = by_length(scorer, hypotheses, references, measured_on)
     done(1)
     lowest = worst(scorer, hypotheses, references, sentences.source)
     done(1)
     without = None
     if overlap is not None and overlap.is_partial():
-        chosen, *chosen_references = map(overlap.unseen_of, (hypotheses, *references))
-        without = scorer.score_fully(chosen, *chosen_references, done=done)
+        rest = [overlap.unseen_of(each) for each in references]
+        without = scorer.score_fully(overlap.unseen_of(hypotheses), *rest, done=done)
     against = None
     if others is not None:
         other_scores = scorer.score_fully(others, *references, done=done)

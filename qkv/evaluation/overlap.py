@@ -9,15 +9,16 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from qkv.checkpoint.files import read_tensors, write_tensors
 from qkv.errors import UserError
-from qkv.evaluation.scores import TranslationScores
+from qkv.evaluation.scores import References, TranslationScores
 
+Text = TypeVar("Text", str, str | None)
 SEEN_FILE = "seen.safetensors"
 
 
@@ -49,7 +50,7 @@ class Overlap:
         """Were some sentences seen, and others not?"""
         return 0 < len(self.lines) < self.total
 
-    def unseen_of(self, texts: Sequence[str]) -> list[str]:
+    def unseen_of(self, texts: Sequence[Text]) -> list[Text]:
         """Those of the texts, one a sentence, that belong to the others."""
         lines = set(self.lines)
         return [text for line, text in enumerate(texts, 1) if line not in lines]
@@ -60,8 +61,8 @@ def plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def pair_text(source: str, target: str) -> str:
-    return f"{plain(source)}\t{plain(target)}"
+def pair_text(source: str, target: str | None) -> str:
+    return f"{plain(source)}\t{plain(target or '')}"
 
 
 def fingerprint(text: str) -> int:
@@ -96,7 +97,7 @@ def read_seen(folder: Path) -> Seen | None:
     return Seen(**tensors)
 
 
-def find_overlap(seen: Seen, source: Sequence[str], references: Sequence[Sequence[str]]) -> Overlap:
+def find_overlap(seen: Seen, source: Sequence[str], references: References) -> Overlap:
     known = is_known(map(plain, source), seen.source)
     known_pairs = [is_known(map(pair_text, source, each), seen.pairs) for each in references]
     lines = [line for line, each in enumerate(known, 1) if each]

@@ -11,6 +11,9 @@ from qkv.errors import UserError
 
 SAMPLES = 1_000  # of the bootstrap: sacrebleu's own number
 SEED = "12345"  # sacrebleu's own default; fixed, so that the same files always give the same intervals
+References = Sequence[
+    Sequence[str | None]
+]  # a list for each file; None where a sentence has fewer than others
 MEMORY = 10_000_000  # sentences of all samples together, which sacrebleu holds at once: under a gigabyte up to 100,000 of them
 
 
@@ -69,7 +72,7 @@ class Scorer:
             raise UserError(f"sacrebleu's tokenizer '{tokenize}' cannot be used here: {reason}") from None
         return cls(bleu, CHRF(lowercase=lowercase), TER(), tokenize, lowercase)
 
-    def score(self, hypotheses: Sequence[str], *references: Sequence[str]) -> TranslationScores:
+    def score(self, hypotheses: Sequence[str], *references: Sequence[str | None]) -> TranslationScores:
         """Corpus scores of one hypothesis and one or more references a sentence, soon done: no TER, no intervals.
 
         White space around a sentence does not count.
@@ -85,7 +88,7 @@ class Scorer:
     def score_fully(
         self,
         hypotheses: Sequence[str],
-        *references: Sequence[str],
+        *references: Sequence[str | None],
         done: Callable[[int], None] | None = None,
     ) -> TranslationScores:
         """The same with TER, and with intervals by bootstrap resampling. `done` is told of each measure."""
@@ -102,7 +105,7 @@ class Scorer:
     def metrics(self) -> dict[str, Any]:
         return {"bleu": self.bleu, "chrf": self.chrf, "ter": self.ter}
 
-    def exact_match(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    def exact_match(self, hypotheses: Sequence[str], references: References) -> float:
         """Percent of the hypotheses that are equal to any of their references."""
         exact = sum(
             any(self.same(hypothesis, reference) for reference in present(aligned))
@@ -115,9 +118,8 @@ class Scorer:
         return hypothesis == reference or (self.lowercase and hypothesis.lower() == reference.lower())
 
 
-def present(references: Sequence[str]) -> list[str]:
-    """Those of one sentence; where some sentences have more of them, the rest are filled up with empty ones."""
-    return [reference for reference in references if reference] or list(references[:1])
+def present(references: Sequence[str | None]) -> list[str]:
+    return [reference for reference in references if reference is not None]
 
 
 def score_translations(hypotheses: Sequence[str], references: Sequence[str]) -> TranslationScores:
@@ -125,7 +127,7 @@ def score_translations(hypotheses: Sequence[str], references: Sequence[str]) -> 
     return Scorer.make().score(hypotheses, references)
 
 
-def check_lengths(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+def check_lengths(hypotheses: Sequence[str], references: References) -> None:
     for each in references:
         if len(hypotheses) != len(each):
             raise UserError(
@@ -135,13 +137,13 @@ def check_lengths(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
         raise UserError("there is nothing to score.")
 
 
-def measured(metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+def measured(metric: Any, hypotheses: Sequence[str], references: References) -> Score:
     score = metric.corpus_score(list(hypotheses), [list(each) for each in references])
     return Score(value=float(score.score), signature=str(metric.get_signature()))
 
 
 def measured_with_interval(
-    metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]], samples: int
+    metric: Any, hypotheses: Sequence[str], references: References, samples: int
 ) -> Score:
     """By a test of one system alone: `corpus_score(…, n_bootstrap)` fails where a sample's chrF is 0.
 
@@ -160,7 +162,7 @@ def measured_with_interval(
 def bootstrap(
     metric: Any,
     systems: Sequence[tuple[str, Sequence[str]]],
-    references: Sequence[Sequence[str]],
+    references: References,
     samples: int,
 ) -> tuple[str, list[Any]]:
     """sacrebleu's paired bootstrap: the signature, and a result for each system; the first is the baseline."""
@@ -170,7 +172,7 @@ def bootstrap(
         test = PairedTest(
             [(name, list(hypotheses)) for name, hypotheses in systems],
             {"measure": metric},
-            [list(each) for each in references],
+            [list(each) for each in references],  # type: ignore[arg-type]  # None is allowed, as its documentation says
             test_type="bs",
             n_samples=samples,
             n_jobs=1,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from qkv.evaluation.scores import Scorer, present
+from qkv.evaluation.scores import References, Scorer, present
 
 STARTS = (0, 1, 6, 11, 16, 21, 31)  # words of the shortest sentence of each bucket
 WORST = 20
@@ -38,7 +38,7 @@ class WorstSentence:
 def by_length(
     scorer: Scorer,
     hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
+    references: References,
     measured_on: Sequence[str],
 ) -> list[LengthBucket]:
     """Scores of short and of long sentences apart; buckets without a sentence are left out."""
@@ -81,7 +81,7 @@ def bucket_name(number: int) -> str:
 def worst(
     scorer: Scorer,
     hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
+    references: References,
     source: Sequence[str] | None,
     most: int = WORST,
 ) -> list[WorstSentence]:

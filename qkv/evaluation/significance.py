@@ -4,7 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qkv.evaluation.scores import SAMPLES, Score, Scorer, TranslationScores, bootstrap, samples_for
+from qkv.evaluation.scores import (
+    SAMPLES,
+    References,
+    Score,
+    Scorer,
+    TranslationScores,
+    bootstrap,
+    samples_for,
+)
 
 # sacrebleu's test counts the differences on one side alone, although the data choose the side: with 0.05, one in
 # nine pairs of equally good systems would be told apart, with 0.025 one in twenty.
@@ -64,7 +72,7 @@ def compare(
     scorer: Scorer,
     hypotheses: Sequence[str],
     others: Sequence[str],
-    references: Sequence[Sequence[str]],
+    references: References,
     scores: TranslationScores,
     other_scores: TranslationScores,
     done: Callable[[int], None] | None = None,
@@ -95,7 +103,7 @@ def p_value(
     metric: Any,
     hypotheses: Sequence[str],
     others: Sequence[str],
-    references: Sequence[Sequence[str]],
+    references: References,
     equal: bool,
 ) -> float | None:
     """How often resampled test sets give so large a difference where there is none.

@@ -179,6 +179,10 @@ def test_each_translation_of_a_repeated_sentence_is_right(
     found, _ = answer_of(capsys, "mine.xx", "--pairs", "r.tsv", "--merge")
     assert (found["sentences"], found["scores"]["exact_match"]) == (2, 100)
     assert found["scores"]["chrf"]["value"] == pytest.approx(100)
+    assert found["scores"]["ter"]["value"] == 0, (
+        "a sentence with fewer references than others has no empty ones"
+    )
+    assert found["scores"]["bleu"]["signature"].startswith("nrefs:var|")
     assert (found["measured"]["references_each"], found["measured"]["places"]) == ([1, 2], "sentence")
     assert [each["references"] for each in found["worst"]] == [["uno", "un"], ["cuatro"]]
     line_by_line, _ = answer_of(capsys, "mine.xx", "--pairs", "r.tsv")
