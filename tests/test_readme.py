@@ -78,7 +78,7 @@ def test_the_way_from_two_files_to_translations(
 def test_every_command_of_the_page_on_evaluation(newcomer: Path) -> None:
     page = (ROOT / "docs" / "evaluate.md").read_text(encoding="utf-8")
     lines = re.findall(r"^qkv evaluate .*$", page, flags=re.MULTILINE)
-    assert len(lines) == 9
+    assert len(lines) == 10
     source, references = (
         (newcomer / f"test.{language}").read_text(encoding="utf-8").splitlines() for language in ("en", "de")
     )
