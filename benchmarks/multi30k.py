@@ -88,10 +88,10 @@ def training_of(name: str, options: Options, texts: Texts) -> Trained | None:
     how = {"minutes": options.minutes, "seed": options.seed}
     if kept.exists():
         facts = read_json(kept)
-        if {key: facts.pop(key) for key in how} != how:
-            raise UserError(
-                f"{folder} was trained with another --minutes or --seed: delete it, or give these."
-            )
+        before = {key: facts.pop(key) for key in how}
+        if before != how:
+            given = " ".join(f"--{key} {value:g}" for key, value in before.items())
+            raise UserError(f"{folder} was trained with {given}: give these, or delete it.")
         say(f"{name}: trained before, only scored now.")
         return Trained(**facts)
     folder.mkdir(parents=True)

@@ -13,6 +13,7 @@ PACKAGE = Path(qkv.__file__).parent
 # function or under TYPE_CHECKING.
 MAY_IMPORT = {
     "errors": set(),
+    "environment": set(),
     "configs": {"errors"},
     "core": set(),
     "models": {"core"},
@@ -20,14 +21,15 @@ MAY_IMPORT = {
     "data": {"errors"},
     "decoding": set(),
     "checkpoint": {"errors", "text"},
-    "evaluation": {"errors", "checkpoint"},
+    "evaluation": {"errors", "environment", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
     "pictures": {"errors", "pipeline"},
     "training": {
         "__init__", "errors", "configs", "core", "models", "text", "data", "evaluation", "checkpoint", "pipeline",
     },
     "cli": {
-        "__init__", "errors", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures", "training",
+        "__init__", "errors", "environment", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures",
+        "training",
     },
     "__init__": {"errors", "pipeline"},
     "__main__": {"cli"},

@@ -23,7 +23,7 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.training.distributed import cores
 
 POINTS = 8
-CHOSEN_ON = 300  # sentences of val; all of them would take longer than some of the trainings
+CHOSEN_ON = 300  # sentences of val: scoring is not in the time of a run, but somebody waits for it
 BEAM, LENGTH_PENALTY = 5, 1.0
 DECODED_TOGETHER = 4_096  # source tokens times beams
 JUST_NOW = "weights as they stood"

@@ -1,14 +1,14 @@
 """Reading the options of a command. A mistake in them is one sentence, like every other mistake."""
 
 import io
-import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stderr
+from collections.abc import Callable
+from contextlib import redirect_stderr
 from typing import TypeVar
 
 import tyro
 
+from qkv.environment import with_variable
 from qkv.errors import UserError
 
 Command = TypeVar("Command")
@@ -19,37 +19,27 @@ PART = "\n"  # between the parts of what is said
 def read_options(
     kind: type[Command], arguments: list[str], *, prog: str, description: str, default: Command | None = None
 ) -> Command:
-    asks_for_help = bool({"-h", "--help"} & set(arguments))
+    def read() -> Command:
+        command: Command = tyro.cli(
+            kind,
+            args=arguments,
+            prog=prog,
+            description=description,
+            default=tyro.MISSING_NONPROP if default is None else default,
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
+        return command
+
+    if {"-h", "--help"} & set(arguments):
+        return read()
     complaint = io.StringIO()
     try:
-        with nullcontext() if asks_for_help else heard_by(complaint):
-            command: Command = tyro.cli(
-                kind,
-                args=arguments,
-                prog=prog,
-                description=description,
-                default=tyro.MISSING_NONPROP if default is None else default,
-                config=(tyro.conf.FlagCreatePairsOff,),
-            )
-            return command
+        with with_variable("COLUMNS", WIDE), redirect_stderr(complaint):
+            return read()
     except SystemExit as end:
-        if asks_for_help or not end.code:
+        if not end.code:  # a shell's completions were printed
             raise
         raise UserError(f"{one_sentence(complaint.getvalue())} `{prog} --help` lists the options.") from None
-
-
-@contextmanager
-def heard_by(complaint: io.StringIO) -> Iterator[None]:
-    columns = os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = WIDE
-    try:
-        with redirect_stderr(complaint):
-            yield
-    finally:
-        if columns is None:
-            del os.environ["COLUMNS"]
-        else:
-            os.environ["COLUMNS"] = columns
 
 
 def one_sentence(box: str) -> str:

@@ -27,8 +27,7 @@ def page(evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str]) 
         line(console, summary(evaluation.scores.sentences, facts))
         show_scores(console, evaluation)
         if evaluation.against is not None:
-            show_against(console, evaluation.against, names)
-            show_seen_by_either(console, evaluation)
+            show_against(console, evaluation.against, names, evaluation.overlap)
         show_lengths(console, evaluation.by_length, facts["by_length"])
         show_worst(console, evaluation.worst, facts["worst"], facts["places"])
     return "".join(f"{text.rstrip()}\n" for text in captured.get().splitlines())
@@ -113,7 +112,7 @@ def seen_sentence(overlap: Overlap) -> str:
     return f"{len(overlap.lines):,} of the sentences occur in the training data, {same:,} with the same translation."
 
 
-def show_against(console: Console, against: Against, names: tuple[str, str]) -> None:
+def show_against(console: Console, against: Against, names: tuple[str, str], overlap: Overlap | None) -> None:
     heading(console, f"Against {names[1]}")
     rows = [
         [
@@ -128,12 +127,7 @@ def show_against(console: Console, against: Against, names: tuple[str, str]) -> 
     console.print(table_of(rows, "", *names, "difference", "p"))
     for each in against.differences.values():
         line(console, each.meaning(*names))
-
-
-def show_seen_by_either(console: Console, evaluation: Evaluation) -> None:
-    against = evaluation.against
-    overlaps = [evaluation.overlap, None if against is None else against.overlap]
-    seen = {place for overlap in overlaps if overlap is not None for place in overlap.lines}
+    seen = {place for each in (overlap, against.overlap) if each is not None for place in each.lines}
     if seen:
         line(
             console,

@@ -1,20 +1,19 @@
 """BLEU, chrF and TER by sacrebleu with their signatures and intervals, and the share of exact matches."""
 
 import math
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from qkv.environment import with_variable
 from qkv.errors import UserError
 
 SAMPLES = 1_000  # of the bootstrap: sacrebleu's own number
 SEED = "12345"  # sacrebleu's own default; fixed, so that the same files always give the same intervals
-References = Sequence[
-    Sequence[str | None]
-]  # a list for each file; None where a sentence has fewer than others
 MEMORY = 10_000_000  # sentences of all samples together, which sacrebleu holds at once: under a gigabyte up to 100,000 of them
+
+# A list for each file; None where a sentence has fewer than others.
+References = Sequence[Sequence[str | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +167,7 @@ def bootstrap(
     """sacrebleu's paired bootstrap: the signature, and a result for each system; the first is the baseline."""
     from sacrebleu.significance import PairedTest
 
-    with fixed_seed():
+    with with_variable("SACREBLEU_SEED", SEED):  # there it may be "none"
         test = PairedTest(
             [(name, list(hypotheses)) for name, hypotheses in systems],
             {"measure": metric},
@@ -185,17 +184,3 @@ def bootstrap(
 def samples_for(sentences: int) -> int:
     """Fewer for a very large test set, where fewer are needed; the signature tells how many."""
     return min(SAMPLES, max(100, MEMORY // sentences))
-
-
-@contextmanager
-def fixed_seed() -> Iterator[None]:
-    """sacrebleu takes its seed from the environment, where it may be "none"."""
-    before = os.environ.get("SACREBLEU_SEED")
-    os.environ["SACREBLEU_SEED"] = SEED
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["SACREBLEU_SEED"]
-        else:
-            os.environ["SACREBLEU_SEED"] = before

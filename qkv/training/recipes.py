@@ -151,7 +151,7 @@ def multi30k_raw(pairs: int) -> TranslatorSettings:
 
 
 def tatoeba(pairs: int) -> TranslatorSettings:
-    """Tatoeba's short everyday sentences, English to German (or --data.languages eng spa): 40 minutes, BLEU 39."""
+    """Tatoeba's short everyday sentences, English to German (or --data.languages eng spa): BLEU 39 after 41 minutes."""
     usual, epochs, batch_tokens = automatic(100_000), 4, 2_048
     steps = max(500, epochs * pairs * 11 // batch_tokens)  # its sentences have about 11 pieces
     return replace(
