@@ -131,7 +131,7 @@ def show_against(console: Console, against: Against, names: tuple[str, str], ove
     if seen:
         line(
             console,
-            f"The comparison counts {len(seen):,} sentences that one of the two has seen in training.",
+            f"The comparison counts {len(seen):,} sentence{'' if len(seen) == 1 else 's'} that one of the two has seen in training.",
         )
 
 

@@ -100,7 +100,7 @@ def overlap_to_dict(overlap: Overlap | None, without: TranslationScores | None) 
 
 def steps_of(compared: bool, overlap: Overlap | None) -> int:
     """How many times `done` of `evaluate` is told: three measures at a time, and two looks at sentences."""
-    return 3 + 2 + (6 if compared else 0) + (3 if overlap is not None and overlap.is_partial() else 0)
+    return 3 + 2 + (3 if compared else 0) + (3 if overlap is not None and overlap.is_partial() else 0)
 
 
 def evaluate(
@@ -115,7 +115,15 @@ def evaluate(
 ) -> Evaluation:
     """Score one system, and another beside it where there is one."""
     references = sentences.references
-    scores = scorer.score_fully(hypotheses, *references, done=done)
+    against = None
+    if others is None:
+        scores = scorer.score_fully(hypotheses, *references, done=done)
+    else:
+        comparison = compare(scorer, hypotheses, others, references, done)
+        scores = comparison.scores
+        against = Against(
+            scores=comparison.other_scores, differences=comparison.differences, overlap=others_overlap
+        )
     measured_on = present(references[0]) if sentences.source is None else sentences.source
     buckets = by_length(scorer, hypotheses, references, measured_on)
     done(1)
@@ -125,11 +133,6 @@ def evaluate(
     if overlap is not None and overlap.is_partial():
         rest = [overlap.unseen_of(each) for each in references]
         without = scorer.score_fully(overlap.unseen_of(hypotheses), *rest, done=done)
-    against = None
-    if others is not None:
-        other_scores = scorer.score_fully(others, *references, done=done)
-        differences = compare(scorer, hypotheses, others, references, scores, other_scores, done)
-        against = Against(scores=other_scores, differences=differences, overlap=others_overlap)
     return Evaluation(
         scores=scores,
         by_length=buckets,

@@ -92,12 +92,17 @@ class Scorer:
     ) -> TranslationScores:
         """The same with TER, and with intervals by bootstrap resampling. `done` is told of each measure."""
         check_lengths(hypotheses, references)
-        samples = samples_for(len(hypotheses))
         scores = {}
         for name, metric in self.metrics().items():
-            scores[name] = measured_with_interval(metric, hypotheses, references, samples)
+            (tested,) = bootstrap(metric, [hypotheses], references)
+            scores[name] = tested.score
             if done is not None:
                 done(1)
+        return self.put_together(scores, hypotheses, references)
+
+    def put_together(
+        self, scores: dict[str, Score], hypotheses: Sequence[str], references: References
+    ) -> TranslationScores:
         exact = self.exact_match(hypotheses, references)
         return TranslationScores(sentences=len(hypotheses), exact_match=exact, **scores)
 
@@ -141,35 +146,25 @@ def measured(metric: Any, hypotheses: Sequence[str], references: References) -> 
     return Score(value=float(score.score), signature=str(metric.get_signature()))
 
 
-def measured_with_interval(
-    metric: Any, hypotheses: Sequence[str], references: References, samples: int
-) -> Score:
-    """By a test of one system alone: `corpus_score(…, n_bootstrap)` fails where a sample's chrF is 0.
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """A system's score with its interval; p_value against the first system, which has none itself."""
 
-    sacrebleu gives the mean and half the width. Neither end may leave the scale, which has no top for TER.
+    score: Score
+    p_value: float | None
+
+
+def bootstrap(metric: Any, systems: Sequence[Sequence[str]], references: References) -> list[Tested]:
+    """sacrebleu's paired bootstrap of one system or more; the first is the baseline.
+
+    For one system too: `corpus_score(…, n_bootstrap)` fails where a sample's chrF is 0.
     """
-    signature, tested = bootstrap(metric, [("model", hypotheses)], references, samples)
-    mean, half = float(tested[0].mean), float(tested[0].ci)
-    top = math.inf if type(metric).__name__ == "TER" else 100.0
-    return Score(
-        value=float(tested[0].score),
-        signature=signature,
-        interval=Interval(mean=mean, low=max(0.0, mean - half), high=min(top, mean + half), samples=samples),
-    )
-
-
-def bootstrap(
-    metric: Any,
-    systems: Sequence[tuple[str, Sequence[str]]],
-    references: References,
-    samples: int,
-) -> tuple[str, list[Any]]:
-    """sacrebleu's paired bootstrap: the signature, and a result for each system; the first is the baseline."""
     from sacrebleu.significance import PairedTest
 
+    samples = samples_for(len(systems[0]))
     with with_variable("SACREBLEU_SEED", SEED):  # there it may be "none"
         test = PairedTest(
-            [(name, list(hypotheses)) for name, hypotheses in systems],
+            [(f"system {number}", list(hypotheses)) for number, hypotheses in enumerate(systems)],
             {"measure": metric},
             [list(each) for each in references],  # type: ignore[arg-type]  # None is allowed, as its documentation says
             test_type="bs",
@@ -178,7 +173,25 @@ def bootstrap(
         )
         signatures, results = test()
     (name,) = signatures  # sacrebleu's own name for the measure
-    return str(signatures[name]), list(results[name])
+    tested: list[Any] = results[name]
+    return [
+        Tested(
+            score=Score(
+                value=float(result.score),
+                signature=str(signatures[name]),
+                interval=interval_of(metric, result, samples),
+            ),
+            p_value=None if result.p_value is None else float(result.p_value),
+        )
+        for result in tested
+    ]
+
+
+def interval_of(metric: Any, result: Any, samples: int) -> Interval:
+    """sacrebleu gives the mean and half the width. Neither end may leave the scale, which has no top for TER."""
+    mean, half = float(result.mean), float(result.ci)
+    top = math.inf if type(metric).__name__ == "TER" else 100.0
+    return Interval(mean=mean, low=max(0.0, mean - half), high=min(top, mean + half), samples=samples)
 
 
 def samples_for(sentences: int) -> int:

@@ -7,10 +7,11 @@ from typing import Any
 from qkv.evaluation.scores import (
     SAMPLES,
     References,
-    Score,
     Scorer,
+    Tested,
     TranslationScores,
     bootstrap,
+    check_lengths,
     samples_for,
 )
 
@@ -68,53 +69,50 @@ class Difference:
         return f"{claim}: if the two were equally good, it would lead by so much {often}."
 
 
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two systems on the same sentences: the scores of each, and how they differ by BLEU, chrF and TER."""
+
+    scores: TranslationScores
+    other_scores: TranslationScores
+    differences: dict[str, Difference]
+
+
 def compare(
     scorer: Scorer,
     hypotheses: Sequence[str],
     others: Sequence[str],
     references: References,
-    scores: TranslationScores,
-    other_scores: TranslationScores,
-    done: Callable[[int], None] | None = None,
-) -> dict[str, Difference]:
-    """BLEU, chrF and TER of two systems, each with the chance that it is chance. `done` is told of each."""
-    found = {}
+    done: Callable[[int], None] = lambda _: None,
+) -> Comparison:
+    """Both are scored by the same resampled test sets. `done` is told of each measure of each system."""
+    for each in (hypotheses, others):
+        check_lengths(each, references)
+    scores, other_scores, differences = {}, {}, {}
     for key, metric in scorer.metrics().items():
-        model, against = value_of(getattr(scores, key)), value_of(getattr(other_scores, key))
-        found[key] = Difference(
+        against, model = bootstrap(metric, [others, hypotheses], references)
+        scores[key], other_scores[key] = model.score, against.score
+        differences[key] = Difference(
             measure=NAMES[key],
-            model=model,
-            against=against,
-            p_value=p_value(metric, hypotheses, others, references, model == against),
+            model=model.score.value,
+            against=against.score.value,
+            p_value=p_value(against, model, len(hypotheses)),
             samples=samples_for(len(hypotheses)),
         )
-        if done is not None:
-            done(1)
-    return found
+        done(2)
+    return Comparison(
+        scores=scorer.put_together(scores, hypotheses, references),
+        other_scores=scorer.put_together(other_scores, others, references),
+        differences=differences,
+    )
 
 
-def value_of(score: Score | None) -> float:
-    if score is None:
-        raise ValueError("systems are compared by all their scores")
-    return score.value
-
-
-def p_value(
-    metric: Any,
-    hypotheses: Sequence[str],
-    others: Sequence[str],
-    references: References,
-    equal: bool,
-) -> float | None:
+def p_value(against: Tested, model: Tested, sentences: int) -> float | None:
     """How often resampled test sets give so large a difference where there is none.
 
     Equal scores never speak against chance, but sacrebleu counts the resampled differences that are larger,
     of which two identical systems have none, and would give 1 in 1,001.
     """
-    if len(hypotheses) < FEWEST:
+    if sentences < FEWEST:
         return None
-    if equal:
-        return 1.0
-    systems = [("against", others), ("model", hypotheses)]
-    _, (_, tested) = bootstrap(metric, systems, references, samples_for(len(hypotheses)))
-    return float(tested.p_value)
+    return 1.0 if against.score.value == model.score.value else model.p_value

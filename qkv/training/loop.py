@@ -154,7 +154,7 @@ class Run:
                     mean = Mean()
                 over = self.plan.progress(position) >= 1.0
                 if over or position.step % self.plan.settings.validate_every == 0:
-                    self.validate()
+                    self.validate(clock)
                     self.save()
                 if over or stopping or self.out_of_patience():
                     break
@@ -217,9 +217,9 @@ class Run:
         facts = {"loss": round(mean.value(), 5), "rate": self.rate, "tokens_per_second": round(speed)}
         self.log({"step": position.step, **facts, "seconds": round(position.seconds, 2)})
 
-    def validate(self) -> None:
+    def validate(self, clock: "Clock") -> None:
         """Look at the validation part, keep a snapshot, and the model itself where it is the best so far."""
-        position = self.position
+        position, reached = self.position, clock.seconds()
         loss = validation_loss(self.model, self.valid, self.device, self.group)
         improved = loss < position.best_loss
         if improved:
@@ -234,7 +234,7 @@ class Run:
         write_tensors(self.snapshot(position.step), self.model.state_dict())
         for step in old:
             self.snapshot(step).unlink(missing_ok=True)
-        facts = {"validation_loss": round(loss, 5), "seconds": round(position.seconds, 2)}
+        facts = {"validation_loss": round(loss, 5), "seconds": round(reached, 2)}
         self.log({"step": position.step, **facts})
         self.watch.validated(position, loss, improved)
 

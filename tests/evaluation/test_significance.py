@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from qkv.evaluation.scores import Scorer
-from qkv.evaluation.significance import Difference, compare, p_value
+from qkv.evaluation.scores import Scorer, bootstrap
+from qkv.evaluation.significance import Difference, compare
 
 REFERENCES = [
     f"{who} {what} {where} today"
@@ -26,8 +26,7 @@ def with_faults(share: float, seed: int) -> list[str]:
 def differences(hypotheses: list[str], others: list[str], count: int | None = None) -> dict[str, Difference]:
     scorer, references = Scorer.make(), REFERENCES[:count]
     hypotheses, others = hypotheses[:count], others[:count]
-    scores, other_scores = (scorer.score_fully(each, references) for each in (hypotheses, others))
-    return compare(scorer, hypotheses, others, [references], scores, other_scores)
+    return compare(scorer, hypotheses, others, [references]).differences
 
 
 def test_identical_systems_differ_by_nothing_and_not_significantly() -> None:
@@ -55,9 +54,9 @@ def test_systems_of_equal_quality_are_told_apart_about_once_in_twenty() -> None:
     """By BLEU, over pairs of systems with faults at the same rate; the level of 0.05 would find six of these 80."""
     metric = Scorer.make().metrics()["bleu"]
     found = [
-        p_value(
-            metric, with_faults(0.2, seed=2 * run), with_faults(0.2, seed=2 * run + 1), [REFERENCES], False
-        )
+        bootstrap(metric, [with_faults(0.2, seed=2 * run), with_faults(0.2, seed=2 * run + 1)], [REFERENCES])[
+            1
+        ].p_value
         for run in range(80)
     ]
     clear = [Difference(measure="BLEU", model=2.0, against=1.0, p_value=p).clear for p in found]
@@ -100,3 +99,19 @@ def test_less_ter_is_better() -> None:
         .meaning("A", "B")
         .startswith("A is better")
     )
+
+
+def test_a_comparison_gives_both_systems_the_scores_and_intervals_that_they_have_alone() -> None:
+    first, second = with_faults(0.2, seed=1), with_faults(0.3, seed=2)
+    scorer = Scorer.make()
+    found = compare(scorer, first, second, [REFERENCES])
+    for together, alone in (
+        (found.scores, scorer.score_fully(first, REFERENCES)),
+        (found.other_scores, scorer.score_fully(second, REFERENCES)),
+    ):
+        for measure in ("bleu", "chrf", "ter"):
+            one, other = getattr(together, measure), getattr(alone, measure)
+            assert (one.value, one.signature) == (other.value, other.signature)
+            assert one.interval.low == pytest.approx(other.interval.low, abs=1e-3)
+            assert one.interval.high == pytest.approx(other.interval.high, abs=1e-3)
+        assert together.exact_match == alone.exact_match
