@@ -329,7 +329,6 @@ def test_the_training_data_of_the_other_model_count_too(
     assert found["against"]["overlap"]["lines"][0] == 1
     assert "occur in the training data of model" in error
     assert code_of("good.xx", "--source", "a.en", "--reference", "a.xx", "--against", model) == 0
-    seen = found["against"]["overlap"]["sentences"]
     told = "The comparison counts 1 sentence that one of the two has seen in training."
     assert told in capsys.readouterr().out
 
