@@ -4,8 +4,12 @@ Shape letters of the whole core:  B batch   T query positions   S key positions 
                                   H heads   K width of a head   F hidden width    V vocabulary
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from types import ModuleType
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -30,6 +34,41 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tape: Ta
         ]:
             tape.record(name, tensor)
     return z
+
+
+def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    """The same in one call: by torch's kernel, or by our own loops where they were asked for and are faster."""
+    if (
+        loops is not None
+        and torch.is_grad_enabled()
+        and (q.device.type, q.dtype, dropout) == ("cpu", torch.float32, 0.0)
+        and k.shape[-2] <= loops.LONGEST
+    ):
+        return loops.short_attention(q, k, v, mask)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+
+
+loops: ModuleType | None = None  # qkv.core.loops, while they are asked for
+
+
+@contextmanager
+def compiled_loops() -> Iterator[bool]:
+    """In here, training computes attention over short sentences by loops of our own, made for one thread of a CPU.
+
+    They are compiled first, which takes seconds, by Numba; is it there?
+    """
+    global loops
+    try:
+        from qkv.core import loops as compiled
+    except ImportError:
+        yield False
+        return
+    compiled.compile_now()
+    loops = compiled
+    try:
+        yield True
+    finally:
+        loops = None
 
 
 class Attention(nn.Module):
@@ -75,8 +114,7 @@ class Attention(nn.Module):
         q = self.turned(self.query(x), rotation)  # (B, H, T, K)
         k, v = project(source) if cache is None else cache.update(project, source)
         if tape is None:
-            dropout = self.dropout if self.training else 0.0
-            z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+            z = fused(q, k, v, mask, self.dropout if self.training else 0.0)
         else:
             for name, tensor in [("query", q), ("key", k), ("value", v)]:
                 tape.record(name, tensor)

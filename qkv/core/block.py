@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from qkv.core.attention import Attention
 from qkv.core.cache import BlockCache, Cache
 from qkv.core.dropout import Dropout
+from qkv.core.masks import as_scores
 from qkv.core.tape import Tape, inside
 
 
@@ -147,6 +148,10 @@ class Stack(nn.Module):
         cache: Cache | None = None,
         tape: Tape | None = None,
     ) -> Tensor:
+        if tape is None:  # the fused path would work this out anew in every block
+            mask, memory_mask = (
+                None if each is None else as_scores(each, x.dtype) for each in (mask, memory_mask)
+            )
         for index, block in enumerate(self.blocks):
             x = block(
                 x,

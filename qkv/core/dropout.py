@@ -26,9 +26,13 @@ class Dropout(nn.Module):
 
 
 def kept(shape: torch.Size, share: float) -> Tensor:
-    """Zeros for about `share` of the places, elsewhere what keeps the mean at one; eight places from one draw."""
+    """Zeros for about `share` of the places, elsewhere what keeps the mean at one; eight places from one draw.
+
+    A random byte that reaches the threshold is kept. Comparing bytes is slow in torch; as floats, what is below
+    falls under zero and what is above reaches one, and both are cut off there.
+    """
     threshold = min(LEVELS - 1, round(share * LEVELS))
     count = shape.numel()
     words = torch.empty(-(-count // 8), dtype=torch.int64).random_(-(2**63), None)
-    places = words.view(torch.uint8)[:count].view(shape) >= threshold
-    return places.to(torch.float32).mul_(LEVELS / (LEVELS - threshold))
+    levels = words.view(torch.uint8)[:count].view(shape).to(torch.float32)
+    return levels.sub_(threshold - 1).clamp_(0, 1).mul_(LEVELS / (LEVELS - threshold))

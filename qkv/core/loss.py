@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+SAFE_LOGIT = 60.0  # exp(±60) times any vocabulary is well inside the range of float32
 ROWS_AT_ONCE = 512  # the logits of so many rows stay in the processor's caches for common vocabularies
 
 
@@ -24,33 +25,39 @@ def output_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, smooth
 
 
 class OutputCrossEntropy(torch.autograd.Function):
+    """The gradient of a row's loss by its logits is softmax − (1 − ε) [target] − ε/V.
+
+    Only the first of the three is a full matrix. The second is one word a row and the third the same everywhere:
+    their products with the words and with the hidden rows come from a look-up and from two sums.
+    """
+
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Tensor:
         count, vocab = len(targets), len(weight)
         wants_gradient = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         hidden_gradient = torch.empty_like(hidden) if wants_gradient else None
         weight_gradient = torch.zeros_like(weight) if wants_gradient else None
-        total = hidden.new_zeros(())
+        safe = exponentials_are_safe(hidden, weight)
+        total = hidden.new_zeros(())  # of the logarithms of the normalisers
         for start in range(0, count, ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
             logits = hidden[rows] @ weight.T  # (rows, V)
-            largest = logits.amax(dim=1, keepdim=True)  # (rows, 1): taken off, no exponential overflows
-            wanted = targets[rows, None]
-            total += largest.sum() - (1 - smoothing) * logits.gather(1, wanted).sum()
-            if smoothing:
-                total -= smoothing / vocab * logits.sum()
-            exponentials = logits.sub_(largest).exp_()  # in place of the logits
-            normaliser = exponentials.sum(dim=1, keepdim=True)
+            if not safe:
+                largest = logits.amax(dim=1, keepdim=True)  # (rows, 1)
+                total += largest.sum()
+                logits -= largest
+            exponentials = logits.exp_()  # in place of the logits
+            normaliser = exponentials.sum(dim=1, keepdim=True)  # (rows, 1)
             total += normaliser.log().sum()
-            if hidden_gradient is None or weight_gradient is None:
-                continue
-            gradient = exponentials.div_(normaliser)  # the softmax
-            gradient.scatter_add_(1, wanted, gradient.new_full(wanted.shape, smoothing - 1))
-            if smoothing:
-                gradient -= smoothing / vocab
-            torch.mm(gradient, weight, out=hidden_gradient[rows])
-            weight_gradient.addmm_(gradient.T, hidden[rows])
+            if hidden_gradient is not None and weight_gradient is not None:
+                torch.mm(exponentials, weight, out=hidden_gradient[rows]).div_(normaliser)
+                weight_gradient.addmm_(exponentials.T, hidden[rows] / normaliser)
+        words, all_words, all_hidden = weight[targets], weight.sum(dim=0), hidden.sum(dim=0)
+        on_target, on_every = 1 - smoothing, smoothing / vocab
+        total -= on_target * (hidden * words).sum() + on_every * all_hidden.dot(all_words)
         if hidden_gradient is not None and weight_gradient is not None:
+            hidden_gradient.sub_(words, alpha=on_target).sub_(all_words, alpha=on_every)
+            weight_gradient.index_add_(0, targets, hidden, alpha=-on_target).sub_(all_hidden, alpha=on_every)
             ctx.save_for_backward(hidden_gradient.div_(count), weight_gradient.div_(count))
         return total / count
 
@@ -58,3 +65,14 @@ class OutputCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, Tensor, None, None]:
         hidden_gradient, weight_gradient = ctx.saved_tensors
         return hidden_gradient * upstream, weight_gradient * upstream, None, None
+
+
+def exponentials_are_safe(hidden: Tensor, weight: Tensor) -> bool:
+    """No logit is larger than the longest row of hidden times the longest word: where that is small, exponentials
+    neither overflow nor vanish, and two walks over all logits can be saved. Elsewhere than on a CPU it is not asked:
+    the processor that drives the device would have to wait for the answer.
+    """
+    if hidden.device.type != "cpu" or hidden.dtype not in (torch.float32, torch.float64):
+        return False
+    longest = [torch.linalg.vector_norm(rows, dim=1).max() for rows in (hidden, weight)]
+    return bool(longest[0] * longest[1] < SAFE_LOGIT)

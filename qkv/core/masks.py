@@ -15,3 +15,8 @@ def causal_mask(queries: int, keys: int, device: torch.device | None = None) -> 
 def padding_mask(ids: Tensor, pad: int) -> Tensor:
     """Every query sees the keys that are not padding.  (B, S) -> (B, 1, 1, S)"""
     return (ids != pad)[:, None, None, :]
+
+
+def as_scores(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """What is added to the scores in place of the mask: nothing where one may look, minus infinity elsewhere."""
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, float("-inf"))

@@ -7,8 +7,14 @@ import torch
 from torch import Tensor
 
 
-def token_batches(lengths: Sequence[int], budget: int, seed: int | None) -> list[list[int]]:
+def token_batches(
+    lengths: Sequence[int], budget: int, seed: int | None, lean: Sequence[int] | None = None
+) -> list[list[int]]:
     """Indices in batches of at most `budget` tokens, padding included.
+
+    Where an index stands for texts of several lengths, `lengths` has the longest, and those of the same length are
+    ordered by `lean`, such as how much longer one text is than the other: up, then down for the next length, so
+    that neighbours are alike.
 
     With a seed, which sentences meet and the order of the batches are shuffled; without one, the
     order is by length. A sentence longer than the budget is a batch of its own.
@@ -17,7 +23,9 @@ def token_batches(lengths: Sequence[int], budget: int, seed: int | None) -> list
     generator = random.Random(seed)
     if seed is not None:
         generator.shuffle(order)
-    order.sort(key=lambda index: lengths[index])  # stable: equal lengths stay shuffled
+    if lean is not None:
+        order.sort(key=lambda index: lean[index] if lengths[index] % 2 else -lean[index])
+    order.sort(key=lambda index: lengths[index])  # stable: what is alike stays shuffled
     batches: list[list[int]] = []
     batch: list[int] = []
     for index in order:

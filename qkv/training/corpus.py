@@ -93,11 +93,15 @@ class PairData:
                 for ids, whole in zip(self.dropout.encode_all(seed), self.whole, strict=True)
             ]
             self.sources, self.targets = cut[: len(self)], cut[len(self) :]
-        lengths = [
-            1 + max(len(source), len(target))
-            for source, target in zip(self.sources, self.targets, strict=True)
+        sides = [
+            (len(source), len(target)) for source, target in zip(self.sources, self.targets, strict=True)
         ]
-        return token_batches(lengths, self.batch_tokens, seed if self.shuffled else None)
+        return token_batches(
+            [1 + max(both) for both in sides],
+            self.batch_tokens,
+            seed if self.shuffled else None,
+            lean=[source - target for source, target in sides],
+        )
 
     def batch(self, rows: list[int]) -> TranslationBatch:
         tokens = self.tokenizer

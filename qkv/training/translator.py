@@ -1,8 +1,9 @@
 """How a translator is trained: sentence pairs in, a bundle with its report out."""
 
+import math
 import os
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 from qkv.checkpoint.bundle import save_report
 from qkv.checkpoint.files import read_json, read_tensors, write_file, write_json
 from qkv.checkpoint.state import load_latest, only_one_run
+from qkv.core.attention import compiled_loops
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
 from qkv.evaluation.overlap import seen_in, write_seen
@@ -29,6 +31,7 @@ from qkv.training.settings import ModelSettings, TranslatorSettings, check_setti
 from qkv.training.signals import StopRequest
 
 RUN_FILE = "run.json"
+LONG_STEPS, LONG_MINUTES = 500, 2  # so long a run is worth seconds of preparation
 ALWAYS_WHOLE = 64  # pieces: so long a sentence is not cut, even where training has shown shorter ones only
 
 
@@ -69,7 +72,7 @@ def train_translator(
         run, translator = assemble(corpus, settings, out, watch, group)
         if resume:
             go_on(run, corpus)
-        with StopRequest() as stop:
+        with loops_that_pay(settings, run.device), StopRequest() as stop:
             complete = run.go(stop)
         if not complete:
             return Outcome(translator=translator, report=None, exit_code=stop.exit_code)
@@ -197,6 +200,13 @@ def keep_the_better(run: Run, translator: Translator, out: Path) -> str:
             return f"average of the snapshots at steps {', '.join(map(str, position.snapshots))}"
     model.load_state_dict(read_tensors(out / "model.safetensors"))
     return f"snapshot at step {position.best_step}"
+
+
+def loops_that_pay(settings: TranslatorSettings, device: torch.device) -> AbstractContextManager[object]:
+    """Loops of our own for attention are made for one thread, and compiling them takes as long as many short steps."""
+    long = (settings.steps or math.inf) >= LONG_STEPS and (settings.minutes or math.inf) >= LONG_MINUTES
+    fits = device.type == "cpu" and torch.get_num_threads() == 1
+    return compiled_loops() if long and fits else nullcontext()
 
 
 def choose_device() -> torch.device:

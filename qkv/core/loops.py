@@ -1,0 +1,148 @@
+"""Attention over short sentences as plain loops, compiled by Numba: on one thread of a CPU several times as fast as
+torch's kernel, which is made for long ones. Imported by nobody who has not asked for it: compiling takes seconds.
+
+Arrays are (B, T, D) as the linear layers leave them, the heads side by side; weights are (B, H, T, S).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+LONGEST = 32  # keys: with more, torch's kernel catches up
+NOTHING = np.float32(-1e30)  # a score below is that of a place where one may not look
+
+
+def attend(q: Any, k: Any, v: Any, mask: Any, scale: np.float32, heads: int, z: Any, weights: Any) -> None:
+    """z and weights are filled in. The mask is (B or 1, T or 1, S); behind the last place that may be seen, work ends."""
+    width = q.shape[2] // heads
+    for b in range(q.shape[0]):
+        mask_row = b if mask.shape[0] > 1 else 0
+        for head in range(heads):
+            first = head * width
+            for t in range(q.shape[1]):
+                seen_by = t if mask.shape[1] > 1 else 0
+                end = k.shape[1]
+                while end > 0 and mask[mask_row, seen_by, end - 1] < NOTHING:
+                    end -= 1
+                largest = NOTHING
+                for s in range(end):
+                    score = np.float32(0)
+                    for c in range(width):
+                        score += q[b, t, first + c] * k[b, s, first + c]
+                    score = score * scale + mask[mask_row, seen_by, s]
+                    weights[b, head, t, s] = score
+                    largest = max(largest, score)
+                total = np.float32(0)
+                for s in range(end):
+                    weight = math.exp(weights[b, head, t, s] - largest)
+                    weights[b, head, t, s] = weight
+                    total += weight
+                for c in range(width):
+                    z[b, t, first + c] = 0
+                for s in range(end):
+                    weight = weights[b, head, t, s] / total
+                    weights[b, head, t, s] = weight
+                    for c in range(width):
+                        z[b, t, first + c] += weight * v[b, s, first + c]
+                for s in range(end, k.shape[1]):
+                    weights[b, head, t, s] = 0
+
+
+def attend_backward(
+    q: Any,
+    k: Any,
+    v: Any,
+    scale: np.float32,
+    heads: int,
+    weights: Any,
+    z_gradient: Any,
+    q_gradient: Any,
+    k_gradient: Any,
+    v_gradient: Any,
+) -> None:
+    """The three gradients are filled in."""
+    width = q.shape[2] // heads
+    by_weight = np.empty(k.shape[1], np.float32)  # the gradients of one query's weights
+    for b in range(q.shape[0]):
+        for head in range(heads):
+            first = head * width
+            for s in range(k.shape[1]):
+                for c in range(width):
+                    k_gradient[b, s, first + c] = 0
+                for c in range(width):
+                    v_gradient[b, s, first + c] = 0
+            for t in range(q.shape[1]):
+                end = k.shape[1]
+                while end > 0 and weights[b, head, t, end - 1] == 0:
+                    end -= 1
+                mean = np.float32(0)
+                for s in range(end):
+                    gradient = np.float32(0)
+                    for c in range(width):
+                        gradient += z_gradient[b, t, first + c] * v[b, s, first + c]
+                    by_weight[s] = gradient
+                    mean += gradient * weights[b, head, t, s]
+                for c in range(width):
+                    q_gradient[b, t, first + c] = 0
+                for s in range(end):
+                    weight = weights[b, head, t, s]
+                    by_score = (by_weight[s] - mean) * weight * scale
+                    for c in range(width):
+                        v_gradient[b, s, first + c] += weight * z_gradient[b, t, first + c]
+                    for c in range(width):
+                        q_gradient[b, t, first + c] += by_score * k[b, s, first + c]
+                    for c in range(width):
+                        k_gradient[b, s, first + c] += by_score * q[b, t, first + c]
+
+
+compiled_attend, compiled_backward = (njit(each, fastmath=True) for each in (attend, attend_backward))
+
+
+class ShortAttention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, heads: int) -> Tensor:
+        z = torch.empty_like(q)
+        weights = q.new_empty(q.shape[0], heads, q.shape[1], k.shape[1])
+        scale = np.float32((q.shape[2] // heads) ** -0.5)
+        compiled_attend(*map(array, (q, k, v, mask)), scale, heads, *map(array, (z, weights)))
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.heads, ctx.scale = heads, scale
+        return z
+
+    @staticmethod
+    def backward(ctx: Any, z_gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+        q, k, v, weights = ctx.saved_tensors
+        gradients = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+        given = map(array, (weights, z_gradient.contiguous()))
+        compiled_backward(*map(array, (q, k, v)), ctx.scale, ctx.heads, *given, *map(array, gradients))
+        return *gradients, None, None
+
+
+def array(tensor: Tensor) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
+    return tensor.detach().numpy()
+
+
+def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(QKᵀ / √K + mask) V on the CPU, with gradients: (B, H, T, K) and (B, H, S, K) to (B, H, T, K)."""
+    heads = q.shape[1]
+    beside = [
+        each.transpose(1, 2).flatten(-2).contiguous() for each in (q, k, v)
+    ]  # as they lie in memory already
+    scores = q.new_zeros(1, 1, k.shape[2]) if mask is None else laid_out(mask)
+    z: Tensor = ShortAttention.apply(*beside, scores, heads)  # type: ignore[no-untyped-call]
+    return z.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def laid_out(mask: Tensor) -> Tensor:
+    """(T, S) or (B, 1, T or 1, S), to be added to the scores, as (B or 1, T or 1, S)."""
+    return (mask[None] if mask.ndim == 2 else mask[:, 0]).contiguous()
+
+
+def compile_now() -> None:
+    """Before the clock of a run starts."""
+    q = torch.ones(1, 1, 1, 2, requires_grad=True)
+    short_attention(q, q, q, None).sum().backward()
