@@ -3,3 +3,7 @@
 
 class UserError(Exception):
     """Something the user can put right. The command line prints it and exits with code 2."""
+
+
+class ProcessEndedError(UserError):
+    """Another process of a training run is gone; the ones that are left end too."""

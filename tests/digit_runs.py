@@ -44,7 +44,15 @@ def tiny_settings(**training: Any) -> TranslatorSettings:
             context=64,
         ),
         training=TrainingSettings(
-            **{"batch_tokens": 64, "rate": 3e-3, "warmup": 5, "validate_every": 7, "average": 2, **training}
+            **{
+                "batch_tokens": 64,
+                "rate": 3e-3,
+                "warmup": 5,
+                "validate_every": 7,
+                "average": 2,
+                "log_every": 1,
+                **training,
+            }
         ),
         decoding=DecodingSettings(beam=1),
     )

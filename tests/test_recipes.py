@@ -10,10 +10,10 @@ import torch
 from qkv.errors import UserError
 from qkv.models.translator import Translator
 from qkv.training.distributed import Alone
-from qkv.training.gradients import Gradients
 from qkv.training.optimiser import Optimiser
 from qkv.training.recipes import RECIPES, find_recipe
 from qkv.training.schedule import rate_at
+from qkv.training.spread import Copy
 from qkv.training.translator import architecture
 
 ANY_NUMBER_OF_PAIRS = 4_500_000
@@ -86,7 +86,7 @@ def test_training_is_that_of_section_5(name: str) -> None:
 def test_the_optimiser_gets_the_papers_adam(name: str) -> None:
     training = find_recipe(name)(ANY_NUMBER_OF_PAIRS).training
     model = torch.nn.Linear(3, 4)
-    optimiser = Optimiser(model, training, Gradients(model.parameters(), Alone(), notes=0))
+    optimiser = Optimiser(Copy(model, Alone(), training), training)
     assert optimiser.muon is None
     for group in optimiser.adamw.param_groups:  # AdamW without decay is Adam
         assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0)

@@ -5,7 +5,9 @@ import os
 import shlex
 import sys
 
-from qkv.errors import UserError
+from qkv.errors import ProcessEndedError, UserError
+
+HELPER = "QKV_HELPER"  # in the environment of a process that `qkv train` has started to share its work
 
 COMMANDS = {
     "demo": ("qkv.cli.demo", "train the built-in English-German pair, and show what it has learned"),
@@ -24,6 +26,8 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         run(arguments)
+    except ProcessEndedError as error:
+        sys.exit(fail(str(error), silent=HELPER in os.environ))  # under torchrun the first one may be gone
     except UserError as error:
         sys.exit(fail(str(error)))
     except BrokenPipeError:  # `qkv translate … | head`: nobody listens any more
@@ -103,12 +107,12 @@ def overview() -> str:
 
 
 def is_helper() -> bool:
-    """Is this one of the processes that share a training run with the one that the user started?"""
-    return "QKV_HELPER" in os.environ
+    """Is this one of the processes that share a training run with a first one, which prints and writes?"""
+    return HELPER in os.environ or os.environ.get("RANK", "0") != "0"
 
 
-def fail(sentence: str) -> int:
-    if is_helper():  # the first process says what there is to say
+def fail(sentence: str, silent: bool | None = None) -> int:
+    if is_helper() if silent is None else silent:  # the first process says what there is to say
         return 2
     one_line = " ".join(sentence.split())
     print(f"qkv: {one_line}", file=sys.stderr)

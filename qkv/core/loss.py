@@ -20,7 +20,19 @@ def output_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, smooth
         raise ValueError("there is no target to compute a loss on")
     if not torch.is_grad_enabled():  # torch calls the weights in need of a gradient even then
         hidden, weight = hidden.detach(), weight.detach()
-    loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, smoothing)  # type: ignore[no-untyped-call]
+    device = hidden.device.type
+    if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
+        return with_gradient(hidden, weight, targets, smoothing, None)
+    with torch.autocast(device, enabled=False):  # products alone are narrow, sums and exponentials are not
+        return with_gradient(
+            hidden.to(weight.dtype), weight, targets, smoothing, torch.get_autocast_dtype(device)
+        )
+
+
+def with_gradient(
+    hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float, narrow: torch.dtype | None
+) -> Tensor:
+    loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, smoothing, narrow)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -32,16 +44,25 @@ class OutputCrossEntropy(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        smoothing: float,
+        narrow: torch.dtype | None,
+    ) -> Tensor:
         count, vocab = len(targets), len(weight)
         wants_gradient = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         hidden_gradient = torch.empty_like(hidden) if wants_gradient else None
         weight_gradient = torch.zeros_like(weight) if wants_gradient else None
+        narrow = narrow or weight.dtype
+        words = weight.to(narrow)  # (V, D)
         safe = exponentials_are_safe(hidden, weight)
         total = hidden.new_zeros(())  # of the logarithms of the normalisers
         for start in range(0, count, ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            logits = hidden[rows] @ weight.T  # (rows, V)
+            logits = (hidden[rows].to(narrow) @ words.T).to(hidden.dtype)  # (rows, V)
             if not safe:
                 largest = logits.amax(dim=1, keepdim=True)  # (rows, 1)
                 total += largest.sum()
@@ -50,21 +71,25 @@ class OutputCrossEntropy(torch.autograd.Function):
             normaliser = exponentials.sum(dim=1, keepdim=True)  # (rows, 1)
             total += normaliser.log().sum()
             if hidden_gradient is not None and weight_gradient is not None:
-                torch.mm(exponentials, weight, out=hidden_gradient[rows]).div_(normaliser)
-                weight_gradient.addmm_(exponentials.T, hidden[rows] / normaliser)
-        words, all_words, all_hidden = weight[targets], weight.sum(dim=0), hidden.sum(dim=0)
+                factors, scaled = exponentials.to(narrow), (hidden[rows] / normaliser).to(narrow)
+                torch.div(factors @ words, normaliser, out=hidden_gradient[rows])
+                if narrow == weight.dtype:
+                    weight_gradient.addmm_(factors.T, scaled)
+                else:
+                    weight_gradient += factors.T @ scaled
+        wanted, all_words, all_hidden = weight[targets], weight.sum(dim=0), hidden.sum(dim=0)
         on_target, on_every = 1 - smoothing, smoothing / vocab
-        total -= on_target * (hidden * words).sum() + on_every * all_hidden.dot(all_words)
+        total -= on_target * (hidden * wanted).sum() + on_every * all_hidden.dot(all_words)
         if hidden_gradient is not None and weight_gradient is not None:
-            hidden_gradient.sub_(words, alpha=on_target).sub_(all_words, alpha=on_every)
+            hidden_gradient.sub_(wanted, alpha=on_target).sub_(all_words, alpha=on_every)
             weight_gradient.index_add_(0, targets, hidden, alpha=-on_target).sub_(all_hidden, alpha=on_every)
             ctx.save_for_backward(hidden_gradient.div_(count), weight_gradient.div_(count))
         return total / count
 
     @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         hidden_gradient, weight_gradient = ctx.saved_tensors
-        return hidden_gradient * upstream, weight_gradient * upstream, None, None
+        return hidden_gradient * upstream, weight_gradient * upstream, None, None, None
 
 
 def exponentials_are_safe(hidden: Tensor, weight: Tensor) -> bool:

@@ -105,10 +105,11 @@ class PairData:
 
     def batch(self, rows: list[int]) -> TranslationBatch:
         tokens = self.tokenizer
-        return TranslationBatch(
+        return TranslationBatch.of(
             source=pad_rows([[*self.sources[row], tokens.end] for row in rows], tokens.pad),
             shifted=pad_rows([[tokens.start, *self.targets[row]] for row in rows], tokens.pad),
             target=pad_rows([[*self.targets[row], tokens.end] for row in rows], tokens.pad),
+            pad=tokens.pad,
         )
 
     def tokens(self, rows: list[int]) -> int:

@@ -23,10 +23,16 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from qkv.errors import UserError
+from qkv.errors import ProcessEndedError, UserError
 
-HELPER = "QKV_HELPER"  # rank, size, file of the shared memory, socket to the first process
+HELPER = "QKV_HELPER"  # = rank, size, file of the shared memory, socket to the first process
 FEWEST_TOKENS = 512  # with a smaller share the processes spend more on taking turns than they gain
+LOST = (
+    "gloo",
+    "Connection closed",
+    "Connection reset",
+    "NCCL",
+)  # in torch's words for a process that is gone
 ENDED = "another process of this training run has ended; what was saved is whole: go on with --resume."
 
 
@@ -34,13 +40,11 @@ class Group(Protocol):
     rank: int
     size: int
 
-    def share(self, rows: Sequence[int]) -> list[int]: ...
+    def share(self, rows: Sequence[int]) -> list[int]:
+        """Which of the rows of a batch are this process's."""
 
-    def buffer(self, length: int, device: torch.device) -> Tensor:
-        """Zeros that `add_up` will often be asked for."""
-
-    def add_up(self, tensor: Tensor) -> None:
-        """Replace the tensor, on every process, by its sum over the processes."""
+    def agree(self, *numbers: float) -> list[float]:
+        """The sum of each over the processes: a few numbers, known to the processor and not to a device."""
 
     def wait(self) -> None:
         """Go on when every process has come here."""
@@ -52,17 +56,21 @@ class Alone:
     def share(self, rows: Sequence[int]) -> list[int]:
         return list(rows)
 
-    def buffer(self, length: int, device: torch.device) -> Tensor:
-        return torch.zeros(length, device=device)
-
-    def add_up(self, tensor: Tensor) -> None:
-        pass
+    def agree(self, *numbers: float) -> list[float]:
+        return list(numbers)
 
     def wait(self) -> None:
         pass
 
+    def buffer(self, length: int, device: torch.device) -> Tensor:
+        """Zeros, the beginning of which `add_up` may be asked for."""
+        return torch.zeros(length, device=device)
 
-class Together(Alone):
+    def add_up(self, tensor: Tensor) -> None:
+        """Replace the tensor, on every process, by its sum over the processes."""
+
+
+class Together:
     """The processes that torchrun has started, on one machine or many."""
 
     def __init__(self) -> None:
@@ -73,8 +81,10 @@ class Together(Alone):
     def share(self, rows: Sequence[int]) -> list[int]:
         return every(rows, self.rank, self.size)
 
-    def add_up(self, tensor: Tensor) -> None:
-        dist.all_reduce(tensor)
+    def agree(self, *numbers: float) -> list[float]:
+        values = torch.tensor(numbers, dtype=torch.float64)
+        dist.all_reduce(values)
+        return values.tolist()
 
     def wait(self) -> None:
         dist.barrier()
@@ -110,24 +120,25 @@ class Neighbours(Alone):
         return self.buffers[self.rank]
 
     def add_up(self, tensor: Tensor) -> None:
-        if self.buffers is not None and tensor.data_ptr() == self.buffers[self.rank].data_ptr():
-            # Each process adds up its own part of all buffers and writes the sum into all of them.
-            part = self.buffers.tensor_split(self.size, dim=1)[self.rank]
-            self.wait()
-            part.copy_(part.sum(dim=0).expand_as(part))
-            self.wait()
-        else:
-            self.add_up_by_socket(tensor.numpy())
+        assert self.buffers is not None, "the tensor is the beginning of the buffer"
+        # Each process adds up its own part of all buffers and writes the sum into all of them.
+        part = self.buffers[:, : len(tensor)].tensor_split(self.size, dim=1)[self.rank]
+        self.wait()
+        part.copy_(part.sum(dim=0).expand_as(part))
+        self.wait()
 
-    def add_up_by_socket(self, values: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]") -> None:
+    def agree(self, *numbers: float) -> list[float]:
+        values = np.array(numbers)
         if self.rank == 0:
             for each in self.sockets:
-                values += np.frombuffer(received(each, values.nbytes), values.dtype)
+                values += np.frombuffer(received(each, values.nbytes))
             for each in self.sockets:
                 send(each, values.tobytes())
         else:
             send(self.sockets[0], values.tobytes())
-            values[:] = np.frombuffer(received(self.sockets[0], values.nbytes), values.dtype)
+            values = np.frombuffer(received(self.sockets[0], values.nbytes))
+        found: list[float] = values.tolist()
+        return found
 
     def wait(self) -> None:
         if self.rank == 0:
@@ -148,7 +159,7 @@ def send(to: socket.socket, content: bytes) -> None:
     try:
         to.sendall(content)
     except OSError:
-        raise UserError(ENDED) from None
+        raise ProcessEndedError(ENDED) from None
 
 
 def received(source: socket.socket, size: int) -> bytes:
@@ -159,7 +170,7 @@ def received(source: socket.socket, size: int) -> bytes:
         except OSError:
             block = b""
         if not block:
-            raise UserError(ENDED)
+            raise ProcessEndedError(ENDED)
         content += block
     return content
 
@@ -188,13 +199,25 @@ def shared_run(arguments: Sequence[str], processes: int) -> Iterator[Group]:
         torch.set_num_threads(threads_each(size))
         yield Neighbours(rank, size, memory, [socket.socket(fileno=own_socket)])
     elif int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        yield Together()
+        with ended_processes_noticed():
+            yield Together()
         dist.destroy_process_group()
     elif processes == 1:
         yield Alone()
     else:
         with helpers(arguments, processes) as group:
             yield group
+
+
+@contextmanager
+def ended_processes_noticed() -> Iterator[None]:
+    """torch has no class of its own for a connection that is gone."""
+    try:
+        yield
+    except (RuntimeError, dist.DistError) as error:
+        if isinstance(error, dist.DistError) or any(sign in str(error) for sign in LOST):
+            raise ProcessEndedError(ENDED) from None
+        raise
 
 
 @contextmanager

@@ -14,15 +14,15 @@ from torch import Tensor, nn
 from qkv.checkpoint.files import read_tensors, write_tensors
 from qkv.checkpoint.state import State, save_state
 from qkv.errors import UserError
-from qkv.training.distributed import Group
-from qkv.training.gradients import Gradients
+from qkv.training.distributed import Alone, Group
 from qkv.training.optimiser import Optimiser
 from qkv.training.randomness import seed_for
 from qkv.training.schedule import rate_at
 from qkv.training.settings import TrainingSettings
 from qkv.training.signals import StopRequest
+from qkv.training.spread import Part, Spread, device_of, load_weights, weights_of
 
-LOG_EVERY = 25  # steps
+LOOK_EVERY = 25  # steps between two looks at the losses, where looking makes a device wait
 BAD_BATCHES = 20  # so many losses that are not a number may be skipped in a run
 
 
@@ -95,33 +95,46 @@ class Plan:
         return min(1.0, max(by_steps, by_time))
 
 
+@dataclass(frozen=True)
+class Done:
+    """A step that was computed, perhaps on a device that is still at it."""
+
+    step: int
+    loss: Tensor
+    finite: Tensor
+    tokens: int
+
+
 class Run:
     """A training run: `go` until its end, an interruption, or no more improvement."""
 
     def __init__(
         self,
-        model: nn.Module,
+        spread: Spread,
         train: Data,
         valid: Data,
         plan: Plan,
-        keep: Callable[[], None],  # called with the model in its best state so far
+        keep: Callable[
+            [dict[str, Tensor], bool], None
+        ],  # the weights at a validation; are they the best so far?
         watch: Watch,
-        device: torch.device,
         group: Group,
     ):
-        self.model, self.train, self.valid, self.plan = model, train, valid, plan
-        self.keep, self.watch, self.device = keep, watch, device
-        self.group = group
+        self.spread, self.model, self.train, self.valid, self.plan = spread, spread.model, train, valid, plan
+        self.keep, self.watch, self.group = keep, watch, group
+        self.device = device_of(self.model)
+        self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
         self.writes = self.group.rank == 0  # the other processes compute alike and touch no file
-        self.gradients = Gradients(model.parameters(), self.group, notes=3)
-        self.optimiser = Optimiser(model, plan.settings, self.gradients)
+        self.optimiser = Optimiser(spread, plan.settings)
         self.rate = 0.0  # of the last step
         self.batches_of_epoch = 1
         self.position = Position()
+        self.unseen: list[Done] = []  # steps whose losses nobody has looked at yet
+        self.mean = Mean()  # since the last line of the log
         self.log_path = plan.folder / "log.jsonl"
 
     def resume(self, state: State) -> None:
-        self.model.load_state_dict(state.tensors["model"])
+        load_weights(self.model, state.tensors["model"])
         self.optimiser.restore(state.tensors["optimiser"])
         self.position = Position.from_facts(state.facts["position"])
         self.batches_of_epoch = len(self.train.epoch(self.order_of_epoch()))
@@ -135,31 +148,31 @@ class Run:
         """Train; was it to the end? Whatever ends it, the state on disk is that of the last whole step."""
         if self.writes:
             self.plan.folder.mkdir(parents=True, exist_ok=True)
-        position = self.position
+        position, settings = self.position, self.plan.settings
         clock = Clock(position.seconds)
+        self.mean = Mean(since=clock.seconds())
         stopping = False
         while not stopping and self.plan.progress(position) < 1.0 and not self.out_of_patience():
             batches = self.train.epoch(self.order_of_epoch())
             self.batches_of_epoch = len(batches)
-            mean = Mean()
             for rows in batches[position.cursor :]:
-                began = clock.seconds()
-                loss, stopping = self.one_step(rows, stop.asked is not None, began)
-                mean.add(loss, self.train.tokens(rows), clock.seconds() - began)
-                if self.writes:
-                    progress = self.plan.progress(position)
-                    self.watch.step(position, progress, mean.value(), mean.tokens_per_second())
-                if position.step % LOG_EVERY == 0:
-                    self.report(mean)
-                    mean = Mean()
+                stopping = self.agree(stop, clock)
+                self.unseen.append(self.one_step(rows))
                 over = self.plan.progress(position) >= 1.0
-                if over or position.step % self.plan.settings.validate_every == 0:
+                validates = over or position.step % settings.validate_every == 0
+                reports = position.step % settings.log_every == 0
+                if over or validates or reports or position.step % self.look_every == 0:
+                    self.look(clock)
+                if reports:
+                    self.report(clock)
+                if validates:
                     self.validate(clock)
                     self.save()
                 if over or stopping or self.out_of_patience():
                     break
             if position.cursor == len(batches):
                 position.epoch, position.cursor = position.epoch + 1, 0
+        self.look(clock)
         position.seconds = clock.seconds()
         self.save()
         return not stopping
@@ -167,76 +180,109 @@ class Run:
     def order_of_epoch(self) -> int:
         return seed_for(self.plan.seed, "order", self.position.epoch)
 
-    def one_step(self, rows: list[int], stop: bool, seconds: float) -> tuple[float, bool]:
-        """Forward, backward, clip, update; the loss, and whether any process was asked to stop.
+    def agree(self, stop: StopRequest, clock: "Clock") -> bool:
+        """Does any process wish to stop after this step? All take the time from the first one's clock."""
+        stops, self.position.seconds = self.group.agree(
+            stop.asked is not None, clock.seconds() if self.writes else 0.0
+        )
+        return stops > 0
 
-        With the gradients travel the loss, the wish to stop and the first process's clock, so that all
-        processes know the same. A loss or gradient that is no number never reaches the weights.
+    def one_step(self, rows: list[int]) -> Done:
+        """Forward, backward, clip, update; nothing here waits for a device to tell a number.
+
+        A loss or gradient that is no number never reaches the weights.
         """
-        position, settings, gradients = self.position, self.plan.settings, self.gradients
+        position, settings = self.position, self.plan.settings
         progress = self.plan.progress(position)  # before this step: the last one has some rate left
         position.step, position.cursor = position.step + 1, position.cursor + 1
         torch.manual_seed(seed_for(self.plan.seed, f"dropout/{self.group.rank}", position.step))
         self.model.train()
-        gradients.zero()
-        total, own = self.train.tokens(rows), self.group.share(rows)
-        if own:
-            batch = self.train.batch(own).to(self.device)
-            loss = self.model.loss(batch) * (self.train.tokens(own) / total)  # type: ignore[operator]
-            loss.backward()
-            gradients.notes[0] = loss.detach()
-        gradients.notes[1] = stop
-        gradients.notes[2] = seconds if self.writes else 0.0
-        gradients.add_up()
-        norm = gradients.clip(settings.clip)
-        value, stops, position.seconds = gradients.notes.tolist()
-        if math.isfinite(value) and bool(norm.isfinite()):
-            self.rate = rate_at(settings, position.step, progress)
-            self.optimiser.step(self.rate)
-        else:
-            self.skip_bad_batch(value)
-        position.tokens += total
-        return value, stops > 0
+        loss = self.spread.backward(self.parts_of(rows))
+        norm = self.spread.clip(settings.clip)
+        finite = loss.isfinite() & norm.isfinite()
+        self.rate = rate_at(settings, position.step, progress)
+        self.optimiser.step(self.rate, finite)
+        tokens = self.train.tokens(rows)
+        position.tokens += tokens
+        return Done(position.step, loss, finite, tokens)
 
-    def skip_bad_batch(self, loss: float) -> None:
+    def parts_of(self, rows: list[int]) -> list[Part]:
+        """This process's share of a batch, in so many parts as the settings say, each with its share of the tokens.
+
+        Every process has the same number of parts, for they meet in each: where one has no row left, it computes the
+        first row of all for nothing.
+        """
+        total, own, count = self.train.tokens(rows), self.group.share(rows), self.plan.settings.accumulate
+        most = -(-len(rows) // self.group.size)  # rows of the process that has most
+        parts = [own[number::count] for number in range(min(count, most))]
+        return [
+            (self.train.batch(part or rows[:1]).to(self.device), self.train.tokens(part) / total)
+            for part in parts
+        ]
+
+    def look(self, clock: "Clock") -> None:
+        """What the steps since the last look have given."""
+        if not self.unseen:
+            return
         position = self.position
-        position.bad_batches += 1
-        self.watch.warn(
-            f"step {position.step}: the loss is {loss} or its gradient no number; this batch is skipped."
+        numbers = torch.stack(
+            [torch.stack([done.loss, done.finite.to(done.loss.dtype)]) for done in self.unseen]
         )
-        if position.bad_batches > BAD_BATCHES:
+        for done, (loss, finite) in zip(self.unseen, numbers.tolist(), strict=True):
+            if finite:
+                self.mean.add(loss, done.tokens)
+            else:
+                self.skipped(done.step, loss)
+        self.unseen = []
+        if self.writes:
+            speed = self.mean.tokens_per_second(clock.seconds())
+            self.watch.step(position, self.plan.progress(position), self.mean.value(), speed)
+
+    def skipped(self, step: int, loss: float) -> None:
+        self.position.bad_batches += 1
+        if self.writes:
+            self.watch.warn(
+                f"step {step}: the loss is {loss} or its gradient no number; this batch is skipped."
+            )
+        if self.position.bad_batches > BAD_BATCHES:
             raise UserError(
                 f"{BAD_BATCHES} batches gave a loss or gradient that is no number; "
                 f"try a lower --training.rate than {self.plan.settings.rate:g}."
             )
 
-    def report(self, mean: "Mean") -> None:
-        if not self.writes:
-            return
-        position, speed = self.position, mean.tokens_per_second()
-        facts = {"loss": round(mean.value(), 5), "rate": self.rate, "tokens_per_second": round(speed)}
+    def report(self, clock: "Clock") -> None:
+        """A line in the log."""
+        position, mean, now = self.position, self.mean, clock.seconds()
+        self.mean = Mean(since=now)
+        facts = {
+            "loss": round(mean.value(), 5),
+            "rate": self.rate,
+            "tokens": position.tokens,
+            "tokens_per_second": round(mean.tokens_per_second(now)),
+        }
         self.log({"step": position.step, **facts, "seconds": round(position.seconds, 2)})
 
     def validate(self, clock: "Clock") -> None:
         """Look at the validation part, keep a snapshot, and the model itself where it is the best so far."""
         position, reached = self.position, clock.seconds()
-        loss = validation_loss(self.model, self.valid, self.device, self.group)
+        loss = validation_loss(self.model, self.spread.loss, self.valid, self.group)
         improved = loss < position.best_loss
         if improved:
             position.best_loss, position.best_step = loss, position.step
         position.snapshots.append(position.step)
         old = position.snapshots[: -max(1, self.plan.settings.average)]
         position.snapshots = position.snapshots[len(old) :]
+        weights = weights_of(self.model)
         if not self.writes:
             return
-        if improved:
-            self.keep()
-        write_tensors(self.snapshot(position.step), self.model.state_dict())
+        self.keep(weights, improved)
+        write_tensors(self.snapshot(position.step), weights)
         for step in old:
             self.snapshot(step).unlink(missing_ok=True)
         facts = {"validation_loss": round(loss, 5), "seconds": round(reached, 2)}
         self.log({"step": position.step, **facts})
         self.watch.validated(position, loss, improved)
+        self.mean.pause(clock.seconds() - reached)
 
     def out_of_patience(self) -> bool:
         patience, position = self.plan.settings.patience, self.position
@@ -257,38 +303,37 @@ class Run:
         return folder / f"step-{step}.safetensors"
 
     def save(self) -> None:
+        tensors = {"model": weights_of(self.model), "optimiser": self.optimiser.tensors()}
         if not self.writes:
             return
         log_bytes = self.log_path.stat().st_size if self.log_path.exists() else 0
         facts = {"position": self.position.facts(), "log_bytes": log_bytes}
-        tensors = {"model": dict(self.model.state_dict()), "optimiser": self.optimiser.tensors()}
         save_state(self.plan.folder, State(step=self.position.step, facts=facts, tensors=tensors))
 
     def log(self, facts: dict[str, Any]) -> None:
-        with open(self.log_path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(facts) + "\n")
+        if self.writes:
+            with open(self.log_path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(facts) + "\n")
 
 
 class Mean:
-    """The mean loss per token, and the speed, since the last report."""
+    """The mean loss per token, and the speed, since some time on the run's clock."""
 
-    def __init__(self) -> None:
-        self.total, self.tokens, self.seconds = 0.0, 0, 0.0
+    def __init__(self, since: float = 0.0) -> None:
+        self.total, self.tokens, self.since = 0.0, 0, since
 
-    def add(self, loss: float, tokens: int, seconds: float = 0.0) -> None:
-        if not math.isfinite(loss):  # that batch was skipped
-            return
-        self.total, self.tokens, self.seconds = (
-            self.total + loss * tokens,
-            self.tokens + tokens,
-            self.seconds + seconds,
-        )
+    def add(self, loss: float, tokens: int) -> None:
+        self.total, self.tokens = self.total + loss * tokens, self.tokens + tokens
+
+    def pause(self, seconds: float) -> None:
+        """So long, no step was made."""
+        self.since += seconds
 
     def value(self) -> float:
         return self.total / max(1, self.tokens)
 
-    def tokens_per_second(self) -> float:
-        return self.tokens / max(1e-9, self.seconds)
+    def tokens_per_second(self, now: float) -> float:
+        return self.tokens / max(1e-9, now - self.since)
 
 
 class Clock:
@@ -302,15 +347,25 @@ class Clock:
 
 
 @torch.no_grad()
-def validation_loss(model: nn.Module, data: Data, device: torch.device, group: Group) -> float:
-    """Mean loss per token, without dropout or label smoothing; each process takes a share of the batches."""
+def validation_loss(model: nn.Module, loss: Callable[[Any], Tensor], data: Data, group: Group) -> float:
+    """Mean loss per token, without dropout or label smoothing; each process takes a share of the batches.
+
+    Where one has a batch less than others it computes the first for nothing: they may meet in every batch.
+    """
     model.eval()
-    mean = Mean()
-    batches = data.epoch(0)
-    for index in group.share(range(len(batches))):
-        rows = batches[index]
-        mean.add(model.loss(data.batch(rows).to(device)).item(), data.tokens(rows))  # type: ignore[operator]
-    sums = torch.tensor([mean.total, mean.tokens], dtype=torch.float64)
-    group.add_up(sums)
-    total, tokens = sums.tolist()
-    return total / max(1.0, tokens)
+    device, batches = device_of(model), data.epoch(0)
+    shares = group.share(range(len(batches)))
+    most = -(-len(batches) // group.size)
+    sums = torch.zeros(2, dtype=torch.float64)
+    for index in [*shares, *[None] * (most - len(shares))]:
+        rows = batches[index or 0]
+        tokens = 0 if index is None else data.tokens(rows)
+        value = loss(data.batch(rows).to(device)).double().cpu()
+        sums += torch.stack([value * tokens, torch.tensor(float(tokens), dtype=torch.float64)])
+    total, tokens_of_all = group.agree(*sums.tolist())
+    return total / max(1.0, tokens_of_all)
+
+
+def loss_on(model: nn.Module, data: Data) -> float:
+    """The validation loss of a whole model in this process."""
+    return validation_loss(model, model.loss, data, Alone())  # type: ignore[arg-type]

@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from qkv.training.gradients import Gradients
 from qkv.training.settings import TrainingSettings
+from qkv.training.spread import Spread, laid_like, whole
 
 
 class Optimiser:
-    """One step for all weights of a model, from gradients that are the same in every process of a group."""
+    """One step for all weights of a model, from gradients that are those of all processes."""
 
-    def __init__(self, model: nn.Module, settings: TrainingSettings, gradients: Gradients):
+    def __init__(self, spread: Spread, settings: TrainingSettings):
+        model = spread.model
         matrices = matrices_of(model)
-        self.muon = Muon(matrices, settings, gradients) if settings.optimiser == "muon" else None
+        self.muon = Muon(matrices, settings, spread) if settings.optimiser == "muon" else None
         known = {id(matrix) for matrix in matrices}
         others = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
         groups = [  # decay would only shrink the vectors of rare words; biases and norms stay where they are
@@ -24,27 +25,34 @@ class Optimiser:
         ]
         self.adamw = torch.optim.AdamW(groups, lr=0.0, betas=settings.betas, eps=settings.epsilon, fused=True)
 
-    def step(self, rate: float) -> None:
+    def step(self, rate: float, finite: Tensor) -> None:
+        """Nothing moves where `finite`, which is on the model's device, says that the gradients are no numbers."""
         for group in self.adamw.param_groups:
             group["lr"] = rate
+        self.adamw.found_inf = (~finite).float()  # type: ignore[attr-defined]  # torch's own way to skip a step without asking the device
         self.adamw.step()
         if self.muon is not None:
-            self.muon.step(rate)  # last: it uses the gradients' memory
+            self.muon.step(rate, finite)  # last: it uses the gradients' memory
 
     def tensors(self) -> dict[str, Tensor]:
         """`3.exp_avg` is AdamW's running mean of its parameter 3, `muon.128x256` a stack of Muon's."""
         state = self.adamw.state_dict()["state"]
-        kept = {f"{index}.{name}": tensor for index, each in state.items() for name, tensor in each.items()}
+        kept = {
+            f"{index}.{name}": whole(value) for index, each in state.items() for name, value in each.items()
+        }
         if self.muon is not None:
             kept |= {f"muon.{stack.name}": stack.momentum for stack in self.muon.stacks}
         return kept
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        owners = [parameter for group in self.adamw.param_groups for parameter in group["params"]]
         state: dict[int, dict[str, Tensor]] = {}
         for key, tensor in tensors.items():
-            index, name = key.split(".", 1)
-            if index != "muon":
-                state.setdefault(int(index), {})[name] = tensor
+            prefix, name = key.split(".", 1)
+            if prefix != "muon":
+                index = int(prefix)
+                counts = tensor.ndim == 0  # the number of steps, the same for all parts of a weight
+                state.setdefault(index, {})[name] = tensor if counts else laid_like(tensor, owners[index])
         groups = self.adamw.state_dict()["param_groups"]
         self.adamw.load_state_dict({"state": state, "param_groups": groups})
         if self.muon is not None:
@@ -82,33 +90,34 @@ class Muon:
     like AdamW's (Liu et al., 2025), so one learning rate serves both.
     """
 
-    def __init__(self, matrices: Sequence[nn.Parameter], settings: TrainingSettings, gradients: Gradients):
-        self.matrices, self.settings, self.gradients = matrices, settings, gradients
+    def __init__(self, matrices: Sequence[nn.Parameter], settings: TrainingSettings, spread: Spread):
+        self.matrices, self.settings, self.spread = matrices, settings, spread
         shapes = dict.fromkeys(tuple(matrix.shape) for matrix in matrices)
         self.stacks = [Stack([m for m in matrices if tuple(m.shape) == shape]) for shape in shapes]
 
     @torch.no_grad()
-    def step(self, rate: float) -> None:
-        group, decay = self.gradients.group, self.settings.weight_decay
-        steps = [self.direction(stack, slice(group.rank, None, group.size)) for stack in self.stacks]
-        self.gradients.zero()
-        for stack, directions in zip(self.stacks, steps, strict=True):
-            own = stack.matrices[group.rank :: group.size]
-            for matrix, direction in zip(own, directions, strict=True):
-                assert matrix.grad is not None
-                stack.laid(matrix.grad).copy_(direction)
-        self.gradients.add_up()  # each process has filled in its own: now all have all
-        for stack in self.stacks:
-            for matrix in stack.matrices:
-                assert matrix.grad is not None
+    def step(self, rate: float, finite: Tensor) -> None:
+        decay = self.settings.weight_decay
+        rate_or_none = torch.where(finite, rate, 0.0)
+        directions = self.spread.collected([self.direction(stack, finite) for stack in self.stacks])
+        for stack, stacked in zip(self.stacks, directions, strict=True):
+            size = SIZE * max(stack.matrices[0].shape) ** 0.5
+            for matrix, direction in zip(stack.matrices, stacked, strict=True):
                 if decay:
-                    matrix.mul_(1 - rate * decay)
-                matrix.add_(matrix.grad, alpha=-rate * SIZE * max(matrix.shape) ** 0.5)
+                    matrix.mul_(1 - rate_or_none * decay)
+                matrix.sub_(laid_like(stack.laid(direction) * (rate_or_none * size), matrix))
 
-    def direction(self, stack: Stack, share: slice) -> Tensor:
-        gradient = torch.stack([stack.laid(m.grad) for m in stack.matrices if m.grad is not None])
-        stack.momentum.lerp_(gradient, 1 - MOMENTUM)
-        return orthogonal(gradient[share].lerp(stack.momentum[share], MOMENTUM))  # Nesterov's look ahead
+    def direction(self, stack: Stack, finite: Tensor) -> Tensor:
+        """Of all matrices of the stack, or of this process's own with zeros for the rest."""
+        gradients = torch.stack([stack.laid(whole(m.grad)) for m in stack.matrices if m.grad is not None])
+        gradients = torch.where(finite, gradients, 0.0)
+        stack.momentum.lerp_(gradients, torch.where(finite, 1 - MOMENTUM, 0.0))
+        own = self.spread.own_matrices
+        directions = torch.zeros_like(gradients)
+        directions[own] = orthogonal(
+            gradients[own].lerp(stack.momentum[own], MOMENTUM)
+        )  # Nesterov's look ahead
+        return directions
 
 
 MOMENTUM = 0.95

@@ -61,7 +61,7 @@ def make_report(
         "made_with": {
             "qkv": __version__,
             "torch": torch.__version__,
-            "processes": settings.training.processes,
+            "processes": run.group.size,
             "threads": torch.get_num_threads(),
         },
     }

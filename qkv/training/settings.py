@@ -62,6 +62,14 @@ class TrainingSettings:
     """Stop after so many validations without improvement; 0 for never."""
     processes: int = 0
     """Processes that share every batch on this machine; 0 for as many as pay."""
+    accumulate: int = 1
+    """Parts in which a process computes its share of a batch, one after another: less memory for the same step."""
+    precision: Literal["float32", "bf16"] = "float32"
+    """Of the products in the model; weights and their updates are float32 always."""
+    sharded: bool = False
+    """Under torchrun: divide weights and optimiser state among the processes instead of copying them."""
+    log_every: int = 25
+    """Steps between two lines of log.jsonl."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +152,8 @@ def check_settings(settings: TranslatorSettings) -> None:
         "--training.average must be at least 1": training.average >= 1,
         "--training.patience must not be negative": training.patience >= 0,
         "--training.processes must not be negative": training.processes >= 0,
+        "--training.accumulate must be at least 1": training.accumulate >= 1,
+        "--training.log-every must be at least 1": training.log_every >= 1,
         "--decoding.beam must be at least 1": decoding.beam >= 1,
         "--decoding.length-penalty must not be negative": decoding.length_penalty >= 0,
     }

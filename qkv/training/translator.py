@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from qkv.checkpoint.bundle import save_report
 from qkv.checkpoint.files import read_json, read_tensors, write_file, write_json
@@ -24,11 +25,12 @@ from qkv.pipeline import Translator, TranslatorDefaults
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.corpus import Corpus, PairData
 from qkv.training.distributed import Alone, Group
-from qkv.training.loop import Plan, Run, Watch, validation_loss
+from qkv.training.loop import Plan, Run, Watch, loss_on
 from qkv.training.randomness import seed_for
 from qkv.training.report import make_report, model_card
 from qkv.training.settings import ModelSettings, TranslatorSettings, check_settings
 from qkv.training.signals import StopRequest
+from qkv.training.spread import spread
 
 RUN_FILE = "run.json"
 LONG_STEPS, LONG_MINUTES = 500, 2  # so long a run is worth seconds of preparation
@@ -114,8 +116,15 @@ def assemble(
         minutes=settings.minutes,
         folder=folder,
     )
-    run = Run(model, train, valid, plan, lambda: translator.save(out), watch(translator), device, group)
-    return run, translator
+    spread_model = spread(model, group, settings.training)
+
+    def keep(weights: dict[str, Tensor], best: bool) -> None:
+        if spread_model.model is not model:
+            model.load_state_dict(weights)
+        if best:
+            translator.save(out)
+
+    return Run(spread_model, train, valid, plan, keep, watch(translator), group), translator
 
 
 def refuse_to_overwrite(out: Path) -> None:
@@ -193,7 +202,7 @@ def keep_the_better(run: Run, translator: Translator, out: Path) -> str:
     position, model = run.position, translator.model
     if len(position.snapshots) > 1:
         model.load_state_dict(run.averaged())
-        averaged_loss = validation_loss(model, run.valid, run.device, Alone())
+        averaged_loss = loss_on(model, run.valid)
         if averaged_loss < position.best_loss:
             position.best_loss = averaged_loss
             translator.save(out)

@@ -103,3 +103,19 @@ def test_a_perfect_answer_costs_nothing_without_smoothing_and_something_with_it(
 def test_no_target_at_all_is_refused() -> None:
     with pytest.raises(ValueError, match="no target"):
         output_cross_entropy(torch.empty(0, D), torch.ones(V, D), torch.empty(0, dtype=torch.long), 0.0)
+
+
+def test_within_autocast_products_are_narrow_and_value_and_gradients_stay_near() -> None:
+    hidden, weight, targets = problem(40)
+    exact = output_cross_entropy(hidden, weight, targets, 0.1)
+    with torch.autocast("cpu", torch.bfloat16):
+        narrow = output_cross_entropy(hidden.bfloat16(), weight, targets, 0.1)
+    assert narrow.dtype == torch.float32
+    assert narrow != exact
+    torch.testing.assert_close(narrow, exact, rtol=1e-2, atol=0)
+    for ours, theirs in zip(
+        torch.autograd.grad(narrow, [hidden, weight]),
+        torch.autograd.grad(exact, [hidden, weight]),
+        strict=True,
+    ):
+        assert (ours - theirs).norm() < 0.02 * theirs.norm()

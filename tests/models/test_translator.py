@@ -46,7 +46,7 @@ every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANT
 SOURCE = torch.tensor([[3, 4, 5, 6, 7, 8, END], [9, 10, 3, END, PAD, PAD, PAD]])
 SHIFTED = torch.tensor([[START, 5, 6, 7, 8], [START, 9, 10, PAD, PAD]])
 TARGET = torch.tensor([[5, 6, 7, 8, END], [9, 10, END, PAD, PAD]])
-BATCH = TranslationBatch(SOURCE, SHIFTED, TARGET)
+BATCH = TranslationBatch.of(SOURCE, SHIFTED, TARGET, PAD)
 
 
 def translator(config: TranslatorConfig = CONFIG) -> Translator:
@@ -92,7 +92,7 @@ def test_labels_are_smoothed_in_training_only() -> None:
 
 def test_the_loss_is_a_mean_over_words_not_over_sentences() -> None:
     model = translator()
-    rows = [TranslationBatch(SOURCE[[row]], SHIFTED[[row]], TARGET[[row]]) for row in range(B)]
+    rows = [TranslationBatch.of(SOURCE[[row]], SHIFTED[[row]], TARGET[[row]], PAD) for row in range(B)]
     first, second = (model.loss(row) for row in rows)
     torch.testing.assert_close(model.loss(BATCH), (5 * first + 3 * second) / 8, atol=1e-5, rtol=1e-5)
 
@@ -325,7 +325,7 @@ def test_decoding_past_the_context_is_refused() -> None:
 
 def test_a_batch_without_a_single_target_word_is_refused() -> None:
     with pytest.raises(ValueError, match="no target"):
-        translator().loss(TranslationBatch(SOURCE, SHIFTED, torch.full_like(TARGET, PAD)))
+        translator().loss(TranslationBatch.of(SOURCE, SHIFTED, torch.full_like(TARGET, PAD), PAD))
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def taught_pair(activation: Activation) -> tuple[Translator, MarianMTModel]:
     torch.manual_seed(3)
     ours, theirs = translator(activation), marian(activation)
     start = torch.full((len(LENGTHS), 1), PAD)
-    batch = TranslationBatch(SOURCES, torch.cat([start, TARGETS[:, :-1]], dim=1), TARGETS)
+    batch = TranslationBatch.of(SOURCES, torch.cat([start, TARGETS[:, :-1]], dim=1), TARGETS, PAD)
     optimiser = torch.optim.Adam(ours.parameters(), lr=0.01)
     for _ in range(60):
         optimiser.zero_grad()

@@ -5,37 +5,21 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import torch
+from training_commands import alive, children_of, command, log_of, number_pairs, wait_for
 
 from qkv.checkpoint.files import read_tensors
 from qkv.training.distributed import Alone, processes_for
-from qkv.training.gradients import Gradients
-
-NUMBERS = ["one", "two", "three", "four", "five", "six", "seven"]
+from qkv.training.settings import TrainingSettings
+from qkv.training.spread import Copy
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("pairs") / "pairs.tsv"
-    texts = [f"{a} {b} {c}" for a in NUMBERS for b in NUMBERS for c in NUMBERS]
-    path.write_text("".join(f"{text}\t{' '.join(reversed(text.split()))}\n" for text in texts))
-    return path
-
-
-def command(pairs: Path, out: Path, *more: str) -> list[str]:
-    fixed = "--vocabulary 270 --model.width 32 --model.heads 2 --model.hidden 64 --model.dropout 0"
-    fixed += " --training.batch-tokens 256 --training.validate-every 10"
-    arguments = ["train", "translator", "--pairs", str(pairs), "--out", str(out), *fixed.split(), *more]
-    return [sys.executable, "-m", "qkv", *arguments]
-
-
-def losses(out: Path, key: str) -> list[float]:
-    lines = (out / "training" / "log.jsonl").read_text().splitlines()
-    return [row[key] for row in map(json.loads, lines) if key in row]
+    return number_pairs(tmp_path_factory.mktemp("pairs") / "pairs.tsv")
 
 
 @pytest.mark.parametrize("optimiser", ["adamw", "muon"])
@@ -47,7 +31,7 @@ def test_two_processes_with_half_a_batch_each_learn_what_one_learns(
         run = command(pairs, tmp_path / processes, "--steps", "50", *options)
         subprocess.run(run, check=True, capture_output=True)
     for key in ("loss", "validation_loss"):
-        one, two = losses(tmp_path / "1", key), losses(tmp_path / "2", key)
+        one, two = log_of(tmp_path / "1", key), log_of(tmp_path / "2", key)
         assert len(one) >= 2
         assert one == pytest.approx(two, abs=2e-5)
     weights = [read_tensors(tmp_path / processes / "model.safetensors") for processes in ("1", "2")]
@@ -73,9 +57,9 @@ def test_a_killed_helper_ends_the_run_with_a_sentence_and_the_run_can_be_resumed
     assert "another process of this training run has ended" in message
     assert "Traceback" not in message
     resumed = [sys.executable, "-m", "qkv", "train", "translator", "--resume", "--out", str(out)]
-    before = max(losses_steps(out))
+    before = max(log_of(out, "step"))
     with subprocess.Popen(resumed, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: max(losses_steps(out)) > before)
+        wait_for(lambda: max(log_of(out, "step")) > before)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130
@@ -102,37 +86,14 @@ def test_a_process_for_every_core_as_far_as_the_batch_reaches(monkeypatch: pytes
 
 def test_gradients_are_views_of_one_tensor_and_are_clipped_to_the_norm() -> None:
     model = torch.nn.Linear(3, 2)
-    gradients = Gradients(model.parameters(), Alone(), notes=2)
+    gradients = Copy(model, Alone(), TrainingSettings(batch_tokens=1, rate=1, warmup=0, validate_every=1))
     (model(torch.ones(4, 3)).sum() * 10).backward()
     separate = torch.cat([model.weight.grad.flatten(), model.bias.grad])
     assert torch.equal(gradients.values, separate)
     assert gradients.clip(1.0).item() == pytest.approx(separate.norm().item())
     assert model.weight.grad.square().sum() + model.bias.grad.square().sum() == pytest.approx(1.0, abs=1e-4)
-    gradients.zero()
+    gradients.backward([])
     assert not model.weight.grad.any()
-
-
-def losses_steps(out: Path) -> list[int]:
-    lines = (out / "training" / "log.jsonl").read_text().splitlines()
-    return [json.loads(line)["step"] for line in lines if line.endswith("}")]
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def alive(pid: int) -> bool:
-    status = Path(f"/proc/{pid}/stat")
-    return status.exists() and status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-
-
-def wait_for(condition, seconds: float = 90.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.1)
-    raise AssertionError("waited in vain")
 
 
 def test_a_helper_that_cannot_start_ends_the_command_with_a_sentence(pairs: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from qkv.training.distributed import Alone
 from qkv.training.loop import BAD_BATCHES, Plan, Position, Run
 from qkv.training.settings import TrainingSettings
 from qkv.training.signals import StopRequest
+from qkv.training.spread import Copy
 
 
 class Lesson:
@@ -61,11 +62,10 @@ def small_run(tmp_path: Path, train: Lessons, valid: Lessons, **options: Any) ->
         minutes=options.pop("minutes", None),
         folder=tmp_path / "training",
     )
-    recorder, device = Recorder(), torch.device("cpu")
-    keep = options.pop("keep", lambda: None)
-    return Run(
-        Weight(), train, valid, plan, keep=keep, watch=recorder, device=device, group=Alone()
-    ), recorder
+    recorder, group = Recorder(), Alone()
+    keep = options.pop("keep", lambda _weights, _best: None)
+    copy = Copy(Weight(), group, plan.settings)
+    return Run(copy, train, valid, plan, keep=keep, watch=recorder, group=group), recorder
 
 
 def test_patience_stops_after_so_many_validations_without_improvement(tmp_path: Path) -> None:
@@ -142,12 +142,16 @@ def test_the_average_of_snapshots_is_their_mean(tmp_path: Path) -> None:
     assert torch.allclose(run.averaged()["weight"], torch.stack(weights).mean(dim=0))
 
 
-def test_the_model_is_kept_at_every_improvement_and_at_no_other_time(tmp_path: Path) -> None:
+def test_who_keeps_the_model_is_told_at_every_validation_whether_it_improved(tmp_path: Path) -> None:
     kept: list[int] = []
     run, recorder = small_run(
-        tmp_path, Lessons(*[-1.0] * 2, *[1.0] * 7), Lessons(-1.0), steps=9, keep=lambda: kept.append(1)
+        tmp_path,
+        Lessons(*[-1.0] * 2, *[1.0] * 7),
+        Lessons(-1.0),
+        steps=9,
+        keep=lambda _, best: kept.append(best),
     )
     run.go(StopRequest())
     improvements = [improved for _, _, improved in recorder.validations]
-    assert len(kept) == sum(improvements)
+    assert kept == improvements
     assert 0 < sum(improvements) < len(improvements)

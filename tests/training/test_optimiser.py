@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from qkv.training.distributed import Alone
-from qkv.training.gradients import Gradients
 from qkv.training.optimiser import Optimiser, matrices_of, orthogonal
 from qkv.training.settings import TrainingSettings
+from qkv.training.spread import Copy
 
 SETTINGS = TrainingSettings(batch_tokens=1, rate=1e-2, warmup=0, validate_every=1, optimiser="muon")
 
@@ -22,9 +22,16 @@ def make_model() -> nn.Module:
     )
 
 
-def gradients_into(gradients: Gradients, seed: int) -> None:
+YES = torch.tensor(True)  # the gradients are numbers
+
+
+def copy_of(model: nn.Module, group: Alone | None = None) -> Copy:
+    return Copy(model, group or Alone(), SETTINGS)
+
+
+def gradients_into(copy: Copy, seed: int) -> None:
     torch.manual_seed(seed)
-    gradients.values.copy_(torch.randn_like(gradients.values))
+    copy.values.copy_(torch.randn_like(copy.values))
 
 
 def test_all_singular_values_come_near_one() -> None:
@@ -45,7 +52,7 @@ def test_the_singular_vectors_stay() -> None:
 
 def test_the_linear_layers_are_its_own_and_nothing_else() -> None:
     model = make_model()
-    optimiser = Optimiser(model, SETTINGS, Gradients(model.parameters(), Alone(), notes=0))
+    optimiser = Optimiser(copy_of(model), SETTINGS)
     others = {id(p) for group in optimiser.adamw.param_groups for p in group["params"]}
     assert optimiser.muon is not None
     own = {id(p) for p in optimiser.muon.matrices}
@@ -59,10 +66,10 @@ def test_the_linear_layers_are_its_own_and_nothing_else() -> None:
 def test_a_step_has_the_size_of_an_adamw_step(rate: float, shape: tuple[int, int]) -> None:
     torch.manual_seed(0)
     model = nn.Linear(*shape, bias=False)
-    gradients = Gradients(model.parameters(), Alone(), notes=0)
+    copy = copy_of(model)
     before = model.weight.detach().clone()
-    gradients_into(gradients, 1)
-    Optimiser(model, SETTINGS, gradients).step(rate)
+    gradients_into(copy, 1)
+    Optimiser(copy, SETTINGS).step(rate, YES)
     size = (model.weight - before).square().mean().sqrt().item()
     assert 0.2 * rate < size < 0.6 * rate  # AdamW's are 0.2 to 0.4 times the rate in practice
 
@@ -83,17 +90,17 @@ class OneOfTwo(Alone):
 
 def test_two_processes_that_share_it_step_as_one_does() -> None:
     alone, expected = make_model(), make_model()
-    gradients = Gradients(expected.parameters(), Alone(), notes=1)
-    gradients_into(gradients, 3)
-    Optimiser(expected, SETTINGS, gradients).step(1e-2)
+    copy = copy_of(expected)
+    gradients_into(copy, 3)
+    Optimiser(copy, SETTINGS).step(1e-2, YES)
 
     contributions = []
     for rank in (0, 1, 0):
         group, model = OneOfTwo(rank), make_model()
         group.partner = contributions[1] if len(contributions) == 2 else None
-        gradients = Gradients(model.parameters(), group, notes=1)
-        gradients_into(gradients, 3)
-        Optimiser(model, SETTINGS, gradients).step(1e-2)
+        copy = copy_of(model, group)
+        gradients_into(copy, 3)
+        Optimiser(copy, SETTINGS).step(1e-2, YES)
         contributions.append(group.sent[0])
     for name, tensor in model.state_dict().items():
         torch.testing.assert_close(tensor, expected.state_dict()[name], rtol=1e-5, atol=1e-6)
@@ -110,10 +117,10 @@ def test_weight_decay_pulls_matrices_towards_zero_and_leaves_words_and_biases(
         torch.manual_seed(1)
         model = nn.Sequential(nn.Embedding(8, 8), nn.Linear(8, 8))
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        gradients = Gradients(model.parameters(), Alone(), notes=0)
-        gradients_into(gradients, 1)
+        copy = copy_of(model)
+        gradients_into(copy, 1)
         settings = replace(SETTINGS, optimiser=optimiser, weight_decay=decay)
-        Optimiser(model, settings, gradients).step(1e-2)
+        Optimiser(copy, settings).step(1e-2, YES)
         after.append(model.state_dict())
     pulled = {name: after[1][name] - after[0][name] for name in before}
     torch.testing.assert_close(pulled["1.weight"], -0.005 * before["1.weight"], atol=1e-6, rtol=0)
@@ -125,15 +132,31 @@ def test_its_state_comes_back() -> None:
     runs = []
     for interrupted in (False, True):
         model = make_model()
-        gradients = Gradients(model.parameters(), Alone(), notes=0)
-        optimiser = Optimiser(model, SETTINGS, gradients)
+        copy = copy_of(model)
+        optimiser = Optimiser(copy, SETTINGS)
         for step in range(6):
-            gradients_into(gradients, step)
-            optimiser.step(1e-2)
+            gradients_into(copy, step)
+            optimiser.step(1e-2, YES)
             if interrupted and step == 2:
                 kept = {name: tensor.clone() for name, tensor in optimiser.tensors().items()}
-                optimiser = Optimiser(model, SETTINGS, gradients)
+                optimiser = Optimiser(copy, SETTINGS)
                 optimiser.restore(kept)
         runs.append(model.state_dict())
     for name in runs[0]:
         assert torch.equal(runs[0][name], runs[1][name])
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_gradients_that_are_no_numbers_move_neither_weights_nor_state(
+    optimiser: Literal["adamw", "muon"],
+) -> None:
+    model = make_model()
+    copy = copy_of(model)
+    own = Optimiser(copy, replace(SETTINGS, optimiser=optimiser, weight_decay=0.5))
+    gradients_into(copy, 1)
+    own.step(1e-2, YES)
+    before = {name: tensor.clone() for name, tensor in {**model.state_dict(), **own.tensors()}.items()}
+    copy.values.fill_(float("nan"))
+    own.step(1e-2, ~YES)
+    for name, tensor in {**model.state_dict(), **own.tensors()}.items():
+        assert torch.equal(tensor, before[name]), name

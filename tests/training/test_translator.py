@@ -17,8 +17,7 @@ from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.pipeline import Translator, load
 from qkv.training.corpus import PairData
-from qkv.training.distributed import Alone
-from qkv.training.loop import validation_loss
+from qkv.training.loop import loss_on
 
 
 @pytest.mark.parametrize("stopped_after", [[10], [2], [14], [4, 8, 20]])
@@ -166,9 +165,7 @@ def test_a_nan_in_real_training_leaves_real_weights_clean(
 def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, average_is_better: bool
 ) -> None:
-    monkeypatch.setattr(
-        "qkv.training.translator.validation_loss", lambda *_: 0.0 if average_is_better else 1e9
-    )
+    monkeypatch.setattr("qkv.training.translator.loss_on", lambda *_: 0.0 if average_is_better else 1e9)
     outcome, recorder = train(tmp_path / "out")
     assert outcome.report is not None
     kept = read_tensors(tmp_path / "out" / "model.safetensors")
@@ -188,14 +185,9 @@ def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
 
 def test_validation_loss_is_per_token_and_without_dropout_or_smoothing(tmp_path: Path) -> None:
     outcome, _ = train(tmp_path / "out")
-    model, corpus, device = outcome.translator.model, digit_corpus(), torch.device("cpu")
+    model, corpus = outcome.translator.model, digit_corpus()
     losses = [
-        validation_loss(
-            model,
-            PairData(corpus.valid, outcome.translator.tokenizer, budget, 64, shuffled=False),
-            device,
-            Alone(),
-        )
+        loss_on(model, PairData(corpus.valid, outcome.translator.tokenizer, budget, 64, shuffled=False))
         for budget in (1, 64, 10_000)
     ]
     assert losses == pytest.approx([losses[0]] * 3, rel=1e-5)

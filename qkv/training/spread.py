@@ -1,0 +1,241 @@
+"""A model and the gradients of a step, over all processes that share the run: three ways, one contract.
+
+Copy         every process has the model; gradients lie in one flat tensor that is added up at once. On one machine.
+Replicated   every process has the model; torch's DistributedDataParallel adds up gradients while others are computed.
+Sharded      every process has a part of each weight (torch's fully_shard), and the whole of a block while it computes it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import deepcopy
+from functools import partial
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from qkv.core.block import Block
+from qkv.errors import UserError
+from qkv.training.distributed import Alone, Group, Together
+from qkv.training.settings import TrainingSettings
+
+Part = tuple[Any, float]  # a batch, and its share of the tokens of the step
+
+
+class Spread(Protocol):
+    """What the loop and the optimiser know of a model."""
+
+    model: nn.Module
+    own_matrices: slice  # those that this process works on for all, where there is such a division
+
+    def backward(self, parts: Sequence[Part]) -> Tensor:
+        """Leave the gradients of all processes' parts in the weights; the loss of all, still on its device."""
+
+    def clip(self, limit: float) -> Tensor:
+        """Scale the gradients down to the norm `limit` where it is larger (0: never); the norm before that."""
+
+    def loss(self, batch: Any) -> Tensor: ...
+
+    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Each process has worked out its own matrices of these and has zeros elsewhere: now all have all."""
+
+
+class Copy:
+    """`.grad` of the parameters are views into one flat tensor, whose last place carries the loss."""
+
+    def __init__(self, model: nn.Module, group: Alone, settings: TrainingSettings):
+        self.model, self.group = model, group
+        self.own_matrices = slice(group.rank, None, group.size)
+        self.arithmetic = arithmetic_of(model, settings)
+        owners = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        total = sum(parameter.numel() for parameter in owners)
+        self.flat = group.buffer(total + 1, owners[0].device)
+        self.values = self.flat[:total]
+        start = 0
+        for parameter in owners:
+            end = start + parameter.numel()
+            parameter.grad = self.values[start:end].view_as(parameter)
+            start = end
+
+    def loss(self, batch: Any) -> Tensor:
+        with self.arithmetic():
+            return self.model.loss(batch)  # type: ignore[operator]
+
+    def backward(self, parts: Sequence[Part]) -> Tensor:
+        self.flat.zero_()
+        for batch, share in parts:
+            if share:
+                loss = self.loss(batch) * share
+                loss.backward()
+                self.flat[-1] += loss.detach()
+        self.group.add_up(self.flat)
+        return self.flat[-1].clone()
+
+    def clip(self, limit: float) -> Tensor:
+        norm = self.values.norm()
+        if limit:
+            self.values.mul_((limit / (norm + 1e-6)).clamp(max=1.0))
+        return norm
+
+    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Through the memory of the gradients, which have been used."""
+        sizes = [tensor.numel() for tensor in tensors]
+        space = self.flat[: sum(sizes)]
+        torch.cat([tensor.flatten() for tensor in tensors], out=space)
+        self.group.add_up(space)
+        return [part.view_as(t) for part, t in zip(space.split(sizes), tensors, strict=True)]
+
+
+class Replicated:
+    own_matrices = slice(None)
+
+    def __init__(self, model: nn.Module, group: Group, settings: TrainingSettings):
+        self.model, self.group = model, group
+        self.arithmetic = arithmetic_of(model, settings)
+        device = device_of(model)
+        self.wrapped = nn.parallel.DistributedDataParallel(
+            Loss(model),
+            device_ids=[device] if device.type == "cuda" else None,
+            broadcast_buffers=False,
+            gradient_as_bucket_view=True,
+        )
+
+    def loss(self, batch: Any) -> Tensor:
+        with self.arithmetic():
+            return self.model.loss(batch)  # type: ignore[operator]
+
+    def wrapped_loss(self, batch: Any) -> Tensor:
+        with self.arithmetic():
+            return self.wrapped(batch)
+
+    def backward(self, parts: Sequence[Part]) -> Tensor:
+        self.model.zero_grad()
+        return backward_of_all(self.wrapped_loss, parts, self.group, self.wrapped.no_sync)
+
+    def clip(self, limit: float) -> Tensor:
+        return clipped(self.model, limit)
+
+    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        return list(tensors)
+
+
+class Sharded:
+    own_matrices = slice(None)
+
+    def __init__(self, model: nn.Module, group: Group, settings: TrainingSettings):
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+
+        mesh = init_device_mesh(device_of(model).type, (group.size,))
+        for module in model.modules():
+            if isinstance(module, Block):
+                fully_shard(module, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+        register_fsdp_forward_method(model, "loss")
+        self.model, self.group = model, group
+        self.arithmetic = arithmetic_of(model, settings)
+
+    def loss(self, batch: Any) -> Tensor:
+        with self.arithmetic():
+            return self.model.loss(batch)  # type: ignore[operator]
+
+    def backward(self, parts: Sequence[Part]) -> Tensor:
+        self.model.zero_grad()
+        return backward_of_all(self.loss, parts, self.group, self.without_exchange)
+
+    @contextmanager
+    def without_exchange(self) -> Iterator[None]:
+        self.model.set_requires_gradient_sync(False)  # type: ignore[operator]
+        yield
+        self.model.set_requires_gradient_sync(True)  # type: ignore[operator]
+
+    def clip(self, limit: float) -> Tensor:
+        return whole(clipped(self.model, limit))
+
+    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        return list(tensors)
+
+
+class Loss(nn.Module):
+    """DistributedDataParallel knows a model by its forward alone."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Any) -> Tensor:
+        loss: Tensor = self.model.loss(batch)  # type: ignore[operator]
+        return loss
+
+
+def spread(model: nn.Module, group: Group, settings: TrainingSettings) -> Spread:
+    """The model ready to be trained by the group. Sharded, it is another one than was given, which stays whole."""
+    if isinstance(group, Together):
+        if settings.sharded:
+            return Sharded(deepcopy(model), group, settings)
+        return Replicated(model, group, settings)
+    if settings.sharded:
+        raise UserError(
+            "--training.sharded divides a model among the processes of torchrun: start the command with torchrun."
+        )
+    assert isinstance(group, Alone)
+    return Copy(model, group, settings)
+
+
+def arithmetic_of(
+    model: nn.Module, settings: TrainingSettings
+) -> Callable[[], AbstractContextManager[object]]:
+    """What the loss is computed in: with bf16, products take numbers of half the size."""
+    if settings.precision == "float32":
+        return nullcontext
+    return partial(torch.autocast, device_of(model).type, torch.bfloat16)
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
+
+
+def backward_of_all(
+    loss: Callable[[Any], Tensor],
+    parts: Sequence[Part],
+    group: Group,
+    without_exchange: Callable[[], AbstractContextManager[object]],
+) -> Tensor:
+    """Backward through each part, the gradients exchanged with the last. torch divides their sum by the processes."""
+    losses = []
+    for number, (batch, share) in enumerate(parts, 1):
+        with nullcontext() if number == len(parts) else without_exchange():
+            part = loss(batch) * (share * group.size)
+            part.backward()
+        losses.append(part.detach())
+    total = torch.stack(losses).sum() / group.size
+    torch.distributed.all_reduce(total)
+    return total
+
+
+def clipped(model: nn.Module, limit: float) -> Tensor:
+    return nn.utils.clip_grad_norm_(model.parameters(), limit or float("inf"))
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """All of a tensor of which this process may hold a part; every process must ask."""
+    found: Tensor = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+    return found
+
+
+def laid_like(tensor: Tensor, like: Any) -> Tensor:
+    """A whole tensor, known to every process, divided as `like` is."""
+    if not hasattr(like, "placements"):
+        return tensor
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(tensor.to(like.device), like.device_mesh, like.placements, src_data_rank=None)
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    return {name: whole(tensor) for name, tensor in model.state_dict().items()}
+
+
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    own = model.state_dict()
+    model.load_state_dict({name: laid_like(tensor, own[name]) for name, tensor in weights.items()})

@@ -1,0 +1,49 @@
+"""Training by the command on a small task, for the tests of several processes."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+NUMBERS = ["one", "two", "three", "four", "five", "six", "seven"]
+
+
+def number_pairs(path: Path) -> Path:
+    """Three words, and the same the other way round."""
+    texts = [f"{a} {b} {c}" for a in NUMBERS for b in NUMBERS for c in NUMBERS]
+    path.write_text("".join(f"{text}\t{' '.join(reversed(text.split()))}\n" for text in texts))
+    return path
+
+
+def command(pairs: Path, out: Path, *more: str) -> list[str]:
+    fixed = "--vocabulary 270 --model.width 32 --model.heads 2 --model.hidden 64 --model.dropout 0"
+    fixed += " --training.batch-tokens 256 --training.validate-every 10"
+    arguments = ["train", "translator", "--pairs", str(pairs), "--out", str(out), *fixed.split(), *more]
+    return [sys.executable, "-m", "qkv", *arguments]
+
+
+def log_of(out: Path, key: str) -> list[Any]:
+    """What the lines of the log say under this name."""
+    lines = (out / "training" / "log.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines if line.endswith("}")]
+    return [row[key] for row in rows if key in row]
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 90.0) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
