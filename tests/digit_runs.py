@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,9 @@ class Recorder:
 
     def validated(self, position: Position, loss: float, improved: bool) -> None:
         self.validations.append((position.step, loss, improved))
+
+    def logged(self, facts: Mapping[str, Any]) -> None:
+        pass
 
     def warn(self, sentence: str) -> None:
         self.warnings.append(sentence)

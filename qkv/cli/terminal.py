@@ -1,6 +1,6 @@
 """What people look at while they wait. All of it goes to standard error."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -74,6 +74,9 @@ class TrainingDisplay:
         )
         if self.example is not None and self.translator is not None:
             say_line(f"              [dim]{escaped(self.translator.translate(self.example, beam=1))}[/dim]")
+
+    def logged(self, facts: Mapping[str, object]) -> None:
+        """For files, not for eyes."""
 
     def warn(self, sentence: str) -> None:
         self.progress.console.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]")

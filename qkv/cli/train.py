@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -19,6 +20,11 @@ from qkv.configs import from_dict
 from qkv.errors import UserError
 from qkv.training.recipes import RECIPES, find_recipe, published_rows
 from qkv.training.settings import TranslatorSettings, check_settings
+
+if TYPE_CHECKING:
+    from qkv.cli.terminal import TrainingDisplay
+    from qkv.pipeline import Translator
+    from qkv.training.loop import Watch
 
 NOMINAL_PAIRS = 30_000  # the amount of data for which --help shows the automatic settings
 
@@ -32,6 +38,8 @@ class TrainTranslator:
     """Settings with a name; automatic fits them to the amount of data."""
     resume: bool = False
     """Go on with the run in --out, which remembers all other options."""
+    tensorboard: bool = False
+    """Write the log for TensorBoard too, to OUT/training/tensorboard."""
     settings: Annotated[TranslatorSettings, tyro.conf.arg(name="")]
 
 
@@ -95,6 +103,7 @@ def parse_resumed(arguments: list[str]) -> TrainTranslator:
         out=Path(out),
         recipe=stored["recipe"],
         resume=True,
+        tensorboard=stored.get("tensorboard", False),
         settings=from_dict(TranslatorSettings, stored["settings"], str(run_file)),
     )
     command = parse([each for each in arguments if each != "--resume"], replace(before, resume=False))
@@ -129,6 +138,10 @@ def train(command: TrainTranslator, arguments: list[str]) -> None:
 
     if not command.resume and not is_helper():
         refuse_to_overwrite(command.out)
+    if command.tensorboard:
+        from qkv.cli.tensorboard import summary_writer
+
+        summary_writer()  # whether it is there is better known before the work
     given = read_files(command.files, command.settings.data)
     if not command.resume:
         command = settle(command, arguments, len(given.pairs))
@@ -152,11 +165,15 @@ def train(command: TrainTranslator, arguments: list[str]) -> None:
                 corpus,
                 settings,
                 command.out,
-                watch=display.watch,
+                watch=partial(watched, command, display),
                 group=group,
                 resume=command.resume,
                 exact_vocabulary="--vocabulary" in names_in(arguments),
-                remember={"files": command.files.stored(), "recipe": command.recipe},
+                remember={
+                    "files": command.files.stored(),
+                    "recipe": command.recipe,
+                    "tensorboard": command.tensorboard,
+                },
             )
     if is_helper():
         sys.exit(outcome.exit_code)
@@ -164,6 +181,15 @@ def train(command: TrainTranslator, arguments: list[str]) -> None:
         say(f"stopped and saved; to go on: {resume_command(command.out)}")
         sys.exit(outcome.exit_code)
     summarise(outcome.report, command.out)
+
+
+def watched(command: TrainTranslator, display: TrainingDisplay, translator: Translator) -> Watch:
+    watch = display.watch(translator)
+    if not command.tensorboard:
+        return watch
+    from qkv.cli.tensorboard import FOLDER, Scalars
+
+    return Scalars(watch, command.out / "training" / FOLDER)
 
 
 def settle(command: TrainTranslator, arguments: list[str], pairs: int) -> TrainTranslator:

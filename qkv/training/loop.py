@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -72,6 +72,8 @@ class Watch(Protocol):
     def validated(self, position: Position, loss: float, improved: bool) -> None: ...
 
     def warn(self, sentence: str) -> None: ...
+
+    def logged(self, facts: Mapping[str, Any]) -> None: ...  # a line of the log
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,6 +316,7 @@ class Run:
         if self.writes:
             with open(self.log_path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(facts) + "\n")
+            self.watch.logged(facts)
 
 
 class Mean:

@@ -1,8 +1,10 @@
 """`qkv train translator`: mistakes are one sentence, Ctrl-C saves, and the command to go on works."""
 
+import json
 import os
 import shlex
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -184,3 +186,33 @@ def test_interrupting_training_saves_says_how_to_go_on_and_that_command_works(
     assert code_of(*resume[3:]) == 0
     assert read_json(files / "my run" / "report.json")["training"]["steps"] == 300
     assert f"step {stopped:>6,} " not in capsys.readouterr().err, "what was done is not done again"
+
+
+def test_tensorboard_shows_what_the_log_says(files: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = training(
+        files, "--steps", "6", "--tensorboard", "--training.log-every", "2", "--training.processes", "1"
+    )
+    assert code_of(*run) == 0
+    events = EventAccumulator(str(files / "out" / "training" / "tensorboard")).Reload()
+    lines = (files / "out" / "training" / "log.jsonl").read_text().splitlines()
+    logged: dict[str, list[tuple[int, float]]] = {}
+    for facts in map(json.loads, lines):
+        for name in facts.keys() - {"step"}:
+            logged.setdefault(name, []).append((facts["step"], facts[name]))
+    assert {"loss", "rate", "tokens_per_second", "validation_loss"} <= logged.keys()
+    for name, points in logged.items():
+        shown = [(event.step, event.value) for event in events.Scalars(name)]
+        assert [step for step, _ in shown] == [step for step, _ in points]
+        assert [value for _, value in shown] == pytest.approx([value for _, value in points], rel=1e-5)
+
+
+def test_without_tensorboard_its_option_is_refused_before_the_work(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    code = code_of(*training(files, "--steps", "3", "--tensorboard"))
+    shown = capsys.readouterr()
+    assert "install qkv[tensorboard]" in refused(shown.err, shown.out, code)
+    assert not (files / "out").exists()
