@@ -6,6 +6,7 @@ several times as fast as sending gradients through torch.distributed, and shows 
 Across machines, torchrun makes the group (RANK and WORLD_SIZE in the environment).
 """
 
+import ctypes
 import mmap
 import os
 import shutil
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +28,7 @@ from qkv.errors import ProcessEndedError, UserError
 
 HELPER = "QKV_HELPER"  # = rank, size, file of the shared memory, socket to the first process
 FEWEST_TOKENS = 512  # with a smaller share the processes spend more on taking turns than they gain
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of mallopt, in GNU's malloc.h
 LOST = (
     "gloo",
     "Connection closed",
@@ -194,6 +196,7 @@ def shared_run(arguments: Sequence[str], processes: int) -> Iterator[Group]:
 
     A helper runs the same command; it prints nothing and touches no file of the run.
     """
+    keep_freed_memory()
     if HELPER in os.environ:
         rank, size, memory, own_socket = map(int, os.environ[HELPER].split())
         torch.set_num_threads(threads_each(size))
@@ -254,6 +257,17 @@ def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
                 helper.terminate()
                 helper.wait()
             torch.set_num_threads(threads)
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep what a step has freed for the next step, which needs as much.
+
+    Otherwise it gives large blocks back at once, and the system has to clear thousands of pages for every step.
+    """
+    with suppress(OSError, AttributeError):  # another C library than GNU's has no such call
+        library = ctypes.CDLL(None)
+        library.mallopt(M_MMAP_MAX, 0)  # no blocks outside of the heap
+        library.mallopt(M_TRIM_THRESHOLD, -1)  # and no part of the heap given back
 
 
 def package_folder() -> str:

@@ -33,7 +33,7 @@ from qkv.training.signals import StopRequest
 from qkv.training.spread import spread
 
 RUN_FILE = "run.json"
-LONG_STEPS, LONG_MINUTES = 500, 2  # so long a run is worth seconds of preparation
+LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # such a run is worth seconds of preparation
 ALWAYS_WHOLE = 64  # pieces: so long a sentence is not cut, even where training has shown shorter ones only
 
 
@@ -212,9 +212,12 @@ def keep_the_better(run: Run, translator: Translator, out: Path) -> str:
 
 
 def loops_that_pay(settings: TranslatorSettings, device: torch.device) -> AbstractContextManager[object]:
-    """Loops of our own for attention are made for one thread, and compiling them takes as long as many short steps."""
+    """Loops of our own for attention are made for one thread, and compiling them takes as long as many short steps.
+
+    In a wide model attention itself is a small part of the work.
+    """
     long = (settings.steps or math.inf) >= LONG_STEPS and (settings.minutes or math.inf) >= LONG_MINUTES
-    fits = device.type == "cpu" and torch.get_num_threads() == 1
+    fits = device.type == "cpu" and torch.get_num_threads() == 1 and settings.model.width <= NARROW
     return compiled_loops() if long and fits else nullcontext()
 
 

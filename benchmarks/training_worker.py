@@ -1,0 +1,200 @@
+"""One peer of benchmarks/training.py: it trains for a while each time that a line of JSON asks for it.
+
+    python benchmarks/training_worker.py marian SOURCE TARGET TOKENIZER
+
+{"shape": {"width": 128, …}, "seconds": 5} on standard input is answered by {"tokens": …, "seconds": …}, the same with
+"warm_up": 3 for so many steps, and with "peak": 1 by the speed of a large matrix product. With WORLD_SIZE above 1 each of the processes is asked alike, and they
+share every batch by DistributedDataParallel.
+"""
+
+import itertools
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.data.parallel import ParallelText, read_two
+from qkv.models.translator import TranslationBatch
+from qkv.text.tokenizer import Tokenizer
+from qkv.training.corpus import PairData
+from qkv.training.distributed import cores
+
+Logits = Callable[[TranslationBatch], Tensor]
+
+
+def marian(shape: dict[str, Any], tokenizer: Tokenizer) -> tuple[nn.Module, Logits]:
+    """Hugging Face transformers."""
+    from transformers import MarianConfig, MarianMTModel
+
+    config = MarianConfig(
+        vocab_size=len(tokenizer),
+        d_model=shape["width"],
+        encoder_layers=shape["depth"],
+        decoder_layers=shape["depth"],
+        encoder_attention_heads=shape["heads"],
+        decoder_attention_heads=shape["heads"],
+        encoder_ffn_dim=shape["hidden"],
+        decoder_ffn_dim=shape["hidden"],
+        dropout=shape["dropout"],
+        activation_function="relu",
+        scale_embedding=True,
+        pad_token_id=tokenizer.pad,
+        eos_token_id=tokenizer.end,
+        decoder_start_token_id=tokenizer.start,
+        forced_eos_token_id=None,
+        attn_implementation="eager",  # faster than SDPA on a CPU at these sizes
+    )
+    model = shared(MarianMTModel(config))
+
+    def logits(batch: TranslationBatch) -> Tensor:
+        mask = (batch.source != tokenizer.pad).long()
+        answer: Tensor = model(
+            input_ids=batch.source, attention_mask=mask, decoder_input_ids=batch.shifted, use_cache=False
+        ).logits
+        return answer
+
+    return model, logits
+
+
+class PlainTransformer(nn.Module):
+    """torch.nn.Transformer with the embeddings that its tutorials put around it."""
+
+    def __init__(self, shape: dict[str, Any], vocabulary: int, pad: int):
+        super().__init__()
+        width, self.pad = shape["width"], pad
+        self.tokens = nn.Embedding(vocabulary, width)
+        nn.init.normal_(self.tokens.weight, std=width**-0.5)
+        self.body = nn.Transformer(
+            width, shape["heads"], shape["depth"], shape["depth"], shape["hidden"], shape["dropout"], batch_first=True
+        )  # fmt: skip
+        self.dropout = nn.Dropout(shape["dropout"])
+        place, pair = torch.arange(1024)[:, None], torch.arange(0, width, 2)
+        angles = place * torch.exp(-math.log(10_000) * pair / width)
+        self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1))
+
+    def embed(self, ids: Tensor) -> Tensor:
+        return self.dropout(
+            self.tokens(ids) * self.tokens.embedding_dim**0.5 + self.positions[: ids.shape[1]]
+        )
+
+    def forward(self, source: Tensor, shifted: Tensor) -> Tensor:
+        hidden = source == self.pad
+        y = self.body(
+            self.embed(source),
+            self.embed(shifted),
+            tgt_mask=torch.ones(shifted.shape[1], shifted.shape[1], dtype=torch.bool).triu(1),
+            tgt_is_causal=True,
+            src_key_padding_mask=hidden,
+            memory_key_padding_mask=hidden,
+        )
+        return F.linear(y, self.tokens.weight)
+
+
+def plain(shape: dict[str, Any], tokenizer: Tokenizer) -> tuple[nn.Module, Logits]:
+    model = shared(PlainTransformer(shape, len(tokenizer), tokenizer.pad))
+    return model, lambda batch: model(batch.source, batch.shifted)
+
+
+PEERS = {"marian": marian, "nn.Transformer": plain}
+
+
+def shared(model: nn.Module) -> nn.Module:
+    model.train()
+    return nn.parallel.DistributedDataParallel(model) if dist.is_initialized() else model
+
+
+class Training:
+    """A model of one shape in training; it goes on where it stopped."""
+
+    def __init__(self, peer: str, shape: dict[str, Any], texts: ParallelText, tokenizer: Tokenizer):
+        torch.manual_seed(1)
+        self.pad = tokenizer.pad
+        self.data = PairData(texts, tokenizer, shape["batch_tokens"], context=1024, shuffled=True)
+        self.model, self.logits = PEERS[peer](shape, tokenizer)
+        self.weights = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self.optimiser = torch.optim.AdamW(self.weights, lr=1e-4, betas=(0.9, 0.98), fused=True)
+        self.batches = itertools.chain.from_iterable(map(self.data.epoch, itertools.count()))
+
+    def step(self) -> int:
+        """Target tokens that were learned from, in all processes together."""
+        rows = next(self.batches)
+        batch = self.data.batch(rows[rank() :: size()] or rows[:1])
+        F.cross_entropy(
+            self.logits(batch).flatten(0, 1),
+            batch.target.flatten(),
+            ignore_index=self.pad,
+            label_smoothing=0.1,
+        ).backward()
+        nn.utils.clip_grad_norm_(self.weights, 1.0)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        return self.data.tokens(rows)
+
+    def warm_up(self, steps: int) -> dict[str, float]:
+        return {"tokens": sum(self.step() for _ in range(steps))}
+
+    def turn(self, seconds: float) -> dict[str, float]:
+        tokens, began = 0, time.monotonic()
+        while True:
+            tokens += self.step()
+            spent = torch.tensor(time.monotonic() - began)
+            if dist.is_initialized():
+                dist.broadcast(spent, 0)  # all stop with the first one's clock
+            if spent >= seconds:
+                return {"tokens": tokens, "seconds": float(spent)}
+
+
+def rank() -> int:
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def size() -> int:
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def matmul_peak() -> float:
+    """The most of what this machine does in float32 with all cores: operations a second."""
+    best = 0.0
+    for width in (512, 1_024, 2_048):
+        a, b = torch.randn(width, width), torch.randn(width, width)
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            began = time.monotonic()
+            torch.mm(a, b)
+            best = max(best, 2 * width**3 / (time.monotonic() - began))
+    return best
+
+
+def main(peer: str, source: str, target: str, tokenizer_file: str) -> None:
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        dist.init_process_group("gloo")
+    torch.set_num_threads(max(1, cores() // size()))
+    if peer == "marian":
+        import transformers  # noqa: F401  # while the vocabulary is learned elsewhere
+    while not Path(tokenizer_file).exists():
+        time.sleep(0.05)
+    tokenizer, texts = Tokenizer.load(Path(tokenizer_file)), read_two(Path(source), Path(target))
+    training: Training | None = None
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "peak" in asked:
+            answer: dict[str, float] = {"peak": matmul_peak()}
+        else:
+            training = training or Training(peer, asked["shape"], texts, tokenizer)
+            answer = (
+                training.warm_up(asked["warm_up"]) if "warm_up" in asked else training.turn(asked["seconds"])
+            )
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
