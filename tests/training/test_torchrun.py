@@ -77,7 +77,7 @@ def test_a_killed_process_ends_the_job_with_a_sentence_and_the_job_can_be_resume
     rank: int, pairs: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    run = torchrun(command(pairs, out, "--steps", "4000"))
+    run = torchrun(command(pairs, out, "--steps", "4000", "--training.log-every", "1"))
     with subprocess.Popen(run, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: (out / "training" / "step-10").exists())
         os.kill(process_of_rank(process.pid, rank), signal.SIGKILL)
@@ -90,7 +90,8 @@ def test_a_killed_process_ends_the_job_with_a_sentence_and_the_job_can_be_resume
         wait_for(lambda: max(log_of(out, "step")) > before)
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=120)
-    wait_for(lambda: any((out / "training").glob("step-*")))
+    states = [int(path.name.removeprefix("step-")) for path in (out / "training").glob("step-*")]
+    assert max(states) == max(log_of(out, "step")), "what a scheduler ends is saved at the end of its step"
 
 
 def process_of_rank(launcher: int, rank: int) -> int:
