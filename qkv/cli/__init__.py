@@ -108,7 +108,8 @@ def overview() -> str:
 
 def is_helper() -> bool:
     """Is this one of the processes that share a training run with a first one, which prints and writes?"""
-    return HELPER in os.environ or os.environ.get("RANK", "0") != "0"
+    under_torchrun = os.environ.get("WORLD_SIZE", "1") != "1"
+    return HELPER in os.environ or (under_torchrun and os.environ.get("RANK", "0") != "0")
 
 
 def fail(sentence: str, silent: bool | None = None) -> int:

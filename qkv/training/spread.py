@@ -86,12 +86,48 @@ class Copy:
         return [part.view_as(t) for part, t in zip(space.split(sizes), tensors, strict=True)]
 
 
-class Replicated:
-    own_matrices = slice(None)
+class Exchanged:
+    """Copies or parts whose gradients torch exchanges while it computes them."""
+
+    own_matrices = slice(None)  # each process works on all
 
     def __init__(self, model: nn.Module, group: Group, settings: TrainingSettings):
         self.model, self.group = model, group
         self.arithmetic = arithmetic_of(model, settings)
+
+    def loss(self, batch: Any) -> Tensor:
+        with self.arithmetic():
+            return self.model.loss(batch)  # type: ignore[operator]
+
+    def loss_to_learn_from(self, batch: Any) -> Tensor:
+        return self.loss(batch)
+
+    def without_exchange(self) -> AbstractContextManager[object]:
+        raise NotImplementedError
+
+    def backward(self, parts: Sequence[Part]) -> Tensor:
+        """Gradients are exchanged with the last part. torch divides their sum by the number of processes."""
+        self.model.zero_grad()
+        losses = []
+        for number, (batch, share) in enumerate(parts, 1):
+            with nullcontext() if number == len(parts) else self.without_exchange():
+                loss = self.loss_to_learn_from(batch) * (share * self.group.size)
+                loss.backward()
+            losses.append(loss.detach())
+        total = torch.stack(losses).sum() / self.group.size
+        torch.distributed.all_reduce(total)
+        return total
+
+    def clip(self, limit: float) -> Tensor:
+        return whole(nn.utils.clip_grad_norm_(self.model.parameters(), limit or float("inf")))
+
+    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        return list(tensors)
+
+
+class Replicated(Exchanged):
+    def __init__(self, model: nn.Module, group: Group, settings: TrainingSettings):
+        super().__init__(model, group, settings)
         device = device_of(model)
         self.wrapped = nn.parallel.DistributedDataParallel(
             Loss(model),
@@ -100,60 +136,32 @@ class Replicated:
             gradient_as_bucket_view=True,
         )
 
-    def loss(self, batch: Any) -> Tensor:
-        with self.arithmetic():
-            return self.model.loss(batch)  # type: ignore[operator]
-
-    def wrapped_loss(self, batch: Any) -> Tensor:
+    def loss_to_learn_from(self, batch: Any) -> Tensor:
         with self.arithmetic():
             return self.wrapped(batch)
 
-    def backward(self, parts: Sequence[Part]) -> Tensor:
-        self.model.zero_grad()
-        return backward_of_all(self.wrapped_loss, parts, self.group, self.wrapped.no_sync)
-
-    def clip(self, limit: float) -> Tensor:
-        return clipped(self.model, limit)
-
-    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        return list(tensors)
+    def without_exchange(self) -> AbstractContextManager[object]:
+        return self.wrapped.no_sync()
 
 
-class Sharded:
-    own_matrices = slice(None)
-
+class Sharded(Exchanged):
     def __init__(self, model: nn.Module, group: Group, settings: TrainingSettings):
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
+        super().__init__(model, group, settings)
         mesh = init_device_mesh(device_of(model).type, (group.size,))
         for module in model.modules():
             if isinstance(module, Block):
                 fully_shard(module, mesh=mesh)
         fully_shard(model, mesh=mesh)
         register_fsdp_forward_method(model, "loss")
-        self.model, self.group = model, group
-        self.arithmetic = arithmetic_of(model, settings)
-
-    def loss(self, batch: Any) -> Tensor:
-        with self.arithmetic():
-            return self.model.loss(batch)  # type: ignore[operator]
-
-    def backward(self, parts: Sequence[Part]) -> Tensor:
-        self.model.zero_grad()
-        return backward_of_all(self.loss, parts, self.group, self.without_exchange)
 
     @contextmanager
     def without_exchange(self) -> Iterator[None]:
         self.model.set_requires_gradient_sync(False)  # type: ignore[operator]
         yield
         self.model.set_requires_gradient_sync(True)  # type: ignore[operator]
-
-    def clip(self, limit: float) -> Tensor:
-        return whole(clipped(self.model, limit))
-
-    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        return list(tensors)
 
 
 class Loss(nn.Module):
@@ -193,28 +201,6 @@ def arithmetic_of(
 
 def device_of(model: nn.Module) -> torch.device:
     return next(model.parameters()).device
-
-
-def backward_of_all(
-    loss: Callable[[Any], Tensor],
-    parts: Sequence[Part],
-    group: Group,
-    without_exchange: Callable[[], AbstractContextManager[object]],
-) -> Tensor:
-    """Backward through each part, the gradients exchanged with the last. torch divides their sum by the processes."""
-    losses = []
-    for number, (batch, share) in enumerate(parts, 1):
-        with nullcontext() if number == len(parts) else without_exchange():
-            part = loss(batch) * (share * group.size)
-            part.backward()
-        losses.append(part.detach())
-    total = torch.stack(losses).sum() / group.size
-    torch.distributed.all_reduce(total)
-    return total
-
-
-def clipped(model: nn.Module, limit: float) -> Tensor:
-    return nn.utils.clip_grad_norm_(model.parameters(), limit or float("inf"))
 
 
 def whole(tensor: Tensor) -> Tensor:
