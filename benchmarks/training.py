@@ -113,6 +113,7 @@ class Ours:
         folder.mkdir(parents=True)
         self.log = folder / "run" / "training" / "log.jsonl"
         self.processes = [started(ours_command(shape, files, folder / "run", optimiser), folder)]
+        self.read_to, self.steps, self.tokens = 0, 0, 0  # of the log
 
     def hold(self) -> None:
         while not (self.log.parent / "tokenizer.json").exists():
@@ -137,9 +138,17 @@ class Ours:
     def so_far(self) -> tuple[int, int]:
         """Steps, and target tokens of all of them."""
         check_alive(self.processes[0], self.log.parents[2])
-        lines = self.log.read_text(encoding="utf-8").split("\n")[:-1] if self.log.exists() else []
-        rows = [row for row in map(json.loads, lines) if "tokens" in row]
-        return len(rows), rows[-1]["tokens"] if rows else 0
+        if self.log.exists():
+            with open(self.log, encoding="utf-8") as file:
+                file.seek(
+                    self.read_to
+                )  # looking costs time that is measured: what was read before is not read again
+                *lines, _ = file.read().split("\n")
+            self.read_to += sum(len(line) + 1 for line in lines)
+            rows = [row for row in map(json.loads, lines) if "tokens" in row]
+            self.steps += len(rows)
+            self.tokens = rows[-1]["tokens"] if rows else self.tokens
+        return self.steps, self.tokens
 
     def wait_for(self, steps: int, until: float = 0.0) -> tuple[int, int]:
         """The end of a step, with at least so many made, and not before this time."""
@@ -162,8 +171,15 @@ class Peer:
         self, kind: str, files: tuple[Path, Path], tokenizer: Path, folder: Path, shape: Shape, count: int
     ):
         folder.mkdir(parents=True)
-        self.shape, self.folder = shape, folder
-        command = [sys.executable, str(WORKER), kind, *map(str, files), str(tokenizer)]
+        self.folder = folder
+        command = [
+            sys.executable,
+            str(WORKER),
+            kind,
+            json.dumps(asdict(shape)),
+            *map(str, files),
+            str(tokenizer),
+        ]
         port = str(free_port())
         self.processes = [
             started(command, folder, {"RANK": str(rank), "WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port})
@@ -175,7 +191,8 @@ class Peer:
         self.answer()
 
     def hold(self) -> None:
-        """A worker does nothing unasked."""
+        """Its first line says that its model is made; after that it does nothing unasked."""
+        self.answer()
 
     def turn(self, seconds: float) -> tuple[int, float]:
         self.send(seconds=seconds)
@@ -189,7 +206,7 @@ class Peer:
     def send(self, **question: float) -> None:
         for process in self.processes:
             assert process.stdin is not None
-            process.stdin.write(json.dumps({"shape": asdict(self.shape), **question}).encode() + b"\n")
+            process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
 
     def answer(self) -> dict[str, float]:
@@ -405,7 +422,8 @@ def measured_quickly(options: Options, files: tuple[Path, Path], folder: Path, b
             name: stack.enter_context(contest(shape, options, files, folder / name))
             for name, shape in SHAPES.items()
         }
-        contests["base"][0].trainer.hold()  # it has read its files, and waits until the small ones are done
+        for each in [*contests["base"], *contests["tiny"][1:]]:  # all but the one that has the first turn
+            each.trainer.hold()
         for name, contestants in contests.items():
             for each in contestants:
                 each.trainer.make_ready(steps=1)

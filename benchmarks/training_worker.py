@@ -1,9 +1,9 @@
 """One peer of benchmarks/training.py: it trains for a while each time that a line of JSON asks for it.
 
-    python benchmarks/training_worker.py marian SOURCE TARGET TOKENIZER
+    python benchmarks/training_worker.py marian '{"width": 128, …}' SOURCE TARGET TOKENIZER
 
-{"shape": {"width": 128, …}, "seconds": 5} on standard input is answered by {"tokens": …, "seconds": …}, the same with
-"warm_up": 3 for so many steps, and with "peak": 1 by the speed of a large matrix product. With WORLD_SIZE above 1 each of the processes is asked alike, and they
+When it is ready it says so. {"seconds": 5} on standard input is answered by {"tokens": …, "seconds": …}, {"warm_up": 3} by the tokens of so many steps, and
+{"peak": 1} by the speed of a large matrix product. With WORLD_SIZE above 1 each of the processes is asked alike, and they
 share every batch by DistributedDataParallel.
 """
 
@@ -139,9 +139,6 @@ class Training:
         self.optimiser.zero_grad()
         return self.data.tokens(rows)
 
-    def warm_up(self, steps: int) -> dict[str, float]:
-        return {"tokens": sum(self.step() for _ in range(steps))}
-
     def turn(self, seconds: float) -> dict[str, float]:
         tokens, began = 0, time.monotonic()
         while True:
@@ -174,7 +171,7 @@ def matmul_peak() -> float:
     return best
 
 
-def main(peer: str, source: str, target: str, tokenizer_file: str) -> None:
+def main(peer: str, shape: str, source: str, target: str, tokenizer_file: str) -> None:
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         dist.init_process_group("gloo")
     torch.set_num_threads(max(1, cores() // size()))
@@ -183,16 +180,16 @@ def main(peer: str, source: str, target: str, tokenizer_file: str) -> None:
     while not Path(tokenizer_file).exists():
         time.sleep(0.05)
     tokenizer, texts = Tokenizer.load(Path(tokenizer_file)), read_two(Path(source), Path(target))
-    training: Training | None = None
+    training = Training(peer, json.loads(shape), texts, tokenizer)
+    print(json.dumps({"ready": 1}), flush=True)
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "peak" in asked:
-            answer: dict[str, float] = {"peak": matmul_peak()}
-        else:
-            training = training or Training(peer, asked["shape"], texts, tokenizer)
-            answer = (
-                training.warm_up(asked["warm_up"]) if "warm_up" in asked else training.turn(asked["seconds"])
-            )
+        match json.loads(line):
+            case {"peak": _}:
+                answer: dict[str, float] = {"peak": matmul_peak()}
+            case {"warm_up": steps}:
+                answer = {"tokens": sum(training.step() for _ in range(steps))}
+            case {"seconds": seconds}:
+                answer = training.turn(seconds)
         print(json.dumps(answer), flush=True)
 
 

@@ -25,7 +25,8 @@ MAY_IMPORT = {
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
     "pictures": {"errors", "pipeline"},
     "training": {
-        "__init__", "errors", "configs", "core", "models", "text", "data", "evaluation", "checkpoint", "pipeline",
+        "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "evaluation", "checkpoint",
+        "pipeline",
     },
     "cli": {
         "__init__", "errors", "environment", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures",

@@ -5,9 +5,8 @@ import os
 import shlex
 import sys
 
+from qkv.environment import HELPER, under_torchrun
 from qkv.errors import ProcessEndedError, UserError
-
-HELPER = "QKV_HELPER"  # in the environment of a process that `qkv train` has started to share its work
 
 COMMANDS = {
     "demo": ("qkv.cli.demo", "train the built-in English-German pair, and show what it has learned"),
@@ -106,14 +105,10 @@ def overview() -> str:
     )
 
 
-def is_helper() -> bool:
-    """Is this one of the processes that share a training run with a first one, which prints and writes?"""
-    under_torchrun = os.environ.get("WORLD_SIZE", "1") != "1"
-    return HELPER in os.environ or (under_torchrun and os.environ.get("RANK", "0") != "0")
-
-
 def fail(sentence: str, silent: bool | None = None) -> int:
-    if is_helper() if silent is None else silent:  # the first process says what there is to say
+    """Of processes that share a run one speaks: the first on a machine, for what is wrong may be wrong on one alone."""
+    second = HELPER in os.environ or (under_torchrun() and os.environ.get("LOCAL_RANK", "0") != "0")
+    if second if silent is None else silent:
         return 2
     one_line = " ".join(sentence.split())
     print(f"qkv: {one_line}", file=sys.stderr)

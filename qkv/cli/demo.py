@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from qkv.cli import is_helper, program
+from qkv.cli import program
 from qkv.cli.options import read_options
+from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def main(arguments: list[str]) -> None:
         prog="qkv demo",
         description="Train a translator between two of the built-in languages, in two to three minutes, and show it.",
     )
+    if under_torchrun():
+        raise UserError("the demo is for one machine: start it without torchrun.")
     if command.source_language == command.target_language:
         raise UserError("--source-language and --target-language are the same: choose two of en, de, es.")
     from qkv.cli.terminal import say

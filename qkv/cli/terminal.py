@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from qkv.cli import is_helper
+from qkv.environment import is_helper
 from qkv.pipeline import Translator
 from qkv.training.loop import Position
 

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from qkv.cli import is_helper, program
+from qkv.cli import program
 from qkv.cli.files import Files, read_files
 from qkv.cli.options import read_options
 from qkv.configs import from_dict
+from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
 from qkv.training.recipes import RECIPES, find_recipe, published_rows
 from qkv.training.settings import TranslatorSettings, check_settings
@@ -113,12 +114,12 @@ def parse_resumed(arguments: list[str]) -> TrainTranslator:
     changed = sorted(changes(comparable(before), comparable(command)))
     if changed:
         raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
-    return before
+    return replace(before, tensorboard=command.tensorboard)
 
 
 def comparable(command: TrainTranslator) -> dict[str, Any]:
     """A file is the same one by whatever path it is given."""
-    return {**asdict(replace(command, resume=False)), "files": command.files.stored()}
+    return {**asdict(replace(command, resume=False, tensorboard=False)), "files": command.files.stored()}
 
 
 def changes(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> list[str]:
@@ -208,6 +209,13 @@ def settle(command: TrainTranslator, arguments: list[str], pairs: int) -> TrainT
     if settings.steps is not None and "--training.validate-every" not in given:
         training = replace(training, validate_every=max(1, min(training.validate_every, settings.steps // 4)))
     again = command.files.can_be_read_again()
+    if under_torchrun():
+        if not again:
+            raise UserError(
+                "under torchrun every process reads the data: give files or a folder, not a pipe."
+            )
+        if "--training.processes" in given:
+            raise UserError("torchrun says how many processes there are: leave out --training.processes.")
     processes = processes_for(training.processes, training.batch_tokens) if again else 1
     settings = replace(settings, training=replace(training, processes=processes))
     return replace(command, settings=settings)

@@ -38,12 +38,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tape: Ta
 
 def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
     """The same in one call: by torch's kernel, or by our own loops where they were asked for and are faster."""
-    if (
-        loops is not None
-        and torch.is_grad_enabled()
-        and (q.device.type, q.dtype, dropout) == ("cpu", torch.float32, 0.0)
-        and k.shape[-2] <= loops.LONGEST
-    ):
+    if loops is not None and torch.is_grad_enabled() and not dropout and loops.fit(q, k, v, mask):
         return loops.short_attention(q, k, v, mask)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
 

@@ -99,7 +99,11 @@ def attend_backward(
                         k_gradient[b, s, first + c] += by_score * q[b, t, first + c]
 
 
-compiled_attend, compiled_backward = (njit(each, fastmath=True) for each in (attend, attend_backward))
+# Sums may be taken in any order; infinities, and what is no number, stay what they are.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+compiled_attend, compiled_backward = (
+    njit(each, fastmath=FAST, error_model="numpy") for each in (attend, attend_backward)
+)
 
 
 class ShortAttention(torch.autograd.Function):
@@ -124,6 +128,13 @@ class ShortAttention(torch.autograd.Function):
 
 def array(tensor: Tensor) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
     return tensor.detach().numpy()
+
+
+def fit(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
+    """Short sentences of float32 on a CPU, with a mask to be added that is the same for all heads."""
+    plain = all((each.device.type, each.dtype) == ("cpu", torch.float32) for each in (q, k, v))
+    alike = mask is None or (mask.dtype == torch.float32 and (mask.ndim == 2 or mask.shape[1] == 1))
+    return plain and alike and k.shape[-2] <= LONGEST
 
 
 def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:

@@ -52,8 +52,10 @@ class TranslationBatch:
 
     def to(self, device: torch.device) -> Self:
         """On a device nothing is asked for that only the data can tell, such as how many places are real."""
-        moved = [each.to(device) for each in (self.source, self.shifted, self.target, self.real)]
-        return type(self)(*moved)
+        own = self.source, self.shifted, self.target, self.real
+        if device.type == "cuda":  # from such memory it copies by itself, and nobody waits
+            return type(self)(*(each.pin_memory().to(device, non_blocking=True) for each in own))
+        return type(self)(*(each.to(device) for each in own))
 
 
 class Translator(nn.Module):

@@ -24,9 +24,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from qkv.environment import HELPER, under_torchrun
 from qkv.errors import ProcessEndedError, UserError
 
-HELPER = "QKV_HELPER"  # = rank, size, file of the shared memory, socket to the first process
 FEWEST_TOKENS = 512  # with a smaller share the processes spend more on taking turns than they gain
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of mallopt, in GNU's malloc.h
 LOST = (
@@ -76,6 +76,8 @@ class Together:
     """The processes that torchrun has started, on one machine or many."""
 
     def __init__(self) -> None:
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))  # each process has its own
         # Both backends: gradients lie where the model is, a few numbers for the loop always on the CPU.
         dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
@@ -130,7 +132,7 @@ class Neighbours(Alone):
         self.wait()
 
     def agree(self, *numbers: float) -> list[float]:
-        values = np.array(numbers)
+        values = np.array(numbers, dtype=np.float64)
         if self.rank == 0:
             for each in self.sockets:
                 values += np.frombuffer(received(each, values.nbytes))
@@ -198,12 +200,14 @@ def shared_run(arguments: Sequence[str], processes: int) -> Iterator[Group]:
     """
     keep_freed_memory()
     if HELPER in os.environ:
+        # rank, size, file of the shared memory, socket to the first process
         rank, size, memory, own_socket = map(int, os.environ[HELPER].split())
         torch.set_num_threads(threads_each(size))
         yield Neighbours(rank, size, memory, [socket.socket(fileno=own_socket)])
-    elif int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    elif under_torchrun():
+        together = Together()
         with ended_processes_noticed():
-            yield Together()
+            yield together
         dist.destroy_process_group()
     elif processes == 1:
         yield Alone()
@@ -219,7 +223,8 @@ def ended_processes_noticed() -> Iterator[None]:
         yield
     except (RuntimeError, dist.DistError) as error:
         if isinstance(error, dist.DistError) or any(sign in str(error) for sign in LOST):
-            raise ProcessEndedError(ENDED) from None
+            said = str(error).strip().splitlines() or [type(error).__name__]
+            raise ProcessEndedError(f"{ENDED} (torch says: {said[0]})") from None
         raise
 
 
@@ -264,6 +269,8 @@ def keep_freed_memory() -> None:
 
     Otherwise it gives large blocks back at once, and the system has to clear thousands of pages for every step.
     """
+    if os.name != "posix":
+        return
     with suppress(OSError, AttributeError):  # another C library than GNU's has no such call
         library = ctypes.CDLL(None)
         library.mallopt(M_MMAP_MAX, 0)  # no blocks outside of the heap

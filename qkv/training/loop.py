@@ -3,7 +3,8 @@
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +21,7 @@ from qkv.training.randomness import seed_for
 from qkv.training.schedule import rate_at
 from qkv.training.settings import TrainingSettings
 from qkv.training.signals import StopRequest
-from qkv.training.spread import Part, Spread, device_of, load_weights, weights_of
+from qkv.training.spread import Part, Spread, device_of, load_weights, whole_ones
 
 LOOK_EVERY = 25  # steps between two looks at the losses, where looking makes a device wait
 BAD_BATCHES = 20  # so many losses that are not a number may be skipped in a run
@@ -155,7 +156,8 @@ class Run:
         self.mean = Mean(since=clock.seconds())
         stopping = False
         while not stopping and self.plan.progress(position) < 1.0 and not self.out_of_patience():
-            batches = self.train.epoch(self.order_of_epoch())
+            with self.mean.paused(clock):
+                batches = self.train.epoch(self.order_of_epoch())
             self.batches_of_epoch = len(batches)
             for rows in batches[position.cursor :]:
                 stopping = self.agree(stop, clock)
@@ -168,8 +170,9 @@ class Run:
                 if reports:
                     self.report(clock)
                 if validates:
-                    self.validate(clock)
-                    self.save()
+                    with self.mean.paused(clock):
+                        self.validate(clock)
+                        self.save()
                 if over or stopping or self.out_of_patience():
                     break
             if position.cursor == len(batches):
@@ -274,7 +277,7 @@ class Run:
         position.snapshots.append(position.step)
         old = position.snapshots[: -max(1, self.plan.settings.average)]
         position.snapshots = position.snapshots[len(old) :]
-        weights = weights_of(self.model)
+        weights = whole_ones(self.model.state_dict(), self.writes)
         if not self.writes:
             return
         self.keep(weights, improved)
@@ -284,7 +287,6 @@ class Run:
         facts = {"validation_loss": round(loss, 5), "seconds": round(reached, 2)}
         self.log({"step": position.step, **facts})
         self.watch.validated(position, loss, improved)
-        self.mean.pause(clock.seconds() - reached)
 
     def out_of_patience(self) -> bool:
         patience, position = self.plan.settings.patience, self.position
@@ -305,7 +307,8 @@ class Run:
         return folder / f"step-{step}.safetensors"
 
     def save(self) -> None:
-        tensors = {"model": weights_of(self.model), "optimiser": self.optimiser.tensors()}
+        parts = {"model": self.model.state_dict(), "optimiser": self.optimiser.tensors()}
+        tensors = {name: whole_ones(part, self.writes) for name, part in parts.items()}
         if not self.writes:
             return
         log_bytes = self.log_path.stat().st_size if self.log_path.exists() else 0
@@ -328,9 +331,12 @@ class Mean:
     def add(self, loss: float, tokens: int) -> None:
         self.total, self.tokens = self.total + loss * tokens, self.tokens + tokens
 
-    def pause(self, seconds: float) -> None:
-        """So long, no step was made."""
-        self.since += seconds
+    @contextmanager
+    def paused(self, clock: "Clock") -> Iterator[None]:
+        """In here no step is made."""
+        began = clock.seconds()
+        yield
+        self.since += clock.seconds() - began
 
     def value(self) -> float:
         return self.total / max(1, self.tokens)
@@ -363,7 +369,7 @@ def validation_loss(model: nn.Module, loss: Callable[[Any], Tensor], data: Data,
     for index in [*shares, *[None] * (most - len(shares))]:
         rows = batches[index or 0]
         tokens = 0 if index is None else data.tokens(rows)
-        value = loss(data.batch(rows).to(device)).double().cpu()
+        value = loss(data.batch(rows).to(device)).cpu().double()
         sums += torch.stack([value * tokens, torch.tensor(float(tokens), dtype=torch.float64)])
     total, tokens_of_all = group.agree(*sums.tolist())
     return total / max(1.0, tokens_of_all)

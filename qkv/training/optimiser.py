@@ -37,9 +37,7 @@ class Optimiser:
     def tensors(self) -> dict[str, Tensor]:
         """`3.exp_avg` is AdamW's running mean of its parameter 3, `muon.128x256` a stack of Muon's."""
         state = self.adamw.state_dict()["state"]
-        kept = {
-            f"{index}.{name}": whole(value) for index, each in state.items() for name, value in each.items()
-        }
+        kept = {f"{index}.{name}": value for index, each in state.items() for name, value in each.items()}
         if self.muon is not None:
             kept |= {f"muon.{stack.name}": stack.momentum for stack in self.muon.stacks}
         return kept
@@ -86,7 +84,7 @@ class Muon:
     """Momentum whose direction has all its singular values near one (Jordan et al., 2024).
 
     No direction in the space of a matrix is then left behind by the steep ones, and a model of this size
-    learns as much in fewer epochs. Each process orthogonalises its share of the matrices. The step is scaled
+    learns as much in fewer epochs. On one machine each process orthogonalises its share of the matrices. The step is scaled
     like AdamW's (Liu et al., 2025), so one learning rate serves both.
     """
 

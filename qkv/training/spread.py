@@ -5,10 +5,9 @@ Replicated   every process has the model; torch's DistributedDataParallel adds u
 Sharded      every process has a part of each weight (torch's fully_shard), and the whole of a block while it computes it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
-from functools import partial
 from typing import Any, Protocol
 
 import torch
@@ -36,6 +35,9 @@ class Spread(Protocol):
 
     def loss(self, batch: Any) -> Tensor: ...
 
+    def arithmetic(self) -> AbstractContextManager[object]:
+        """What the loss is computed in."""
+
     def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Each process has worked out its own matrices of these and has zeros elsewhere: now all have all."""
 
@@ -46,7 +48,7 @@ class Copy:
     def __init__(self, model: nn.Module, group: Alone, settings: TrainingSettings):
         self.model, self.group = model, group
         self.own_matrices = slice(group.rank, None, group.size)
-        self.arithmetic = arithmetic_of(model, settings)
+        self.precision = settings.precision
         owners = [parameter for parameter in model.parameters() if parameter.requires_grad]
         total = sum(parameter.numel() for parameter in owners)
         self.flat = group.buffer(total + 1, owners[0].device)
@@ -56,6 +58,9 @@ class Copy:
             end = start + parameter.numel()
             parameter.grad = self.values[start:end].view_as(parameter)
             start = end
+
+    def arithmetic(self) -> AbstractContextManager[object]:
+        return arithmetic_of(self.precision, device_of(self.model))
 
     def loss(self, batch: Any) -> Tensor:
         with self.arithmetic():
@@ -92,8 +97,10 @@ class Exchanged:
     own_matrices = slice(None)  # each process works on all
 
     def __init__(self, model: nn.Module, group: Group, settings: TrainingSettings):
-        self.model, self.group = model, group
-        self.arithmetic = arithmetic_of(model, settings)
+        self.model, self.group, self.precision = model, group, settings.precision
+
+    def arithmetic(self) -> AbstractContextManager[object]:
+        return arithmetic_of(self.precision, device_of(self.model))
 
     def loss(self, batch: Any) -> Tensor:
         with self.arithmetic():
@@ -145,12 +152,14 @@ class Replicated(Exchanged):
 
 
 class Sharded(Exchanged):
-    def __init__(self, model: nn.Module, group: Group, settings: TrainingSettings):
+    """Block by block the weights go to the device, each process's part of them."""
+
+    def __init__(self, model: nn.Module, device: torch.device, group: Group, settings: TrainingSettings):
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
         super().__init__(model, group, settings)
-        mesh = init_device_mesh(device_of(model).type, (group.size,))
+        mesh = init_device_mesh(device.type, (group.size,))
         for module in model.modules():
             if isinstance(module, Block):
                 fully_shard(module, mesh=mesh)
@@ -176,27 +185,30 @@ class Loss(nn.Module):
         return loss
 
 
-def spread(model: nn.Module, group: Group, settings: TrainingSettings) -> Spread:
-    """The model ready to be trained by the group. Sharded, it is another one than was given, which stays whole."""
-    if isinstance(group, Together):
-        if settings.sharded:
-            return Sharded(deepcopy(model), group, settings)
-        return Replicated(model, group, settings)
+def spread(model: nn.Module, device: torch.device, group: Group, settings: TrainingSettings) -> Spread:
+    """A model, which is on the CPU, ready to be trained by the group on this device.
+
+    Sharded, it is another one than was given, which stays where it is, whole.
+    """
+    check_spread(group, settings)
     if settings.sharded:
+        return Sharded(deepcopy(model), device, group, settings)
+    if isinstance(group, Together):
+        return Replicated(model.to(device), group, settings)
+    assert isinstance(group, Alone)
+    return Copy(model.to(device), group, settings)
+
+
+def check_spread(group: Group, settings: TrainingSettings) -> None:
+    if settings.sharded and not isinstance(group, Together):
         raise UserError(
             "--training.sharded divides a model among the processes of torchrun: start the command with torchrun."
         )
-    assert isinstance(group, Alone)
-    return Copy(model, group, settings)
 
 
-def arithmetic_of(
-    model: nn.Module, settings: TrainingSettings
-) -> Callable[[], AbstractContextManager[object]]:
-    """What the loss is computed in: with bf16, products take numbers of half the size."""
-    if settings.precision == "float32":
-        return nullcontext
-    return partial(torch.autocast, device_of(model).type, torch.bfloat16)
+def arithmetic_of(precision: str, device: torch.device) -> AbstractContextManager[object]:
+    """With bf16, products take numbers of half the size."""
+    return nullcontext() if precision == "float32" else torch.autocast(device.type, torch.bfloat16)
 
 
 def device_of(model: nn.Module) -> torch.device:
@@ -218,8 +230,14 @@ def laid_like(tensor: Tensor, like: Any) -> Tensor:
     return distribute_tensor(tensor.to(like.device), like.device_mesh, like.placements, src_data_rank=None)
 
 
-def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    return {name: whole(tensor) for name, tensor in model.state_dict().items()}
+def whole_ones(tensors: Mapping[str, Tensor], wanted: bool) -> dict[str, Tensor]:
+    """All of each tensor, put together one after another, for the process that wants them; every process must ask."""
+    found = {}
+    for name, tensor in tensors.items():
+        complete = whole(tensor)
+        if wanted:  # what was put together goes to the CPU, for there may be no room for all of it
+            found[name] = tensor if complete is tensor else complete.cpu()
+    return found
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:

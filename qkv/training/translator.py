@@ -1,5 +1,6 @@
 """How a translator is trained: sentence pairs in, a bundle with its report out."""
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -30,7 +31,7 @@ from qkv.training.randomness import seed_for
 from qkv.training.report import make_report, model_card
 from qkv.training.settings import ModelSettings, TranslatorSettings, check_settings
 from qkv.training.signals import StopRequest
-from qkv.training.spread import spread
+from qkv.training.spread import check_spread, spread
 
 RUN_FILE = "run.json"
 LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # such a run is worth seconds of preparation
@@ -65,15 +66,17 @@ def train_translator(
     check_settings(settings)
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
     group = Alone() if group is None else group
+    check_spread(group, settings.training)
     folder = out / "training"
     if not resume and group.rank == 0:
         refuse_to_overwrite(out)
         start_run(corpus, settings, folder, exact_vocabulary, remember or {})
     with only_one_run(folder) if group.rank == 0 else nullcontext():
         group.wait()
+        check_same_run(folder, corpus, settings)
         run, translator = assemble(corpus, settings, out, watch, group)
         if resume:
-            go_on(run, corpus)
+            go_on(run)
         with loops_that_pay(settings, run.device), StopRequest() as stop:
             complete = run.go(stop)
         if not complete:
@@ -105,7 +108,7 @@ def assemble(
         raise UserError(f"no sentence pair fits into a context of {context} pieces.")
     device = choose_device()
     torch.manual_seed(seed_for(settings.seed, "weights", 0))
-    model = TranslatorModel(architecture(settings.model, len(tokenizer), tokenizer)).to(device)
+    model = TranslatorModel(architecture(settings.model, len(tokenizer), tokenizer))
     longest = max(ALWAYS_WHOLE, *map(len, train.sources))
     defaults = TranslatorDefaults(languages=corpus.languages, longest=longest, **asdict(settings.decoding))
     translator = Translator(model, tokenizer, defaults)
@@ -116,7 +119,7 @@ def assemble(
         minutes=settings.minutes,
         folder=folder,
     )
-    spread_model = spread(model, group, settings.training)
+    spread_model = spread(model, device, group, settings.training)
 
     def keep(weights: dict[str, Tensor], best: bool) -> None:
         if spread_model.model is not model:
@@ -179,21 +182,42 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> Tran
         raise UserError(f"such a model cannot be built: {error}.") from None
 
 
-def go_on(run: Run, corpus: Corpus) -> None:
-    """Take up the newest whole state; a run that was ended before its first one starts anew."""
-    stored = read_json(run.plan.folder / RUN_FILE)
+def check_same_run(folder: Path, corpus: Corpus, settings: TranslatorSettings) -> None:
+    """What a process trains on is what the run folder says, which another process, or another day, may have written."""
+    stored = read_json(folder / RUN_FILE)
     if stored["data"] != corpus.fingerprint():
         raise UserError(
-            "the training or validation data are not those of the run: resume with the same files."
+            "the training or validation data are not those of the run: resume with the same files, which are the "
+            "same on every machine."
         )
+    own, theirs = (comparable(each) for each in (asdict(settings), stored["settings"]))
+    if own != theirs:
+        raise UserError(
+            f"the settings are not those of the run in {folder.parent}: start all processes alike."
+        )
+
+
+def comparable(settings: Mapping[str, Any]) -> str:
+    """As JSON has them, but for the number of processes, which may change."""
+    training = {name: value for name, value in settings["training"].items() if name != "processes"}
+    return json.dumps({**settings, "training": training}, sort_keys=True)
+
+
+def go_on(run: Run) -> None:
+    """Take up the newest whole state; a run that was ended before its first one starts anew."""
     state, warnings = load_latest(run.plan.folder)
     for sentence in warnings:
         run.watch.warn(sentence)
+    step = 0 if state is None else state.step
+    if run.group.agree(step) != [step * run.group.size]:
+        raise UserError(
+            "the processes see different states of the run: is --out the same folder on all machines?"
+        )
     if state is not None:
         run.resume(state)
         if run.plan.progress(run.position) >= 1.0:
             run.watch.warn("this run had ended already: there is nothing left to train.")
-    else:
+    elif run.writes:
         run.log_path.unlink(missing_ok=True)
 
 
@@ -202,7 +226,8 @@ def keep_the_better(run: Run, translator: Translator, out: Path) -> str:
     position, model = run.position, translator.model
     if len(position.snapshots) > 1:
         model.load_state_dict(run.averaged())
-        averaged_loss = loss_on(model, run.valid)
+        with run.spread.arithmetic():  # as those were that it is compared with
+            averaged_loss = loss_on(model, run.valid)
         if averaged_loss < position.best_loss:
             position.best_loss = averaged_loss
             translator.save(out)

@@ -94,6 +94,35 @@ def test_a_stack_learns_the_same_with_and_without_them(monkeypatch: pytest.Monke
     assert len(calls) == 4
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_number_stays_none(value: float) -> None:
+    """The loop of training looks for it, and skips the batch."""
+    q, k, v = (some(B, H, T, K, seed=seed) for seed in (1, 2, 3))
+    z = loops.short_attention(q + torch.tensor(value), k, v, None)
+    assert z.isnan().any()
+    z.sum().backward()
+    assert q.grad is not None
+    assert not q.grad.isfinite().all()
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize(
+    "mask", [causal_mask(T, T), torch.rand(B, H, T, T, generator=torch.Generator().manual_seed(1))]
+)
+def test_a_boolean_mask_and_one_for_each_head_mean_what_they_do_without_loops(mask: Tensor) -> None:
+    module, x = Attention(H * K, H, dropout=0.0), some(B, T, H * K, seed=1)
+    with torch.no_grad():
+        expected = module(x, mask=mask)
+    torch.testing.assert_close(module(x, mask=mask), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_mixed_precision_is_left_to_torch() -> None:
+    q, k, v = (some(B, H, T, K, seed=seed) for seed in (1, 2, 3))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert attention.fused(q, k, v.bfloat16(), None, 0.0).isfinite().all()
+
+
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("why", ["too long", "no gradient", "dropout", "doubles"])
 def test_where_they_do_not_fit_torchs_kernel_is_used(why: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from qkv.core.loss import ROWS_AT_ONCE, output_cross_entropy
+from qkv.core.loss import ROWS_AT_ONCE, exponentials_are_safe, output_cross_entropy
 
 D, V = 12, 29
 
@@ -34,6 +34,22 @@ def test_value_and_gradients_equal_torchs(rows: int, smoothing: float) -> None:
         torch.autograd.grad(ours * 3, [hidden, weight]),  # × 3: the gradient from above counts too
         torch.autograd.grad(theirs * 3, [hidden, weight]),
         atol=1e-5,
+        rtol=1e-4,
+    )
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_where_logits_are_large_value_and_gradients_equal_torchs_too(smoothing: float) -> None:
+    hidden, weight, targets = problem(ROWS_AT_ONCE + 7)
+    assert exponentials_are_safe(hidden, weight)
+    large = (hidden * 30).detach().requires_grad_()
+    assert not exponentials_are_safe(large, weight)
+    ours, theirs = (loss(large, weight, targets, smoothing) for loss in (output_cross_entropy, torch_loss))
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        torch.autograd.grad(ours, [large, weight]),
+        torch.autograd.grad(theirs, [large, weight]),
+        atol=1e-4,
         rtol=1e-4,
     )
 

@@ -106,6 +106,7 @@ def test_without_torchrun_a_model_is_not_divided(pairs: Path, tmp_path: Path) ->
     ended = subprocess.run(run, capture_output=True, text=True)
     assert ended.returncode == 2
     assert "start the command with torchrun" in ended.stderr
+    assert not (tmp_path / "run").exists()
 
 
 HOSTS = ("10.231.0.1", "10.231.0.2")
