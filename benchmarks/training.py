@@ -275,6 +275,16 @@ def started(
         )
 
 
+def end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
 def check_alive(process: subprocess.Popen[bytes], folder: Path) -> None:
     if process.poll() is not None:
         lines = (folder / "errors.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
@@ -305,10 +315,7 @@ def contest(
         yield found
     finally:
         for each in found:
-            for process in each.trainer.processes:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            end(each.trainer.processes)
 
 
 def peers(options: Options) -> list[tuple[str, str, int]]:

@@ -1,0 +1,112 @@
+"""The benchmark of training counts what was trained, and compares with the best peer as people run it."""
+
+import importlib.util
+import json
+import random
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from qkv.errors import UserError
+from qkv.text.tokenizer import Tokenizer
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "training.py"
+SPECIFICATION = importlib.util.spec_from_file_location("benchmark_of_training", SCRIPT)
+assert SPECIFICATION is not None
+assert SPECIFICATION.loader is not None
+training = importlib.util.module_from_spec(SPECIFICATION)
+sys.modules["benchmark_of_training"] = training  # where its dataclasses look for their names
+SPECIFICATION.loader.exec_module(training)
+
+SMALL = replace(training.SHAPES["tiny"], depth=1, width=16, hidden=32, heads=2, batch_tokens=256)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """Two files of sentences, and a vocabulary for them."""
+    folder = tmp_path_factory.mktemp("texts")
+    sides = training.made_up(random.Random(1), 300)
+    for name, lines in zip(("source", "target"), sides, strict=True):
+        (folder / name).write_text("\n".join(lines) + "\n")
+    (folder / "tokenizer.json").write_text(Tokenizer.learn([*sides[0], *sides[1]], 500).text())
+    return folder / "source", folder / "target", folder / "tokenizer.json"
+
+
+def test_made_up_sentences_have_the_lengths_of_captions_and_are_the_same_every_time() -> None:
+    source, target = training.made_up(random.Random(1), 2_000)
+    lengths = [len(line.split()) for line in source]
+    assert 12 < sum(lengths) / len(lengths) < 13.5
+    assert 3 <= min(lengths) <= max(lengths) <= 40
+    assert all(abs(len(a.split()) - len(b.split())) <= 2 for a, b in zip(source, target, strict=True))
+    assert training.made_up(random.Random(1), 2_000) == (source, target)
+
+
+def test_operations_are_six_for_each_weight_and_word_but_for_the_scores() -> None:
+    base = training.SHAPES["base"]
+    d, f = base.width, base.hidden
+    weights = (
+        base.depth * (4 * d * d + 2 * d * f) + base.depth * (8 * d * d + 2 * d * f) + training.VOCABULARY * d
+    )
+    assert base.operations(1.0, 1.0) == pytest.approx(6 * weights, rel=0.02)
+    assert base.operations(1.0, 1.0) > 6 * weights
+
+
+def test_the_ratio_is_against_the_best_peer_that_has_one_process() -> None:
+    speeds = {
+        "ours": 600.0,
+        "ours, recipe": 500.0,
+        "marian": 300.0,
+        "marian, 2 processes": 400.0,
+        "nn.Transformer": 200.0,
+    }
+    rows = {name: {"tokens_per_second": speed} for name, speed in speeds.items()}
+    assert training.ratio(rows) == 2.0
+
+
+def test_the_log_is_read_on_from_where_it_was_read_to(tmp_path: Path) -> None:
+    ours = training.Ours.__new__(training.Ours)
+    ours.log = tmp_path / "a" / "b" / "log.jsonl"
+    ours.log.parent.mkdir(parents=True)
+    ours.processes = [training.started([sys.executable, "-c", "input()"], tmp_path)]
+    ours.read_to, ours.steps, ours.tokens = 0, 0, 0
+    assert ours.so_far() == (0, 0)
+    ours.log.write_text('{"step": 1, "tokens": 70}\n{"step": 2, "tok')
+    assert ours.so_far() == (1, 70)
+    with open(ours.log, "a") as file:
+        file.write('ens": 150}\n{"step": 2, "validation_loss": 3.0}\n')
+    assert ours.so_far() == (2, 150)
+    assert ours.so_far() == (2, 150)
+    training.end(ours.processes)
+    with pytest.raises(UserError, match="has ended with -9"):
+        ours.so_far()
+
+
+@pytest.mark.parametrize(("kind", "count"), [("marian", 1), ("nn.Transformer", 2)])
+def test_a_worker_trains_as_long_as_it_is_asked_to(
+    kind: str, count: int, texts: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    if kind == "marian":
+        pytest.importorskip("transformers", reason="transformers is not installed")
+    peer = training.Peer(kind, texts[:2], texts[2], tmp_path / "peer", SMALL, count)
+    try:
+        peer.hold()
+        peer.make_ready(steps=2)
+        tokens, seconds = peer.turn(0.5)
+        assert 0.5 <= seconds < 10
+        assert tokens > 100
+        assert peer.matmul_peak() > 1e8
+    finally:
+        training.end(peer.processes)
+
+
+def test_our_command_has_the_shape_that_is_asked_for(tmp_path: Path) -> None:
+    command = training.ours_command(SMALL, (tmp_path / "a", tmp_path / "b"), tmp_path / "out", "muon")
+    options = dict(zip(command[5::2], command[6::2], strict=True))
+    assert command[1:5] == ["-m", "qkv", "train", "translator"]
+    for name in ("width", "hidden", "heads", "dropout"):
+        assert options[f"--model.{name}"] == str(asdict(SMALL)[name])
+    assert options["--model.encoder-depth"] == options["--model.decoder-depth"] == "1"
+    assert options["--training.optimiser"] == "muon"
+    assert json.loads(options["--vocabulary"]) == training.VOCABULARY
