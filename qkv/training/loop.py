@@ -140,6 +140,7 @@ class Run:
         load_weights(self.model, state.tensors["model"])
         self.optimiser.restore(state.tensors["optimiser"])
         self.position = Position.from_facts(state.facts["position"])
+        self.mean = Mean(**state.facts.get("mean", {}))
         self.batches_of_epoch = len(self.train.epoch(self.order_of_epoch()))
         if self.writes:
             with open(self.log_path, "a+b") as file:
@@ -153,7 +154,7 @@ class Run:
             self.plan.folder.mkdir(parents=True, exist_ok=True)
         position, settings = self.position, self.plan.settings
         clock = Clock(position.seconds)
-        self.mean = Mean(since=clock.seconds())
+        self.mean.since = clock.seconds()
         stopping = False
         while not stopping and self.plan.progress(position) < 1.0 and not self.out_of_patience():
             with self.mean.paused(clock):
@@ -312,7 +313,7 @@ class Run:
         if not self.writes:
             return
         log_bytes = self.log_path.stat().st_size if self.log_path.exists() else 0
-        facts = {"position": self.position.facts(), "log_bytes": log_bytes}
+        facts = {"position": self.position.facts(), "mean": self.mean.facts(), "log_bytes": log_bytes}
         save_state(self.plan.folder, State(step=self.position.step, facts=facts, tensors=tensors))
 
     def log(self, facts: dict[str, Any]) -> None:
@@ -325,8 +326,11 @@ class Run:
 class Mean:
     """The mean loss per token, and the speed, since some time on the run's clock."""
 
-    def __init__(self, since: float = 0.0) -> None:
-        self.total, self.tokens, self.since = 0.0, 0, since
+    def __init__(self, since: float = 0.0, total: float = 0.0, tokens: int = 0) -> None:
+        self.since, self.total, self.tokens = since, total, tokens
+
+    def facts(self) -> dict[str, Any]:
+        return {"total": self.total, "tokens": self.tokens}
 
     def add(self, loss: float, tokens: int) -> None:
         self.total, self.tokens = self.total + loss * tokens, self.tokens + tokens

@@ -20,19 +20,20 @@ from qkv.training.corpus import PairData
 from qkv.training.loop import loss_on
 
 
-@pytest.mark.parametrize("stopped_after", [[10], [2], [14], [4, 8, 20]])
+@pytest.mark.parametrize(("stopped_after", "log_every"), [([10], 1), ([2], 6), ([14], 1), ([4, 8, 20], 3)])
 def test_twenty_steps_equal_ten_and_ten_more_after_a_stop_bit_for_bit(
-    tmp_path: Path, stopped_after: list[int]
+    tmp_path: Path, stopped_after: list[int], log_every: int
 ) -> None:
-    _, whole = train(tmp_path / "whole")
+    settings = tiny_settings(log_every=log_every)
+    _, whole = train(tmp_path / "whole", settings)
     losses: list[float] = []
     for number, step in enumerate(stopped_after):
         recorder = Recorder(at=step - 1, action=send(signal.SIGINT))
-        outcome, _ = train(tmp_path / "parts", recorder=recorder, resume=number > 0)
+        outcome, _ = train(tmp_path / "parts", settings, recorder=recorder, resume=number > 0)
         assert outcome.report is None
         assert (tmp_path / "parts" / "training" / f"step-{step}").is_dir()
         losses += recorder.losses
-    outcome, last = train(tmp_path / "parts", resume=True)
+    outcome, last = train(tmp_path / "parts", settings, resume=True)
     assert outcome.report is not None
     assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
     assert losses + last.losses == whole.losses
