@@ -480,7 +480,7 @@ def show(shape: str, rows: dict[str, dict[str, float]]) -> None:
             f"{100 * row['of_peak']:.0f} %" if "of_peak" in row else "",
             f"{row['gigabytes']:.1f} GB" if "gigabytes" in row else "",
         )
-    Console(soft_wrap=True).print(table)
+    Console(width=max(120, shutil.get_terminal_size().columns)).print(table)
 
 
 if __name__ == "__main__":
