@@ -15,12 +15,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+from marian_model import new_marian
 from torch import Tensor, nn
+from training_systems import Shape
 
 from qkv.data.parallel import ParallelText, read_two
 from qkv.models.translator import TranslationBatch
@@ -31,29 +32,9 @@ from qkv.training.distributed import cores
 Logits = Callable[[TranslationBatch], Tensor]
 
 
-def marian(shape: dict[str, Any], tokenizer: Tokenizer) -> tuple[nn.Module, Logits]:
+def marian(shape: Shape, tokenizer: Tokenizer) -> tuple[nn.Module, Logits]:
     """Hugging Face transformers."""
-    from transformers import MarianConfig, MarianMTModel
-
-    config = MarianConfig(
-        vocab_size=len(tokenizer),
-        d_model=shape["width"],
-        encoder_layers=shape["depth"],
-        decoder_layers=shape["depth"],
-        encoder_attention_heads=shape["heads"],
-        decoder_attention_heads=shape["heads"],
-        encoder_ffn_dim=shape["hidden"],
-        decoder_ffn_dim=shape["hidden"],
-        dropout=shape["dropout"],
-        activation_function="relu",
-        scale_embedding=True,
-        pad_token_id=tokenizer.pad,
-        eos_token_id=tokenizer.end,
-        decoder_start_token_id=tokenizer.start,
-        forced_eos_token_id=None,
-        attn_implementation="eager",  # faster than SDPA on a CPU at these sizes
-    )
-    model = shared(MarianMTModel(config))
+    model = shared(new_marian(tokenizer, shape))
 
     def logits(batch: TranslationBatch) -> Tensor:
         mask = (batch.source != tokenizer.pad).long()
@@ -68,15 +49,15 @@ def marian(shape: dict[str, Any], tokenizer: Tokenizer) -> tuple[nn.Module, Logi
 class PlainTransformer(nn.Module):
     """torch.nn.Transformer with the embeddings that its tutorials put around it."""
 
-    def __init__(self, shape: dict[str, Any], vocabulary: int, pad: int):
+    def __init__(self, shape: Shape, vocabulary: int, pad: int):
         super().__init__()
-        width, self.pad = shape["width"], pad
+        width, self.pad = shape.width, pad
         self.tokens = nn.Embedding(vocabulary, width)
         nn.init.normal_(self.tokens.weight, std=width**-0.5)
         self.body = nn.Transformer(
-            width, shape["heads"], shape["depth"], shape["depth"], shape["hidden"], shape["dropout"], batch_first=True
+            width, shape.heads, shape.depth, shape.depth, shape.hidden, shape.dropout, batch_first=True
         )  # fmt: skip
-        self.dropout = nn.Dropout(shape["dropout"])
+        self.dropout = nn.Dropout(shape.dropout)
         place, pair = torch.arange(1024)[:, None], torch.arange(0, width, 2)
         angles = place * torch.exp(-math.log(10_000) * pair / width)
         self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1))
@@ -99,7 +80,7 @@ class PlainTransformer(nn.Module):
         return F.linear(y, self.tokens.weight)
 
 
-def plain(shape: dict[str, Any], tokenizer: Tokenizer) -> tuple[nn.Module, Logits]:
+def plain(shape: Shape, tokenizer: Tokenizer) -> tuple[nn.Module, Logits]:
     model = shared(PlainTransformer(shape, len(tokenizer), tokenizer.pad))
     return model, lambda batch: model(batch.source, batch.shifted)
 
@@ -115,10 +96,10 @@ def shared(model: nn.Module) -> nn.Module:
 class Training:
     """A model of one shape in training; it goes on where it stopped."""
 
-    def __init__(self, peer: str, shape: dict[str, Any], texts: ParallelText, tokenizer: Tokenizer):
+    def __init__(self, peer: str, shape: Shape, texts: ParallelText, tokenizer: Tokenizer):
         torch.manual_seed(1)
         self.pad = tokenizer.pad
-        self.data = PairData(texts, tokenizer, shape["batch_tokens"], context=1024, shuffled=True)
+        self.data = PairData(texts, tokenizer, shape.batch_tokens, context=1024, shuffled=True)
         self.model, self.logits = PEERS[peer](shape, tokenizer)
         self.weights = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         self.optimiser = torch.optim.AdamW(self.weights, lr=1e-4, betas=(0.9, 0.98), fused=True)
@@ -180,7 +161,7 @@ def main(peer: str, shape: str, source: str, target: str, tokenizer_file: str) -
     while not Path(tokenizer_file).exists():
         time.sleep(0.05)
     tokenizer, texts = Tokenizer.load(Path(tokenizer_file)), read_two(Path(source), Path(target))
-    training = Training(peer, json.loads(shape), texts, tokenizer)
+    training = Training(peer, Shape(**json.loads(shape)), texts, tokenizer)
     print(json.dumps({"ready": 1}), flush=True)
     for line in sys.stdin:
         match json.loads(line):

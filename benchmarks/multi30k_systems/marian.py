@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from marian_model import new_marian
 from multi30k_systems.common import (
     BEAM,
     DECODED_TOGETHER,
@@ -32,31 +33,6 @@ from qkv.data.batching import pad_rows, token_batches
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.corpus import PairData
 from qkv.training.distributed import cores
-
-
-def new_marian(tokenizer: Tokenizer, settings: PeerSettings) -> Any:
-    from transformers import MarianConfig, MarianMTModel
-
-    return MarianMTModel(
-        MarianConfig(
-            vocab_size=len(tokenizer),
-            d_model=settings.width,
-            encoder_layers=settings.depth,
-            decoder_layers=settings.depth,
-            encoder_attention_heads=settings.heads,
-            decoder_attention_heads=settings.heads,
-            encoder_ffn_dim=settings.hidden,
-            decoder_ffn_dim=settings.hidden,
-            dropout=settings.dropout,
-            activation_function="relu",
-            scale_embedding=True,
-            pad_token_id=tokenizer.pad,
-            eos_token_id=tokenizer.end,
-            decoder_start_token_id=tokenizer.start,
-            forced_eos_token_id=None,
-            attn_implementation="eager",  # faster than SDPA on a CPU at this size
-        )
-    )
 
 
 class MarianRun:

@@ -26,7 +26,9 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         run(arguments)
     except ProcessEndedError as error:
-        sys.exit(fail(str(error), silent=HELPER in os.environ))  # under torchrun the first one may be gone
+        if HELPER not in os.environ:  # under torchrun all speak that are left: the first one may be gone
+            complain(str(error))
+        sys.exit(2)
     except UserError as error:
         sys.exit(fail(str(error)))
     except BrokenPipeError:  # `qkv translate … | head`: nobody listens any more
@@ -105,11 +107,13 @@ def overview() -> str:
     )
 
 
-def fail(sentence: str, silent: bool | None = None) -> int:
+def fail(sentence: str) -> int:
     """Of processes that share a run one speaks: the first on a machine, for what is wrong may be wrong on one alone."""
-    second = HELPER in os.environ or (under_torchrun() and os.environ.get("LOCAL_RANK", "0") != "0")
-    if second if silent is None else silent:
-        return 2
+    if HELPER not in os.environ and (not under_torchrun() or os.environ.get("LOCAL_RANK", "0") == "0"):
+        complain(sentence)
+    return 2
+
+
+def complain(sentence: str) -> None:
     one_line = " ".join(sentence.split())
     print(f"qkv: {one_line}", file=sys.stderr)
-    return 2

@@ -1,11 +1,11 @@
 """A model and the gradients of a step, over all processes that share the run: three ways, one contract.
 
 Copy         every process has the model; gradients lie in one flat tensor that is added up at once. On one machine.
-Replicated   every process has the model; torch's DistributedDataParallel adds up gradients while others are computed.
-Sharded      every process has a part of each weight (torch's fully_shard), and the whole of a block while it computes it.
+replicated   every process has the model; torch's DistributedDataParallel adds up gradients while others are computed.
+sharded      every process has a part of each weight (torch's fully_shard), and the whole of a block while it computes it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from typing import Any, Protocol
@@ -42,13 +42,30 @@ class Spread(Protocol):
         """Each process has worked out its own matrices of these and has zeros elsewhere: now all have all."""
 
 
-class Copy:
+class Trained:
+    """What the three ways have in common."""
+
+    def __init__(self, model: nn.Module, settings: TrainingSettings):
+        self.model, self.precision = model, settings.precision
+
+    def arithmetic(self) -> AbstractContextManager[object]:
+        """With bf16, products take numbers of half the size."""
+        if self.precision == "float32":
+            return nullcontext()
+        return torch.autocast(device_of(self.model).type, torch.bfloat16)
+
+    def loss(self, batch: Any) -> Tensor:
+        with self.arithmetic():
+            return self.model.loss(batch)  # type: ignore[operator]
+
+
+class Copy(Trained):
     """`.grad` of the parameters are views into one flat tensor, whose last place carries the loss."""
 
     def __init__(self, model: nn.Module, group: Alone, settings: TrainingSettings):
-        self.model, self.group = model, group
+        super().__init__(model, settings)
+        self.group = group
         self.own_matrices = slice(group.rank, None, group.size)
-        self.precision = settings.precision
         owners = [parameter for parameter in model.parameters() if parameter.requires_grad]
         total = sum(parameter.numel() for parameter in owners)
         self.flat = group.buffer(total + 1, owners[0].device)
@@ -58,13 +75,6 @@ class Copy:
             end = start + parameter.numel()
             parameter.grad = self.values[start:end].view_as(parameter)
             start = end
-
-    def arithmetic(self) -> AbstractContextManager[object]:
-        return arithmetic_of(self.precision, device_of(self.model))
-
-    def loss(self, batch: Any) -> Tensor:
-        with self.arithmetic():
-            return self.model.loss(batch)  # type: ignore[operator]
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
         self.flat.zero_()
@@ -91,26 +101,22 @@ class Copy:
         return [part.view_as(t) for part, t in zip(space.split(sizes), tensors, strict=True)]
 
 
-class Exchanged:
-    """Copies or parts whose gradients torch exchanges while it computes them."""
+class Exchanged(Trained):
+    """Copies or parts whose gradients torch exchanges while it computes them, but for those made `without_exchange`."""
 
     own_matrices = slice(None)  # each process works on all
 
-    def __init__(self, model: nn.Module, group: Group, settings: TrainingSettings):
-        self.model, self.group, self.precision = model, group, settings.precision
-
-    def arithmetic(self) -> AbstractContextManager[object]:
-        return arithmetic_of(self.precision, device_of(self.model))
-
-    def loss(self, batch: Any) -> Tensor:
-        with self.arithmetic():
-            return self.model.loss(batch)  # type: ignore[operator]
-
-    def loss_to_learn_from(self, batch: Any) -> Tensor:
-        return self.loss(batch)
-
-    def without_exchange(self) -> AbstractContextManager[object]:
-        raise NotImplementedError
+    def __init__(
+        self,
+        model: nn.Module,
+        group: Group,
+        settings: TrainingSettings,
+        loss_to_learn_from: Callable[[Any], Tensor],
+        without_exchange: Callable[[], AbstractContextManager[object]],
+    ):
+        super().__init__(model, settings)
+        self.group = group
+        self.loss_to_learn_from, self.without_exchange = loss_to_learn_from, without_exchange
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
         """Gradients are exchanged with the last part. torch divides their sum by the number of processes."""
@@ -118,7 +124,8 @@ class Exchanged:
         losses = []
         for number, (batch, share) in enumerate(parts, 1):
             with nullcontext() if number == len(parts) else self.without_exchange():
-                loss = self.loss_to_learn_from(batch) * (share * self.group.size)
+                with self.arithmetic():
+                    loss = self.loss_to_learn_from(batch) * (share * self.group.size)
                 loss.backward()
             losses.append(loss.detach())
         total = torch.stack(losses).sum() / self.group.size
@@ -132,45 +139,36 @@ class Exchanged:
         return list(tensors)
 
 
-class Replicated(Exchanged):
-    def __init__(self, model: nn.Module, group: Group, settings: TrainingSettings):
-        super().__init__(model, group, settings)
-        device = device_of(model)
-        self.wrapped = nn.parallel.DistributedDataParallel(
-            Loss(model),
-            device_ids=[device] if device.type == "cuda" else None,
-            broadcast_buffers=False,
-            gradient_as_bucket_view=True,
-        )
-
-    def loss_to_learn_from(self, batch: Any) -> Tensor:
-        with self.arithmetic():
-            return self.wrapped(batch)
-
-    def without_exchange(self) -> AbstractContextManager[object]:
-        return self.wrapped.no_sync()
+def replicated(model: nn.Module, group: Group, settings: TrainingSettings) -> Exchanged:
+    device = device_of(model)
+    wrapped = nn.parallel.DistributedDataParallel(
+        Loss(model),
+        device_ids=[device] if device.type == "cuda" else None,
+        broadcast_buffers=False,
+        gradient_as_bucket_view=True,
+    )
+    return Exchanged(model, group, settings, wrapped, wrapped.no_sync)
 
 
-class Sharded(Exchanged):
+def sharded(model: nn.Module, device: torch.device, group: Group, settings: TrainingSettings) -> Exchanged:
     """Block by block the weights go to the device, each process's part of them."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
-    def __init__(self, model: nn.Module, device: torch.device, group: Group, settings: TrainingSettings):
-        from torch.distributed.device_mesh import init_device_mesh
-        from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
-
-        super().__init__(model, group, settings)
-        mesh = init_device_mesh(device.type, (group.size,))
-        for module in model.modules():
-            if isinstance(module, Block):
-                fully_shard(module, mesh=mesh)
-        fully_shard(model, mesh=mesh)
-        register_fsdp_forward_method(model, "loss")
+    mesh = init_device_mesh(device.type, (group.size,))
+    for module in model.modules():
+        if isinstance(module, Block):
+            fully_shard(module, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    register_fsdp_forward_method(model, "loss")
 
     @contextmanager
-    def without_exchange(self) -> Iterator[None]:
-        self.model.set_requires_gradient_sync(False)  # type: ignore[operator]
+    def without_exchange() -> Iterator[None]:
+        model.set_requires_gradient_sync(False)  # type: ignore[operator]
         yield
-        self.model.set_requires_gradient_sync(True)  # type: ignore[operator]
+        model.set_requires_gradient_sync(True)  # type: ignore[operator]
+
+    return Exchanged(model, group, settings, model.loss, without_exchange)  # type: ignore[arg-type]
 
 
 class Loss(nn.Module):
@@ -192,9 +190,9 @@ def spread(model: nn.Module, device: torch.device, group: Group, settings: Train
     """
     check_spread(group, settings)
     if settings.sharded:
-        return Sharded(deepcopy(model), device, group, settings)
+        return sharded(deepcopy(model), device, group, settings)
     if isinstance(group, Together):
-        return Replicated(model.to(device), group, settings)
+        return replicated(model.to(device), group, settings)
     assert isinstance(group, Alone)
     return Copy(model.to(device), group, settings)
 
@@ -204,11 +202,6 @@ def check_spread(group: Group, settings: TrainingSettings) -> None:
         raise UserError(
             "--training.sharded divides a model among the processes of torchrun: start the command with torchrun."
         )
-
-
-def arithmetic_of(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """With bf16, products take numbers of half the size."""
-    return nullcontext() if precision == "float32" else torch.autocast(device.type, torch.bfloat16)
 
 
 def device_of(model: nn.Module) -> torch.device:

@@ -18,7 +18,12 @@ assert SPECIFICATION is not None
 assert SPECIFICATION.loader is not None
 training = importlib.util.module_from_spec(SPECIFICATION)
 sys.modules["benchmark_of_training"] = training  # where its dataclasses look for their names
-SPECIFICATION.loader.exec_module(training)
+sys.path.insert(0, str(SCRIPT.parent))  # where it finds its own files
+try:
+    SPECIFICATION.loader.exec_module(training)
+    systems = sys.modules.pop("training_systems")
+finally:
+    sys.path.remove(str(SCRIPT.parent))
 
 SMALL = replace(training.SHAPES["tiny"], depth=1, width=16, hidden=32, heads=2, batch_tokens=256)
 
@@ -47,7 +52,7 @@ def test_operations_are_six_for_each_weight_and_word_but_for_the_scores() -> Non
     base = training.SHAPES["base"]
     d, f = base.width, base.hidden
     weights = (
-        base.depth * (4 * d * d + 2 * d * f) + base.depth * (8 * d * d + 2 * d * f) + training.VOCABULARY * d
+        base.depth * (4 * d * d + 2 * d * f) + base.depth * (8 * d * d + 2 * d * f) + systems.VOCABULARY * d
     )
     assert base.operations(1.0, 1.0) == pytest.approx(6 * weights, rel=0.02)
     assert base.operations(1.0, 1.0) > 6 * weights
@@ -66,10 +71,10 @@ def test_the_ratio_is_against_the_best_peer_that_has_one_process() -> None:
 
 
 def test_the_log_is_read_on_from_where_it_was_read_to(tmp_path: Path) -> None:
-    ours = training.Ours.__new__(training.Ours)
+    ours = systems.Ours.__new__(systems.Ours)
     ours.log = tmp_path / "a" / "b" / "log.jsonl"
     ours.log.parent.mkdir(parents=True)
-    ours.processes = [training.started([sys.executable, "-c", "input()"], tmp_path)]
+    ours.processes = [systems.started([sys.executable, "-c", "input()"], tmp_path)]
     ours.read_to, ours.steps, ours.tokens = 0, 0, 0
     assert ours.so_far() == (0, 0)
     ours.log.write_text('{"step": 1, "tokens": 70}\n{"step": 2, "tok')
@@ -78,7 +83,7 @@ def test_the_log_is_read_on_from_where_it_was_read_to(tmp_path: Path) -> None:
         file.write('ens": 150}\n{"step": 2, "validation_loss": 3.0}\n')
     assert ours.so_far() == (2, 150)
     assert ours.so_far() == (2, 150)
-    training.end(ours.processes)
+    systems.end(ours.processes)
     with pytest.raises(UserError, match="has ended with -9"):
         ours.so_far()
 
@@ -89,7 +94,7 @@ def test_a_worker_trains_as_long_as_it_is_asked_to(
 ) -> None:
     if kind == "marian":
         pytest.importorskip("transformers", reason="transformers is not installed")
-    peer = training.Peer(kind, texts[:2], texts[2], tmp_path / "peer", SMALL, count)
+    peer = systems.Peer(kind, texts[:2], texts[2], tmp_path / "peer", SMALL, count)
     try:
         peer.hold()
         peer.make_ready(steps=2)
@@ -98,15 +103,15 @@ def test_a_worker_trains_as_long_as_it_is_asked_to(
         assert tokens > 100
         assert peer.matmul_peak() > 1e8
     finally:
-        training.end(peer.processes)
+        systems.end(peer.processes)
 
 
 def test_our_command_has_the_shape_that_is_asked_for(tmp_path: Path) -> None:
-    command = training.ours_command(SMALL, (tmp_path / "a", tmp_path / "b"), tmp_path / "out", "muon")
+    command = systems.ours_command(SMALL, (tmp_path / "a", tmp_path / "b"), tmp_path / "out", "muon")
     options = dict(zip(command[5::2], command[6::2], strict=True))
     assert command[1:5] == ["-m", "qkv", "train", "translator"]
     for name in ("width", "hidden", "heads", "dropout"):
         assert options[f"--model.{name}"] == str(asdict(SMALL)[name])
     assert options["--model.encoder-depth"] == options["--model.decoder-depth"] == "1"
     assert options["--training.optimiser"] == "muon"
-    assert json.loads(options["--vocabulary"]) == training.VOCABULARY
+    assert json.loads(options["--vocabulary"]) == systems.VOCABULARY

@@ -1,0 +1,242 @@
+"""The systems of benchmarks/training.py: each trains in processes of its own, and rests while it is not its turn."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+from qkv.errors import UserError
+
+VOCABULARY = 10_000
+WORKER = Path(__file__).with_name("training_worker.py")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    depth: int
+    width: int
+    hidden: int
+    heads: int
+    dropout: float
+    batch_tokens: int
+
+    def operations(self, source: float, target: float) -> float:
+        """Multiplications and additions of a step, for so many words in sentences of about 15; attention scores included."""
+        d, f, length = self.width, self.hidden, 15
+        encoder = self.depth * (4 * d * d + 2 * d * f + 2 * length * d)
+        keys_and_values = self.depth * 2 * d * d
+        decoder = self.depth * (6 * d * d + 2 * d * f + 3 * length * d) + d * VOCABULARY
+        return 3 * 2 * (source * (encoder + keys_and_values) + target * decoder)  # twice as much backward
+
+
+class Trainer(Protocol):
+    """A system that trains, and rests while it is not its turn."""
+
+    processes: list[subprocess.Popen[bytes]]
+
+    def hold(self) -> None:
+        """Let it come as far as it can without much work, and rest."""
+
+    def make_ready(self, steps: int) -> None:
+        """Let it make its first steps, which are slow, and rest."""
+
+    def turn(self, seconds: float) -> tuple[int, float]:
+        """Train for about so long: target tokens, and seconds."""
+
+
+class Ours:
+    """The command itself. It is stopped and taken up again by signals, at the end of a step."""
+
+    def __init__(self, shape: Shape, files: tuple[Path, Path], folder: Path, optimiser: str):
+        folder.mkdir(parents=True)
+        self.log = folder / "run" / "training" / "log.jsonl"
+        self.processes = [started(ours_command(shape, files, folder / "run", optimiser), folder)]
+        self.read_to, self.steps, self.tokens = 0, 0, 0  # of the log
+
+    def hold(self) -> None:
+        while not (self.log.parent / "tokenizer.json").exists():
+            check_alive(self.processes[0], self.log.parents[2])
+            time.sleep(0.01)
+        self.send(signal.SIGSTOP)
+
+    def make_ready(self, steps: int) -> None:
+        self.send(signal.SIGCONT)
+        self.wait_for(steps)
+        self.send(signal.SIGSTOP)
+
+    def turn(self, seconds: float) -> tuple[int, float]:
+        steps, before = self.so_far()
+        self.send(signal.SIGCONT)
+        began = time.monotonic()
+        _, tokens = self.wait_for(steps + 1, until=began + seconds)
+        spent = time.monotonic() - began
+        self.send(signal.SIGSTOP)
+        return tokens - before, spent
+
+    def so_far(self) -> tuple[int, int]:
+        """Steps, and target tokens of all of them."""
+        check_alive(self.processes[0], self.log.parents[2])
+        if self.log.exists():
+            with open(self.log, encoding="utf-8") as file:
+                file.seek(
+                    self.read_to
+                )  # what was read before is not read again: looking takes time from the turn
+                *lines, _ = file.read().split("\n")
+            self.read_to += sum(len(line) + 1 for line in lines)
+            rows = [row for row in map(json.loads, lines) if "tokens" in row]
+            self.steps += len(rows)
+            self.tokens = rows[-1]["tokens"] if rows else self.tokens
+        return self.steps, self.tokens
+
+    def wait_for(self, steps: int, until: float = 0.0) -> tuple[int, int]:
+        """The end of a step, with at least so many made, and not before this time."""
+        seen = self.so_far()
+        while True:
+            time.sleep(0.005)
+            now = self.so_far()
+            if now > seen and now[0] >= steps and time.monotonic() >= until:
+                return now
+            seen = now
+
+    def send(self, number: signal.Signals) -> None:
+        os.killpg(self.processes[0].pid, number)
+
+
+class Peer:
+    """A worker, or one for each core, that trains when asked to."""
+
+    def __init__(
+        self, kind: str, files: tuple[Path, Path], tokenizer: Path, folder: Path, shape: Shape, count: int
+    ):
+        folder.mkdir(parents=True)
+        self.folder = folder
+        command = [
+            sys.executable,
+            str(WORKER),
+            kind,
+            json.dumps(asdict(shape)),
+            *map(str, files),
+            str(tokenizer),
+        ]
+        port = str(free_port())
+        self.processes = [
+            started(command, folder, {"RANK": str(rank), "WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port})
+            for rank in range(count)
+        ]  # fmt: skip
+
+    def make_ready(self, steps: int) -> None:
+        self.send(warm_up=steps)
+        self.answer()
+
+    def hold(self) -> None:
+        """Its first line says that its model is made; after that it does nothing unasked."""
+        self.answer()
+
+    def turn(self, seconds: float) -> tuple[int, float]:
+        self.send(seconds=seconds)
+        answer = self.answer()
+        return int(answer["tokens"]), answer["seconds"]
+
+    def matmul_peak(self) -> float:
+        self.send(peak=1)
+        return self.answer()["peak"]
+
+    def send(self, **question: float) -> None:
+        for process in self.processes:
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+            process.stdin.flush()
+
+    def answer(self) -> dict[str, float]:
+        """Of the first process; the others have the same to say."""
+        lines = []
+        for process in self.processes:
+            assert process.stdout is not None
+            lines.append(process.stdout.readline())
+            if not lines[-1]:
+                process.wait()
+                check_alive(process, self.folder)
+        answer: dict[str, float] = json.loads(lines[0])
+        return answer
+
+
+def ours_command(shape: Shape, files: tuple[Path, Path], out: Path, optimiser: str) -> list[str]:
+    model = {k: v for k, v in asdict(shape).items() if k in ("width", "heads", "hidden", "dropout")}
+    options = {
+        "--source": files[0],
+        "--target": files[1],
+        "--out": out,
+        "--vocabulary": VOCABULARY,
+        "--steps": 10**6,
+        "--model.encoder-depth": shape.depth,
+        "--model.decoder-depth": shape.depth,
+        **{f"--model.{name}": value for name, value in model.items()},
+        "--model.positions": "interleaved",
+        "--training.batch-tokens": shape.batch_tokens,
+        "--training.optimiser": optimiser,
+        "--training.weight-decay": 0.01,
+        "--training.rate": 1e-4,
+        "--training.log-every": 1,
+        "--training.validate-every": 10**6,
+        "--data.valid": 50,
+    }
+    arguments = [str(part) for pair in options.items() for part in pair]
+    return [sys.executable, "-m", "qkv", "train", "translator", *arguments]
+
+
+def started(
+    command: Sequence[str], folder: Path, environment: dict[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    with open(folder / "errors.log", "ab") as errors:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,  # signals reach the processes that it starts as well
+            env={**os.environ, **(environment or {})},
+        )
+
+
+def end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def check_alive(process: subprocess.Popen[bytes], folder: Path) -> None:
+    if process.poll() is not None:
+        lines = (folder / "errors.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        said = lines[-1] if lines else "it says nothing"
+        raise UserError(f"{folder.name} has ended with {process.returncode}: {said}")
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def memory_of(processes: Sequence[subprocess.Popen[bytes]]) -> float:
+    """Gigabytes that these processes, and those that they have started, hold now; what they share counts once."""
+    groups, total = {process.pid for process in processes}, 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getpgid(int(folder.name)) in groups:
+                lines = (folder / "smaps_rollup").read_text().splitlines()
+                total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        except OSError:  # it has ended meanwhile
+            continue
+    return total / 2**20
