@@ -13,7 +13,7 @@ from qkv.training.distributed import Alone
 from qkv.training.optimiser import Optimiser
 from qkv.training.recipes import RECIPES, find_recipe
 from qkv.training.schedule import rate_at
-from qkv.training.spread import Copy
+from qkv.training.spread import Shared
 from qkv.training.translator import architecture
 
 ANY_NUMBER_OF_PAIRS = 4_500_000
@@ -86,9 +86,9 @@ def test_training_is_that_of_section_5(name: str) -> None:
 def test_the_optimiser_gets_the_papers_adam(name: str) -> None:
     training = find_recipe(name)(ANY_NUMBER_OF_PAIRS).training
     model = torch.nn.Linear(3, 4)
-    optimiser = Optimiser(Copy(model, Alone(), training), training)
-    assert optimiser.muon is None
-    for group in optimiser.adamw.param_groups:  # AdamW without decay is Adam
+    optimiser = Optimiser(Shared(model, Alone(), training), training)
+    assert not optimiser.muon
+    for group in optimiser.adamw.fused.param_groups:  # AdamW without decay is Adam
         assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0)
 
 

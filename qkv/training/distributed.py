@@ -7,6 +7,7 @@ Across machines, torchrun makes the group (RANK and WORLD_SIZE in the environmen
 """
 
 import ctypes
+import math
 import mmap
 import os
 import shutil
@@ -61,15 +62,16 @@ class Alone:
     def agree(self, *numbers: float) -> list[float]:
         return list(numbers)
 
+    def total(self, number: Tensor) -> Tensor:
+        """The sum of a number over the processes, left on its device; all processes have come here then."""
+        return number
+
     def wait(self) -> None:
         pass
 
-    def buffer(self, length: int, device: torch.device) -> Tensor:
-        """Zeros, the beginning of which `add_up` may be asked for."""
-        return torch.zeros(length, device=device)
-
-    def add_up(self, tensor: Tensor) -> None:
-        """Replace the tensor, on every process, by its sum over the processes."""
+    def shared(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
+        """Zeros that all processes see; all must ask for the same ones in the same order."""
+        return torch.zeros(shape, device=device)
 
 
 class Together:
@@ -99,37 +101,31 @@ class Neighbours(Alone):
 
     def __init__(self, rank: int, size: int, memory: int, sockets: list[socket.socket]):
         self.rank, self.size, self.memory, self.sockets = rank, size, memory, sockets
-        self.buffers: Tensor | None = None  # (processes, length)
+        self.used = 0  # bytes of the memory
 
     def share(self, rows: Sequence[int]) -> list[int]:
         return every(rows, self.rank, self.size)
 
-    def buffer(self, length: int, device: torch.device) -> Tensor:
+    def shared(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         if device.type != "cpu":
             raise UserError(
                 f"processes on a {device.type} device are started by torchrun, not by --training.processes."
             )
-        size = 4 * length * self.size
+        start, count = self.used, math.prod(shape)
+        self.used += -(-4 * count // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         if self.rank == 0:
             try:
-                os.posix_fallocate(self.memory, 0, size)  # writing into memory that is not there is deadly
+                os.posix_fallocate(
+                    self.memory, 0, self.used
+                )  # writing into memory that is not there is deadly
             except OSError:
-                megabytes = size // 2**20
                 raise UserError(
-                    f"{self.size} processes need {megabytes} MB of memory to share: give --training.processes 1."
+                    f"{self.size} processes need more than {self.used // 2**20} MB of memory to share: "
+                    "give --training.processes 1."
                 ) from None
         self.wait()
-        shared = np.frombuffer(mmap.mmap(self.memory, size), dtype=np.float32)
-        self.buffers = torch.from_numpy(shared).view(self.size, length)
-        return self.buffers[self.rank]
-
-    def add_up(self, tensor: Tensor) -> None:
-        assert self.buffers is not None, "the tensor is the beginning of the buffer"
-        # Each process adds up its own part of all buffers and writes the sum into all of them.
-        part = self.buffers[:, : len(tensor)].tensor_split(self.size, dim=1)[self.rank]
-        self.wait()
-        part.copy_(part.sum(dim=0).expand_as(part))
-        self.wait()
+        block = mmap.mmap(self.memory, self.used - start, offset=start)
+        return torch.from_numpy(np.frombuffer(block, dtype=np.float32, count=count)).view(shape)
 
     def agree(self, *numbers: float) -> list[float]:
         values = np.array(numbers, dtype=np.float64)
@@ -143,6 +139,9 @@ class Neighbours(Alone):
             values = np.frombuffer(received(self.sockets[0], values.nbytes))
         found: list[float] = values.tolist()
         return found
+
+    def total(self, number: Tensor) -> Tensor:
+        return torch.tensor(self.agree(number.item()), dtype=number.dtype).view(())
 
     def wait(self) -> None:
         if self.rank == 0:

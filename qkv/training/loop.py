@@ -141,6 +141,7 @@ class Run:
         self.optimiser.restore(state.tensors["optimiser"])
         self.position = Position.from_facts(state.facts["position"])
         self.mean = Mean(**state.facts.get("mean", {}))
+        self.group.wait()  # the processes may see the same weights, and none may change them yet
         self.batches_of_epoch = len(self.train.epoch(self.order_of_epoch()))
         if self.writes:
             with open(self.log_path, "a+b") as file:

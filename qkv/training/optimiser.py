@@ -1,11 +1,12 @@
 """AdamW for every weight, or Muon for the matrices of the blocks; their state as plain named tensors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from qkv.training.settings import TrainingSettings
+from qkv.training.shares import Share, State
 from qkv.training.spread import Spread, laid_like, whole
 
 
@@ -13,109 +14,116 @@ class Optimiser:
     """One step for all weights of a model, from gradients that are those of all processes."""
 
     def __init__(self, spread: Spread, settings: TrainingSettings):
-        model = spread.model
-        matrices = matrices_of(model)
-        self.muon = Muon(matrices, settings, spread) if settings.optimiser == "muon" else None
-        known = {id(matrix) for matrix in matrices}
-        others = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
-        groups = [  # decay would only shrink the vectors of rare words; biases and norms stay where they are
-            {"params": [p for p in others if p.ndim >= 2], "weight_decay": 0.0},
-            {"params": [] if self.muon else matrices, "weight_decay": settings.weight_decay},
-            {"params": [p for p in others if p.ndim < 2], "weight_decay": 0.0},
-        ]
-        self.adamw = torch.optim.AdamW(groups, lr=0.0, betas=settings.betas, eps=settings.epsilon, fused=True)
+        self.spread = spread
+        self.adamw = AdamW([share for share in spread.shares if share.alike.rule == "adamw"], settings)
+        self.muon = [Muon(share) for share in spread.shares if share.alike.rule == "muon"]
 
     def step(self, rate: float, finite: Tensor) -> None:
         """Nothing moves where `finite`, which is on the model's device, says that the gradients are no numbers."""
-        for group in self.adamw.param_groups:
-            group["lr"] = rate
-        self.adamw.found_inf = (~finite).float()  # type: ignore[attr-defined]  # torch's own way to skip a step without asking the device
-        self.adamw.step()
-        if self.muon is not None:
-            self.muon.step(rate, finite)  # last: it uses the gradients' memory
+        self.adamw.step(rate, finite)
+        for stack in self.muon:
+            stack.step(rate, finite)
+        self.spread.updated()
 
     def tensors(self) -> dict[str, Tensor]:
         """`3.exp_avg` is AdamW's running mean of its parameter 3, `muon.128x256` a stack of Muon's."""
-        state = self.adamw.state_dict()["state"]
-        kept = {f"{index}.{name}": value for index, each in state.items() for name, value in each.items()}
-        if self.muon is not None:
-            kept |= {f"muon.{stack.name}": stack.momentum for stack in self.muon.stacks}
+        return self.adamw.tensors() | {f"muon.{stack.name}": stack.kept() for stack in self.muon}
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        self.adamw.restore(tensors)
+        for stack in self.muon:
+            stack.restore(tensors[f"muon.{stack.name}"])
+
+
+class AdamW:
+    """torch's, with its state where the shares have it."""
+
+    def __init__(self, shares: Sequence[Share], settings: TrainingSettings):
+        groups = [{"params": share.own, "weight_decay": share.alike.decay} for share in shares]
+        self.fused = torch.optim.AdamW(
+            groups or [{"params": []}], lr=0.0, betas=settings.betas, eps=settings.epsilon, fused=True
+        )
+        self.states: list[tuple[State, State]] = []
+        for share in shares:
+            means, squares = share.state(), share.state()
+            self.states.append((means, squares))
+            for weights, mean, square in zip(share.own, means.own, squares.own, strict=True):
+                steps = torch.zeros((), device=weights.device)
+                self.fused.state[weights] = {"step": steps, "exp_avg": mean, "exp_avg_sq": square}
+        self.steps = torch.tensor(0.0)  # that have moved the weights
+
+    def step(self, rate: float, finite: Tensor) -> None:
+        for group in self.fused.param_groups:
+            group["lr"] = rate
+        self.fused.found_inf = (~finite).float()  # type: ignore[attr-defined]  # torch's own way to skip a step without asking the device
+        self.fused.step()
+        self.steps = self.steps.to(finite.device) + finite
+
+    def tensors(self) -> dict[str, Tensor]:
+        kept: dict[str, Tensor] = {}
+        for number, (mean, square) in enumerate(self.each()):
+            kept |= {
+                f"{number}.step": self.steps.clone(),
+                f"{number}.exp_avg": mean,
+                f"{number}.exp_avg_sq": square,
+            }
         return kept
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        owners = [parameter for group in self.adamw.param_groups for parameter in group["params"]]
-        state: dict[int, dict[str, Tensor]] = {}
-        for key, tensor in tensors.items():
-            prefix, name = key.split(".", 1)
-            if prefix != "muon":
-                index = int(prefix)
-                counts = tensor.ndim == 0  # the number of steps, the same for all parts of a weight
-                state.setdefault(index, {})[name] = tensor if counts else laid_like(tensor, owners[index])
-        groups = self.adamw.state_dict()["param_groups"]
-        self.adamw.load_state_dict({"state": state, "param_groups": groups})
-        if self.muon is not None:
-            for stack in self.muon.stacks:
-                stack.momentum.copy_(tensors[f"muon.{stack.name}"])
+        for number, (mean, square) in enumerate(self.each()):
+            self.steps = tensors[f"{number}.step"]  # the same for all
+            mean.copy_(laid_like(tensors[f"{number}.exp_avg"], mean))
+            square.copy_(laid_like(tensors[f"{number}.exp_avg_sq"], square))
+        for state in self.fused.state.values():
+            state["step"].copy_(self.steps)
 
-
-def matrices_of(model: nn.Module) -> list[nn.Parameter]:
-    """The weights of the linear layers; embeddings, whose rows are words, are none."""
-    linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
-    weights = [linear.weight for linear in linears if isinstance(linear.weight, nn.Parameter)]
-    return [weight for weight in weights if weight.requires_grad]
-
-
-class Stack:
-    """Matrices of one shape, laid down so that they have no more rows than columns."""
-
-    def __init__(self, matrices: Sequence[nn.Parameter]):
-        self.matrices = list(matrices)
-        rows, columns = self.matrices[0].shape
-        self.upright = rows > columns
-        self.name = f"{rows}x{columns}"
-        shape = (len(self.matrices), min(rows, columns), max(rows, columns))
-        self.momentum = torch.zeros(shape, device=self.matrices[0].device)
-
-    def laid(self, matrix: Tensor) -> Tensor:
-        return matrix.T if self.upright else matrix
+    def each(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """The state of each weight."""
+        for means, squares in self.states:
+            yield from zip(means.each, squares.each, strict=True)
 
 
 class Muon:
-    """Momentum whose direction has all its singular values near one (Jordan et al., 2024).
+    """Momentum whose direction has all its singular values near one (Jordan et al., 2024), for matrices of one shape.
 
     No direction in the space of a matrix is then left behind by the steep ones, and a model of this size
-    learns as much in fewer epochs. On one machine each process orthogonalises its share of the matrices. The step is scaled
-    like AdamW's (Liu et al., 2025), so one learning rate serves both.
+    learns as much in fewer epochs. The step is scaled like AdamW's (Liu et al., 2025), so one learning rate
+    serves both.
     """
 
-    def __init__(self, matrices: Sequence[nn.Parameter], settings: TrainingSettings, spread: Spread):
-        self.matrices, self.settings, self.spread = matrices, settings, spread
-        shapes = dict.fromkeys(tuple(matrix.shape) for matrix in matrices)
-        self.stacks = [Stack([m for m in matrices if tuple(m.shape) == shape]) for shape in shapes]
+    def __init__(self, share: Share):
+        self.share, self.momentum = share, share.state()
+        rows, columns = share.alike.parameters[0].shape
+        self.upright = rows > columns
+        self.size = SIZE * max(rows, columns) ** 0.5
+        self.name = f"{rows}x{columns}"
 
     @torch.no_grad()
     def step(self, rate: float, finite: Tensor) -> None:
-        decay = self.settings.weight_decay
+        if not self.share.own:
+            return
         rate_or_none = torch.where(finite, rate, 0.0)
-        directions = self.spread.collected([self.direction(stack, finite) for stack in self.stacks])
-        for stack, stacked in zip(self.stacks, directions, strict=True):
-            size = SIZE * max(stack.matrices[0].shape) ** 0.5
-            for matrix, direction in zip(stack.matrices, stacked, strict=True):
-                if decay:
-                    matrix.mul_(1 - rate_or_none * decay)
-                matrix.sub_(laid_like(stack.laid(direction) * (rate_or_none * size), matrix))
-
-    def direction(self, stack: Stack, finite: Tensor) -> Tensor:
-        """Of all matrices of the stack, or of this process's own with zeros for the rest."""
-        gradients = torch.stack([stack.laid(whole(m.grad)) for m in stack.matrices if m.grad is not None])
+        gradients = torch.stack([whole(matrix.grad) for matrix in self.share.own if matrix.grad is not None])
         gradients = torch.where(finite, gradients, 0.0)
-        stack.momentum.lerp_(gradients, torch.where(finite, 1 - MOMENTUM, 0.0))
-        own = self.spread.own_matrices
-        directions = torch.zeros_like(gradients)
-        directions[own] = orthogonal(
-            gradients[own].lerp(stack.momentum[own], MOMENTUM)
-        )  # Nesterov's look ahead
-        return directions
+        for momentum, gradient in zip(self.momentum.own, gradients, strict=True):
+            momentum.lerp_(gradient, torch.where(finite, 1 - MOMENTUM, 0.0))
+        ahead = gradients.lerp(torch.stack(self.momentum.own), MOMENTUM)  # Nesterov's look
+        steps = self.laid(orthogonal(self.laid(ahead))) * (rate_or_none * self.size)
+        for matrix, step in zip(self.share.own, steps, strict=True):
+            if self.share.alike.decay:
+                matrix.mul_(1 - rate_or_none * self.share.alike.decay)
+            matrix.sub_(laid_like(step, matrix))
+
+    def laid(self, matrices: Tensor) -> Tensor:
+        """So that they have no more rows than columns; and back."""
+        return matrices.transpose(-1, -2) if self.upright else matrices
+
+    def kept(self) -> Tensor:
+        return self.laid(torch.stack(self.momentum.each))
+
+    def restore(self, kept: Tensor) -> None:
+        for momentum, values in zip(self.momentum.each, self.laid(kept), strict=True):
+            momentum.copy_(values)
 
 
 MOMENTUM = 0.95

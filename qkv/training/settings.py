@@ -64,8 +64,8 @@ class TrainingSettings:
     """Processes that share every batch on this machine; 0 for as many as pay."""
     accumulate: int = 1
     """Parts in which a process computes its share of a batch, one after another: less memory for the same step."""
-    precision: Literal["float32", "bf16"] = "float32"
-    """Of the products in the model; weights and their updates are float32 always."""
+    precision: Literal["auto", "float32", "bf16"] = "auto"
+    """Of the products in the model; auto is bf16 where it pays. Weights and their updates are float32 always."""
     sharded: bool = False
     """Under torchrun: divide weights and optimiser state among the processes instead of copying them."""
     log_every: int = 25

@@ -1,6 +1,6 @@
 """A model and the gradients of a step, over all processes that share the run: three ways, one contract.
 
-Copy         every process has the model; gradients lie in one flat tensor that is added up at once. On one machine.
+Shared       one model in memory that all processes see, each of which updates its part. On one machine, or alone.
 replicated   every process has the model; torch's DistributedDataParallel adds up gradients while others are computed.
 sharded      every process has a part of each weight (torch's fully_shard), and the whole of a block while it computes it.
 """
@@ -17,6 +17,7 @@ from qkv.core.block import Block
 from qkv.errors import UserError
 from qkv.training.distributed import Alone, Group, Together
 from qkv.training.settings import TrainingSettings
+from qkv.training.shares import Everything, Share, Stretch, alike
 
 Part = tuple[Any, float]  # a batch, and its share of the tokens of the step
 
@@ -25,21 +26,24 @@ class Spread(Protocol):
     """What the loop and the optimiser know of a model."""
 
     model: nn.Module
-    own_matrices: slice  # those that this process works on for all, where there is such a division
+
+    @property
+    def shares(self) -> Sequence[Share]:
+        """Of all its weights."""
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
-        """Leave the gradients of all processes' parts in the weights; the loss of all, still on its device."""
+        """Leave the gradients of all processes' parts in this one's shares; the loss of all, still on its device."""
 
     def clip(self, limit: float) -> Tensor:
         """Scale the gradients down to the norm `limit` where it is larger (0: never); the norm before that."""
+
+    def updated(self) -> None:
+        """This process has updated its shares: go on when the model has those of all."""
 
     def loss(self, batch: Any) -> Tensor: ...
 
     def arithmetic(self) -> AbstractContextManager[object]:
         """What the loss is computed in."""
-
-    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Each process has worked out its own matrices of these and has zeros elsewhere: now all have all."""
 
 
 class Trained:
@@ -50,7 +54,7 @@ class Trained:
 
     def arithmetic(self) -> AbstractContextManager[object]:
         """With bf16, products take numbers of half the size."""
-        if self.precision == "float32":
+        if self.precision != "bf16":
             return nullcontext()
         return torch.autocast(device_of(self.model).type, torch.bfloat16)
 
@@ -59,52 +63,44 @@ class Trained:
             return self.model.loss(batch)  # type: ignore[operator]
 
 
-class Copy(Trained):
-    """`.grad` of the parameters are views into one flat tensor, whose last place carries the loss."""
+class Shared(Trained):
+    """One set of weights in the memory of all processes, each of which updates its part (see shares.py)."""
 
     def __init__(self, model: nn.Module, group: Alone, settings: TrainingSettings):
         super().__init__(model, settings)
         self.group = group
-        self.own_matrices = slice(group.rank, None, group.size)
-        owners = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        total = sum(parameter.numel() for parameter in owners)
-        self.flat = group.buffer(total + 1, owners[0].device)
-        self.values = self.flat[:total]
-        start = 0
-        for parameter in owners:
-            end = start + parameter.numel()
-            parameter.grad = self.values[start:end].view_as(parameter)
-            start = end
+        self.shares = [Stretch(kind, group) for kind in alike(model, settings)]
+        group.wait()  # the first process has filled in the weights
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
-        self.flat.zero_()
-        for batch, share in parts:
-            if share:
-                loss = self.loss(batch) * share
+        for share in self.shares:
+            share.gradients.zero_()
+        total = torch.zeros((), device=device_of(self.model))
+        for batch, weight in parts:
+            if weight:
+                loss = self.loss(batch) * weight
                 loss.backward()
-                self.flat[-1] += loss.detach()
-        self.group.add_up(self.flat)
-        return self.flat[-1].clone()
+                total += loss.detach()
+        total = self.group.total(total)  # all gradients are there now
+        for share in self.shares:
+            share.add_up()
+        return total
 
     def clip(self, limit: float) -> Tensor:
-        norm = self.values.norm()
+        own = [share.own_gradients() for share in self.shares]
+        squares = torch.stack([gradients.norm() for gradients in own]).square().sum()
+        norm = self.group.total(squares).sqrt()
         if limit:
-            self.values.mul_((limit / (norm + 1e-6)).clamp(max=1.0))
+            for gradients in own:
+                gradients.mul_((limit / (norm + 1e-6)).clamp(max=1.0))
         return norm
 
-    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Through the memory of the gradients, which have been used."""
-        sizes = [tensor.numel() for tensor in tensors]
-        space = self.flat[: sum(sizes)]
-        torch.cat([tensor.flatten() for tensor in tensors], out=space)
-        self.group.add_up(space)
-        return [part.view_as(t) for part, t in zip(space.split(sizes), tensors, strict=True)]
+    def updated(self) -> None:
+        self.group.wait()
 
 
 class Exchanged(Trained):
     """Copies or parts whose gradients torch exchanges while it computes them, but for those made `without_exchange`."""
-
-    own_matrices = slice(None)  # each process works on all
 
     def __init__(
         self,
@@ -116,6 +112,7 @@ class Exchanged(Trained):
     ):
         super().__init__(model, settings)
         self.group = group
+        self.shares = [Everything(kind) for kind in alike(model, settings)]
         self.loss_to_learn_from, self.without_exchange = loss_to_learn_from, without_exchange
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
@@ -135,8 +132,8 @@ class Exchanged(Trained):
     def clip(self, limit: float) -> Tensor:
         return whole(nn.utils.clip_grad_norm_(self.model.parameters(), limit or float("inf")))
 
-    def collected(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        return list(tensors)
+    def updated(self) -> None:
+        pass  # every process updates all that it has
 
 
 def replicated(model: nn.Module, group: Group, settings: TrainingSettings) -> Exchanged:
@@ -194,7 +191,7 @@ def spread(model: nn.Module, device: torch.device, group: Group, settings: Train
     if isinstance(group, Together):
         return replicated(model.to(device), group, settings)
     assert isinstance(group, Alone)
-    return Copy(model.to(device), group, settings)
+    return Shared(model.to(device), group, settings)
 
 
 def check_spread(group: Group, settings: TrainingSettings) -> None:

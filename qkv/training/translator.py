@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -25,6 +24,7 @@ from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Translator, TranslatorDefaults
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.corpus import Corpus, PairData
+from qkv.training.device import choose_device, with_precision
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Plan, Run, Watch, loss_on
 from qkv.training.randomness import seed_for
@@ -64,6 +64,7 @@ def train_translator(
     fill the vocabulary are refused instead of given a smaller one.
     """
     check_settings(settings)
+    settings = with_precision(settings, choose_device())
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
     group = Alone() if group is None else group
     check_spread(group, settings.training)
@@ -244,13 +245,3 @@ def loops_that_pay(settings: TranslatorSettings, device: torch.device) -> Abstra
     long = (settings.steps or math.inf) >= LONG_STEPS and (settings.minutes or math.inf) >= LONG_MINUTES
     fits = device.type == "cpu" and torch.get_num_threads() == 1 and settings.model.width <= NARROW
     return compiled_loops() if long and fits else nullcontext()
-
-
-def choose_device() -> torch.device:
-    if torch.cuda.is_available():
-        return torch.device(
-            "cuda", int(os.environ.get("LOCAL_RANK", "0"))
-        )  # torchrun gives each process its own
-    if torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")

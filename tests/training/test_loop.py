@@ -15,7 +15,7 @@ from qkv.training.distributed import Alone
 from qkv.training.loop import BAD_BATCHES, Plan, Position, Run
 from qkv.training.settings import TrainingSettings
 from qkv.training.signals import StopRequest
-from qkv.training.spread import Copy
+from qkv.training.spread import Shared
 
 
 class Lesson:
@@ -64,8 +64,8 @@ def small_run(tmp_path: Path, train: Lessons, valid: Lessons, **options: Any) ->
     )
     recorder, group = Recorder(), Alone()
     keep = options.pop("keep", lambda _weights, _best: None)
-    copy = Copy(Weight(), group, plan.settings)
-    return Run(copy, train, valid, plan, keep=keep, watch=recorder, group=group), recorder
+    spread = Shared(Weight(), group, plan.settings)
+    return Run(spread, train, valid, plan, keep=keep, watch=recorder, group=group), recorder
 
 
 def test_patience_stops_after_so_many_validations_without_improvement(tmp_path: Path) -> None:

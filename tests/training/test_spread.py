@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 import torch
 from digit_runs import Recorder, digit_corpus, tiny_settings
+from torch import Tensor
 
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.corpus import PairData
 from qkv.training.distributed import Alone
 from qkv.training.loop import Plan, Run
 from qkv.training.settings import TranslatorSettings
-from qkv.training.spread import Copy, Part
+from qkv.training.spread import Part, Shared
 from qkv.training.translator import TranslatorModel, architecture
 
 CORPUS = digit_corpus()
@@ -25,20 +26,24 @@ def settings_of(**training: Any) -> TranslatorSettings:
     return replace(settings, model=replace(settings.model, dropout=0.0))
 
 
-def copy_of(settings: TranslatorSettings, device: str = "cpu") -> Copy:
+def spread_of(settings: TranslatorSettings, device: str = "cpu") -> Shared:
     torch.manual_seed(1)
     model = TranslatorModel(architecture(settings.model, len(TOKENIZER), TOKENIZER))
-    return Copy(model.to(device), Alone(), settings.training)
+    return Shared(model.to(device), Alone(), settings.training)
 
 
-def run_of(copy: Copy, settings: TranslatorSettings, folder: Path) -> Run:
+def gradients_of(spread: Shared) -> Tensor:
+    return torch.cat([share.gradients for share in spread.shares])
+
+
+def run_of(spread: Shared, settings: TranslatorSettings, folder: Path) -> Run:
     data = PairData(CORPUS.train, TOKENIZER, 128, 64, shuffled=True)
     plan = Plan(settings=settings.training, seed=1, steps=1, minutes=None, folder=folder)
-    return Run(copy, data, data, plan, lambda *_: None, watch=Recorder(), group=Alone())
+    return Run(spread, data, data, plan, lambda *_: None, watch=Recorder(), group=Alone())
 
 
-def parts_of(copy: Copy, settings: TranslatorSettings, folder: Path) -> list[Part]:
-    run = run_of(copy, settings, folder)
+def parts_of(spread: Shared, settings: TranslatorSettings, folder: Path) -> list[Part]:
+    run = run_of(spread, settings, folder)
     return run.parts_of(list(run.train.epoch(1)[0]))
 
 
@@ -46,10 +51,10 @@ def parts_of(copy: Copy, settings: TranslatorSettings, folder: Path) -> list[Par
 def test_a_batch_in_parts_has_the_gradients_of_the_whole(parts: int, tmp_path: Path) -> None:
     found = []
     for settings in (settings_of(), settings_of(accumulate=parts)):
-        copy = copy_of(settings)
-        given = parts_of(copy, settings, tmp_path)
+        spread = spread_of(settings)
+        given = parts_of(spread, settings, tmp_path)
         assert sum(share for _, share in given) == pytest.approx(1.0)
-        found.append((len(given), copy.backward(given), copy.values.clone()))
+        found.append((len(given), spread.backward(given), gradients_of(spread)))
     (one, loss, gradients), (several, loss_in_parts, gradients_in_parts) = found
     assert one == 1
     assert 2 <= several <= parts
@@ -60,10 +65,10 @@ def test_a_batch_in_parts_has_the_gradients_of_the_whole(parts: int, tmp_path: P
 def test_in_bf16_the_gradients_are_near_and_the_weights_stay_as_they_are(tmp_path: Path) -> None:
     found = []
     for settings in (settings_of(), settings_of(precision="bf16")):
-        copy = copy_of(settings)
-        loss = copy.backward(parts_of(copy, settings, tmp_path))
-        assert {parameter.dtype for parameter in copy.model.parameters()} == {torch.float32}
-        found.append((loss, copy.values.clone()))
+        spread = spread_of(settings)
+        loss = spread.backward(parts_of(spread, settings, tmp_path))
+        assert {parameter.dtype for parameter in spread.model.parameters()} == {torch.float32}
+        found.append((loss, gradients_of(spread)))
     (loss, gradients), (narrow_loss, narrow_gradients) = found
     assert narrow_loss != loss
     assert narrow_loss == pytest.approx(loss.item(), rel=1e-2)
@@ -76,9 +81,9 @@ def test_a_step_never_waits_for_a_device_to_tell_a_number(
 ) -> None:
     """Tensors of the device "meta" have no numbers: whoever asks for one gets an error."""
     settings = settings_of(accumulate=2, optimiser=optimiser, weight_decay=0.1)
-    run = run_of(copy_of(settings, "meta"), settings, tmp_path)
+    run = run_of(spread_of(settings, "meta"), settings, tmp_path)
     monkeypatch.setattr(
-        run.optimiser.adamw, "step", lambda: None
+        run.optimiser.adamw.fused, "step", lambda: None
     )  # torch's fused kernel knows no such device
     done = run.one_step(list(run.train.epoch(1)[0]))
     assert run.position.step == 1

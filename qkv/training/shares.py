@@ -1,0 +1,131 @@
+"""Which weights the optimiser treats alike, and which part of them each process updates.
+
+On one machine the processes see the same weights, gradients and optimiser state in memory that they share. Each
+adds up the gradients of its own part, updates that part, and keeps the state of it, so nothing is done twice.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from qkv.training.distributed import Alone
+from qkv.training.settings import TrainingSettings
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Weights with one rule; those of Muon have one shape, for it takes them all at once."""
+
+    parameters: list[nn.Parameter]
+    rule: Literal["adamw", "muon"]
+    decay: float
+
+
+def alike(model: nn.Module, settings: TrainingSettings) -> list[Alike]:
+    """Decay would only shrink the vectors of rare words; biases and norms stay where they are."""
+    matrices = matrices_of(model)
+    known = {id(matrix) for matrix in matrices}
+    others = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
+    kinds = [Alike([p for p in others if p.ndim >= 2], "adamw", 0.0)]
+    if settings.optimiser == "adamw":
+        kinds.append(Alike(matrices, "adamw", settings.weight_decay))
+    kinds.append(Alike([p for p in others if p.ndim < 2], "adamw", 0.0))
+    if settings.optimiser == "muon":
+        for shape in dict.fromkeys(matrix.shape for matrix in matrices):
+            same = [matrix for matrix in matrices if matrix.shape == shape]
+            kinds.append(Alike(same, "muon", settings.weight_decay))
+    return [kind for kind in kinds if kind.parameters]
+
+
+def matrices_of(model: nn.Module) -> list[nn.Parameter]:
+    """The weights of the linear layers; embeddings, whose rows are words, are none."""
+    linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    weights = [linear.weight for linear in linears if isinstance(linear.weight, nn.Parameter)]
+    return [weight for weight in weights if weight.requires_grad]
+
+
+@dataclass(frozen=True)
+class State:
+    """Zeros beside weights: `own` for what this process updates, `each` for every weight, to be kept on disk."""
+
+    own: list[Tensor]
+    each: list[Tensor]
+
+
+class Share(Protocol):
+    alike: Alike
+    own: list[Tensor]  # what this process updates, each with its gradient; with Muon they are whole matrices
+
+    def state(self) -> State: ...
+
+
+class Everything:
+    """Every process updates the weights that it has, or its parts of them where torch has divided them."""
+
+    def __init__(self, kind: Alike):
+        self.alike = kind
+        self.own: list[Tensor] = list(kind.parameters)
+
+    def state(self) -> State:
+        """Muon needs whole matrices, so its state is never divided."""
+        if self.alike.rule == "muon":
+            zeros = [torch.zeros(p.shape, device=p.device) for p in self.alike.parameters]
+        else:
+            zeros = [torch.zeros_like(p) for p in self.alike.parameters]
+        return State(zeros, zeros)
+
+
+class Stretch:
+    """Weights that lie end to end in memory which all processes of the group see, cut into a part for each process."""
+
+    def __init__(self, kind: Alike, group: Alone):
+        self.alike, self.group = kind, group
+        self.device = kind.parameters[0].device
+        self.sizes = [parameter.numel() for parameter in kind.parameters]
+        self.length = sum(self.sizes)
+        self.part = self.part_of(group.rank)
+        self.weights = group.shared((self.length,), self.device)
+        self.gradients_of_all = group.shared((group.size, self.length), self.device)
+        self.gradients = self.gradients_of_all[group.rank]
+        if group.rank == 0:
+            torch.cat([parameter.detach().flatten() for parameter in kind.parameters], out=self.weights)
+        places = zip(kind.parameters, self.laid(self.weights), self.laid(self.gradients), strict=True)
+        for parameter, values, gradient in places:
+            parameter.data, parameter.grad = values, gradient
+        self.own = self.own_of(self.weights)
+        for tensor, gradient in zip(self.own, self.own_of(self.gradients), strict=True):
+            tensor.grad = gradient
+
+    def part_of(self, rank: int) -> slice:
+        """No matrix of Muon's is cut."""
+        unit = self.sizes[0] if self.alike.rule == "muon" else 1
+        units = self.length // unit
+        start, end = (units * number // self.group.size * unit for number in (rank, rank + 1))
+        return slice(start, end)
+
+    def laid(self, flat: Tensor) -> list[Tensor]:
+        """A view for each weight."""
+        pieces = zip(flat.split(self.sizes), self.alike.parameters, strict=True)
+        return [piece.view(parameter.shape) for piece, parameter in pieces]
+
+    def own_of(self, flat: Tensor) -> list[Tensor]:
+        """A view of what this process updates."""
+        own = flat[self.part]
+        if self.alike.rule == "muon":
+            return list(own.view(-1, *self.alike.parameters[0].shape))
+        return [own] if len(own) else []
+
+    def state(self) -> State:
+        flat = self.group.shared((self.length,), self.device)
+        return State(self.own_of(flat), self.laid(flat))
+
+    def add_up(self) -> None:
+        """The gradients of this process's part become those of all processes, who have all computed theirs."""
+        for rank in range(self.group.size):
+            if rank != self.group.rank:
+                self.gradients[self.part] += self.gradients_of_all[rank, self.part]
+
+    def own_gradients(self) -> Tensor:
+        return self.gradients[self.part]
