@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import types
 import typing
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, Union
 
 from qkv.errors import UserError
@@ -13,6 +14,17 @@ Config = TypeVar("Config")
 
 def to_dict(config: Any) -> dict[str, Any]:
     return dataclasses.asdict(config)
+
+
+def changed_options(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "--") -> list[str]:
+    """The options, as a person writes them, whose values differ."""
+    found = []
+    for name, value in before.items():
+        if isinstance(value, dict):
+            found += changed_options(value, after[name], f"{prefix}{name}.")
+        elif value != after[name]:
+            found.append(f"{prefix}{name}".replace("_", "-"))
+    return found
 
 
 def from_dict(kind: type[Config], values: Any, where: str) -> Config:

@@ -41,9 +41,13 @@ def attention_picture(path: Path, attention: AttentionMap) -> None:
     figure.savefig(path)
 
 
-def learning_curve_picture(path: Path, log: Path) -> None:
-    """Training and validation loss against steps, from a run's log.jsonl."""
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+def learning_curve_picture(path: Path, training: Path) -> None:
+    """Training and validation loss against steps, from the logs in a run's folder."""
+    rows, clock = (
+        [json.loads(line) for line in (training / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("log.jsonl", "timing.jsonl")
+    )
+    minutes = max((row["seconds"] for row in clock), default=0.0) / 60
     figure = new_figure(7.0, 4.0)
     axes = figure.add_subplot()
     for key, label, style in [
@@ -60,6 +64,5 @@ def learning_curve_picture(path: Path, log: Path) -> None:
         place("{x:g}")  # and not as powers of ten, of which there is hardly one
     axes.grid(alpha=0.3, which="both")
     axes.legend()
-    minutes = max((row["seconds"] for row in rows if "seconds" in row), default=0.0) / 60
     axes.set_title(f"Learning curve, {minutes:.1f} minutes")
     figure.savefig(path)

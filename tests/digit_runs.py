@@ -9,7 +9,7 @@ from typing import Any
 
 from digits import digit_lines
 
-from qkv.checkpoint.state import file_hash
+from qkv.checkpoint.files import file_hash
 from qkv.data.parallel import ParallelText
 from qkv.pipeline import Languages
 from qkv.training.corpus import Corpus
@@ -100,10 +100,11 @@ def hashes(out: Path, step: int) -> dict[str, str]:
     files = [
         *(out / "training" / f"step-{step}").glob("*.safetensors"),
         *(out / "training" / "snapshots").iterdir(),
+        out / "training" / "log.jsonl",
         out / "model.safetensors",
         out / "tokenizer.json",
     ]
-    assert len(files) >= 5
+    assert len(files) >= 6
     return {str(path.relative_to(out)): file_hash(path) for path in files}
 
 

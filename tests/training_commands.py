@@ -26,7 +26,9 @@ def command(pairs: Path, out: Path, *more: str) -> list[str]:
 
 def log_of(out: Path, key: str) -> list[Any]:
     """What the lines of the log say under this name."""
-    lines = (out / "training" / "log.jsonl").read_text().splitlines()
+    lines = (
+        (out / "training" / "log.jsonl").read_text().splitlines()
+    )  # perhaps while another is being written
     rows = [json.loads(line) for line in lines if line.endswith("}")]
     return [row[key] for row in rows if key in row]
 

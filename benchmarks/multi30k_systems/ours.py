@@ -75,8 +75,13 @@ def our_candidates(options: Options, texts: Texts, folder: Path, trained: Traine
     """At every point the snapshot and the average of the last ones; at the end what the command hands over."""
     out, kept = folder / "run", folder / "snapshots"
     translator = qkv.load(out)
-    rows = json_lines(out / "training" / "log.jsonl")
-    minutes = {row["step"]: row["seconds"] / 60 for row in rows if "validation_loss" in row}
+    validated = {
+        row["step"] for row in json_lines(out / "training" / "log.jsonl") if "validation_loss" in row
+    }
+    clock = {row["step"]: row["seconds"] / 60 for row in json_lines(out / "training" / "timing.jsonl")}
+    minutes = {
+        step: clock[step] for step in validated
+    }  # of two lines for a step the validation's is the last
     averaged = read_json(out / "training" / "run.json")["settings"]["training"]["average"]
     steps = sorted(minutes)
 

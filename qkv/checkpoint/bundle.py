@@ -21,6 +21,7 @@ from qkv.errors import UserError
 from qkv.text.tokenizer import Tokenizer
 
 FORMAT = 1
+MODEL_FILE = "model.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class Bundle:
 def save_bundle(folder: Path, bundle: Bundle) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_file(folder / "tokenizer.json", bundle.tokenizer.text().encode())
-    write_tensors(folder / "model.safetensors", bundle.weights)
+    write_tensors(folder / MODEL_FILE, bundle.weights)
     # Last: a folder without a config is no bundle, so a half-written one is never taken for a model.
     write_json(folder / "config.json", {"format": FORMAT, "kind": bundle.kind, **bundle.config})
 
@@ -49,7 +50,7 @@ def load_bundle(folder: Path) -> Bundle:
     return Bundle(
         kind=config.pop("kind"),
         config=config,
-        weights=read_tensors(folder / "model.safetensors"),
+        weights=read_tensors(folder / MODEL_FILE),
         tokenizer=Tokenizer.load(folder / "tokenizer.json"),
     )
 

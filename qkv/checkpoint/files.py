@@ -20,12 +20,21 @@ HASH = "sha256"
 def write_file(path: Path, content: bytes) -> None:
     """Beside the target, to the disk, then in one rename."""
     temporary = path.with_name(f".tmp-{path.name}")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    write_through(temporary, content)
     os.replace(temporary, path)
     sync_folder(path.parent)
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """To the disk, and not only to the system's memory. A failure leaves part of a file behind."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(handle, left) :]  # a disk that is nearly full takes a part
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def sync_folder(folder: Path) -> None:
@@ -40,7 +49,40 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+    write_file(path, json_bytes(value))
+
+
+def json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def sealed(value: Mapping[str, Any]) -> dict[str, Any]:
+    """With a hash of its own content, so that a changed bit is seen."""
+    return {**value, HASH: bytes_hash(canonical(value))}
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Every byte of the file counts, also one that means nothing to JSON."""
+    value = read_json(path)
+    if isinstance(value, dict):
+        seal = value.pop(HASH, None)
+        if seal == bytes_hash(canonical(value)) and path.read_bytes() == json_bytes(sealed(value)):
+            return value
+    raise UserError(f"{path} is damaged; restore it from a copy or train again.")
+
+
+def canonical(value: Any) -> bytes:
+    """The same bytes for the same content, however it is laid out."""
+    return json.dumps(value, sort_keys=True).encode()
+
+
+def bytes_hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_json(path: Path) -> Any:
@@ -62,9 +104,13 @@ def tensors_hash(tensors: Mapping[str, Tensor]) -> str:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    write_file(path, tensor_bytes(tensors))
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor]) -> bytes:
     """Safetensors finds a truncated file but not a changed bit, so a hash of the content goes with it."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_file(path, safetensors.torch.save(whole, metadata={HASH: tensors_hash(whole)}))
+    return safetensors.torch.save(whole, metadata={HASH: tensors_hash(whole)})
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

@@ -1,81 +1,124 @@
 """The crash-safe training state: `OUT/training/step-N/`, complete and verified, or not there at all.
 
-A state is written to `.tmp-step-N/`, each file flushed to the disk, MANIFEST.json with their hashes last,
-then renamed in one step. On reading, a state whose manifest does not hold is passed over for the one before.
+A state is written to `.tmp-step-N/`, each file flushed to the disk, MANIFEST.json with their hashes last; the folder
+is flushed, renamed in one step, and its parent flushed. What is then on the disk is read and compared with the
+manifest before older states go. On reading, a state whose manifest does not hold is passed over for the one before.
 """
 
-import hashlib
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from qkv.checkpoint.files import read_json, read_tensors, sync_folder, write_json, write_tensors
+from qkv.checkpoint.files import (
+    bytes_hash,
+    file_hash,
+    json_bytes,
+    read_json,
+    read_sealed,
+    read_tensors,
+    sealed,
+    sync_folder,
+    tensor_bytes,
+    write_through,
+)
 from qkv.errors import UserError
 
 KEPT = 2
 MANIFEST = "MANIFEST.json"
+FACTS = "state.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class State:
     step: int
+    run: Mapping[str, str]  # hashes of what the run was started with: its settings, its data
     facts: dict[str, Any]  # everything that is not a tensor
     tensors: dict[str, dict[str, Tensor]]  # file name without its ending -> tensors
 
 
 def save_state(folder: Path, state: State) -> None:
+    """An OSError means that this state could not be kept; those before it are untouched."""
     folder.mkdir(parents=True, exist_ok=True)
-    temporary, final = folder / f".tmp-step-{state.step}", folder / f"step-{state.step}"
-    if final.exists():  # this step was saved before: a run that was resumed and stopped at once
-        if not damage(final):
-            return
+    final = folder / f"step-{state.step}"
+    if final.exists():
+        if not damage(final) and read_sealed(final / MANIFEST)["run"] == state.run:
+            return  # this step was saved before: a run that was resumed and stopped at once
         shutil.rmtree(final)
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    for name, tensors in state.tensors.items():
-        write_tensors(temporary / f"{name}.safetensors", tensors)
-    write_json(temporary / "state.json", state.facts)
-    write_json(temporary / MANIFEST, {path.name: file_hash(path) for path in sorted(temporary.iterdir())})
-    temporary.rename(final)
+    remove_half_written(folder)
+    temporary = folder / f".tmp-step-{state.step}"
+    try:
+        fill(temporary, state)
+        temporary.rename(final)
+    except OSError:
+        shutil.rmtree(temporary, ignore_errors=True)  # the disk may be full
+        raise
     sync_folder(folder)
+    fault = damage(final)
+    if fault:
+        raise OSError(f"what was written is not what is on the disk: {fault}")
     prune(folder, state.step)
 
 
-def load_latest(folder: Path) -> tuple[State | None, list[str]]:
-    """The newest whole state, and a sentence for each damaged one that was passed over."""
+def fill(folder: Path, state: State) -> None:
+    folder.mkdir()
+    hashes = {}
+    for name, tensors in state.tensors.items():
+        hashes[f"{name}.safetensors"] = write_hashed(folder / f"{name}.safetensors", tensor_bytes(tensors))
+    hashes[FACTS] = write_hashed(folder / FACTS, json_bytes(state.facts))
+    write_through(folder / MANIFEST, json_bytes(sealed({"files": hashes, "run": dict(state.run)})))
+    sync_folder(folder)
+
+
+def write_hashed(path: Path, content: bytes) -> str:
+    write_through(path, content)
+    return bytes_hash(content)
+
+
+def load_latest(folder: Path, run: Mapping[str, str]) -> tuple[State | None, list[str]]:
+    """The newest whole state of this run, and a sentence for each damaged one that was passed over."""
     warnings: list[str] = []
-    for path in reversed(states_in(folder)):
+    found = states_in(folder)
+    for path in reversed(found):
         try:
-            return read_state(path), warnings
+            return read_state(path, run), warnings
         except UserError as error:
             warnings.append(f"passed over a damaged checkpoint: {error}")
+    if found:
+        raise UserError(
+            f"none of the checkpoints in {folder} can be used: {' '.join(warnings)} "
+            "Restore one from a copy, or train again with another --out."
+        )
     return None, warnings
 
 
-def read_state(path: Path) -> State:
+def read_state(path: Path, run: Mapping[str, str]) -> State:
     fault = damage(path)
     if fault:
         raise UserError(fault)
+    of_state = read_sealed(path / MANIFEST)["run"]
+    other = [name for name, value in run.items() if of_state.get(name) != value]
+    if other:
+        raise UserError(f"{path} is of a run with other {' and '.join(other)}.")
     tensors = {file.stem: read_tensors(file) for file in path.glob("*.safetensors")}
-    return State(step=step_of(path), facts=read_json(path / "state.json"), tensors=tensors)
+    return State(step=step_of(path), run=of_state, facts=read_json(path / FACTS), tensors=tensors)
 
 
 def damage(path: Path) -> str | None:
     """What is wrong with a state on disk, or None where every file matches the manifest."""
     try:
-        manifest = read_json(path / MANIFEST)
+        wanted = read_sealed(path / MANIFEST)["files"]
+        for name in sorted({*wanted, *(each.name for each in path.iterdir())} - {MANIFEST}):
+            if not (path / name).is_file() or file_hash(path / name) != wanted.get(name):
+                return f"{path / name} does not match its manifest."
     except UserError as error:
         return str(error)
-    if not isinstance(manifest, dict):
-        return f"{path / MANIFEST} is no manifest."
-    for name, wanted in manifest.items():
-        if not (path / name).is_file() or file_hash(path / name) != wanted:
-            return f"{path / name} does not match its manifest."
+    except OSError as error:
+        return f"{path} cannot be read ({error})."
     return None
 
 
@@ -99,6 +142,13 @@ def only_one_run(folder: Path) -> Iterator[None]:
 def prune(folder: Path, newest: int) -> None:
     """Keep the last states up to this one. Any later one is damaged: it was passed over, and will be replaced."""
     for path in [path for path in states_in(folder) if step_of(path) <= newest][:-KEPT]:
+        with suppress(OSError):
+            shutil.rmtree(path)
+
+
+def remove_half_written(folder: Path) -> None:
+    """What a kill has left."""
+    for path in folder.glob(".tmp-step-*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -109,8 +159,3 @@ def states_in(folder: Path) -> list[Path]:
 
 def step_of(path: Path) -> int:
     return int(path.name.removeprefix("step-"))
-
-
-def file_hash(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

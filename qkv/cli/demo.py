@@ -213,7 +213,7 @@ def show_attention(translator: "Translator", command: Demo) -> None:
     attention_file, curve_file = command.out / "attention.png", command.out / "learning-curve.png"
     try:
         attention_picture(attention_file, attention)
-        learning_curve_picture(curve_file, command.out / "training" / "log.jsonl")
+        learning_curve_picture(curve_file, command.out / "training")
         say(f"\nPictures: {attention_file} and {curve_file}")
     except UserError as error:  # without matplotlib there is all the rest
         say(f"\nNo pictures: {error}")

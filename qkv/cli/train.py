@@ -17,7 +17,7 @@ import tyro
 from qkv.cli import program
 from qkv.cli.files import Files, read_files
 from qkv.cli.options import read_options
-from qkv.configs import from_dict
+from qkv.configs import changed_options, from_dict
 from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
 from qkv.training.recipes import RECIPES, find_recipe, published_rows
@@ -39,7 +39,7 @@ class TrainTranslator:
     recipe: str = "automatic"
     """Settings with a name; automatic fits them to the amount of data."""
     resume: bool = False
-    """Go on with the run in --out, which remembers all other options."""
+    """Go on with the run in --out, which remembers all other options; where none was begun yet, begin it."""
     tensorboard: bool = False
     """Write the log for TensorBoard too, to OUT/training/tensorboard."""
     settings: Annotated[TranslatorSettings, tyro.conf.arg(name="")]
@@ -48,9 +48,11 @@ class TrainTranslator:
 def main(arguments: list[str]) -> None:
     # Before torch is imported: its large tensors then lie in large pages, which the system finds and clears faster.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    if "--resume" in arguments and not {"-h", "--help"} & set(arguments):
+    resumes = "--resume" in arguments and not {"-h", "--help"} & set(arguments)
+    if resumes and not nothing_begun(arguments):
         train(parse_resumed(arguments), arguments)
     else:
+        arguments = [each for each in arguments if each != "--resume" or not resumes]
         recipe = find_recipe(option(arguments, "--recipe") or "automatic")
         # The first reading finds misspelt options before any work is done; the data decide the rest.
         command = parse(arguments, default_command(recipe(NOMINAL_PAIRS)))
@@ -89,17 +91,27 @@ def option(arguments: list[str], name: str) -> str | None:
     return None
 
 
+def nothing_begun(arguments: list[str]) -> bool:
+    """A run that was killed before it began is begun now, so that one command with --resume always goes on."""
+    out = option(arguments, "--out")
+    data = {"--source", "--target", "--pairs", "--data"} & names_in(arguments)
+    return bool(data) and out is not None and not run_file(Path(out)).exists()
+
+
+def run_file(out: Path) -> Path:
+    return out / "training" / "run.json"
+
+
 def parse_resumed(arguments: list[str]) -> TrainTranslator:
     """All options come from the run itself. One that is given again must be what it was."""
-    from qkv.checkpoint.files import read_json
+    from qkv.checkpoint.files import read_sealed
 
     out = option(arguments, "--out")
     if out is None:
         raise UserError("--resume needs the folder of the run: qkv train translator --resume --out DIR.")
-    run_file = Path(out) / "training" / "run.json"
-    if not run_file.is_file():
-        raise UserError(f"{out} holds no training run to resume.")
-    stored = read_json(run_file)
+    if not run_file(Path(out)).is_file():
+        raise UserError(f"{out} holds no training run to resume: give the data too, and it is begun.")
+    stored = read_sealed(run_file(Path(out)))
     if "files" not in stored:
         raise UserError(f"the run in {out} was made by `qkv demo`, which is short: run it again.")
     before = TrainTranslator(
@@ -108,30 +120,19 @@ def parse_resumed(arguments: list[str]) -> TrainTranslator:
         recipe=stored["recipe"],
         resume=True,
         tensorboard=stored.get("tensorboard", False),
-        settings=from_dict(TranslatorSettings, stored["settings"], str(run_file)),
+        settings=from_dict(TranslatorSettings, stored["settings"], str(run_file(Path(out)))),
     )
     command = parse([each for each in arguments if each != "--resume"], replace(before, resume=False))
-    changed = sorted(changes(comparable(before), comparable(command)))
+    both = zip(options_of(before), options_of(command), strict=True)
+    changed = sorted(name for then, now in both for name in changed_options(then, now))
     if changed:
         raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
     return replace(before, tensorboard=command.tensorboard)
 
 
-def comparable(command: TrainTranslator) -> dict[str, Any]:
+def options_of(command: TrainTranslator) -> list[dict[str, Any]]:
     """A file is the same one by whatever path it is given."""
-    return {**asdict(replace(command, resume=False, tensorboard=False)), "files": command.files.stored()}
-
-
-def changes(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> list[str]:
-    """The dotted names of the values that differ."""
-    found = []
-    for name, value in before.items():
-        if isinstance(value, dict):
-            inner = "" if name in ("files", "settings") else f"{prefix}{name}."
-            found += changes(value, after[name], inner)
-        elif value != after[name]:
-            found.append(f"--{prefix}{name}".replace("_", "-"))
-    return found
+    return [{"recipe": command.recipe}, command.files.stored(), asdict(command.settings)]
 
 
 def train(command: TrainTranslator, arguments: list[str]) -> None:
@@ -182,7 +183,8 @@ def train(command: TrainTranslator, arguments: list[str]) -> None:
     if is_helper():
         sys.exit(outcome.exit_code)
     if outcome.report is None:
-        say(f"stopped and saved; to go on: {resume_command(command.out)}")
+        how = "stopped and saved" if outcome.saved else "stopped; the last checkpoint is an earlier one"
+        say(f"{how}; to go on: {resume_command(command.out)}")
         sys.exit(outcome.exit_code)
     summarise(outcome.report, command.out)
 
@@ -229,7 +231,7 @@ def resumable(out: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if (out / "training" / "run.json").exists():
+        if run_file(out).exists():
             say(f"stopped; to go on: {resume_command(out)}")
         raise
 
@@ -267,7 +269,7 @@ def draw_learning_curve(out: Path) -> None:
 
     picture = out / "learning-curve.png"
     try:
-        learning_curve_picture(picture, out / "training" / "log.jsonl")
+        learning_curve_picture(picture, out / "training")
     except UserError as error:  # without matplotlib there is all the rest
         say(f"no picture of the learning curve: {error}")
     else:

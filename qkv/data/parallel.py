@@ -4,6 +4,7 @@ Every fault in a file is a UserError of one sentence. What comes out holds no li
 and is always encodable as UTF-8, so nothing after this room has to ask again.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -29,6 +30,12 @@ class ParallelText:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256()
+        for source, target in zip(self.source, self.target, strict=True):
+            digest.update(f"{source}\t{target}\n".encode())
+        return digest.hexdigest()
 
 
 Reader = Callable[[Path, str | None, str | None], Iterable[tuple[str, str]]]

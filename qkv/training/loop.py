@@ -1,10 +1,9 @@
 """One loop for every model: it knows `model.loss(batch)`, batches, and how to keep what it has reached."""
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from qkv.checkpoint.files import read_tensors, write_tensors
 from qkv.checkpoint.state import State, save_state
 from qkv.errors import UserError
 from qkv.training.distributed import Alone, Group
+from qkv.training.log import Log
 from qkv.training.optimiser import Optimiser
 from qkv.training.randomness import seed_for
 from qkv.training.schedule import rate_at
@@ -53,16 +53,21 @@ class Position:
     tokens: int = 0
     best_loss: float = math.inf
     best_step: int = 0
+    kept_loss: float = (
+        math.inf
+    )  # of the model in the bundle, which a full disk may have left at an earlier one
+    kept_step: int = 0
     bad_batches: int = 0
     snapshots: list[int] = field(default_factory=list)  # steps, oldest first
 
     def facts(self) -> dict[str, Any]:
-        # JSON has no infinity
-        return {**self.__dict__, "best_loss": self.best_loss if math.isfinite(self.best_loss) else None}
+        """JSON has no infinity."""
+        return {name: None if value == math.inf else value for name, value in self.__dict__.items()}
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> "Position":
-        return cls(**{**facts, "best_loss": math.inf if facts["best_loss"] is None else facts["best_loss"]})
+        values: dict[str, Any] = {name: math.inf if value is None else value for name, value in facts.items()}
+        return cls(**values)
 
 
 class Watch(Protocol):
@@ -86,6 +91,9 @@ class Plan:
     steps: int | None
     minutes: float | None
     folder: Path  # OUT/training
+    started_with: Mapping[str, str] = field(
+        default_factory=dict
+    )  # hashes of settings and data, for the states
 
     def __post_init__(self) -> None:
         if self.steps is None and self.minutes is None:
@@ -134,7 +142,9 @@ class Run:
         self.position = Position()
         self.unseen: list[Done] = []  # steps whose losses nobody has looked at yet
         self.mean = Mean()  # since the last line of the log
-        self.log_path = plan.folder / "log.jsonl"
+        self.log = Log(plan.folder / "log.jsonl")  # the same for the same seed
+        self.timing = Log(plan.folder / "timing.jsonl")  # and what is never the same
+        self.saved: int | None = None  # the step of the last state on disk
 
     def resume(self, state: State) -> None:
         load_weights(self.model, state.tensors["model"])
@@ -143,11 +153,12 @@ class Run:
         self.mean = Mean(**state.facts.get("mean", {}))
         self.group.wait()  # the processes may see the same weights, and none may change them yet
         self.batches_of_epoch = len(self.train.epoch(self.order_of_epoch()))
+        self.saved = state.step
         if self.writes:
-            with open(self.log_path, "a+b") as file:
-                file.truncate(
-                    min(file.seek(0, 2), state.facts["log_bytes"])
-                )  # a power cut may have shortened it
+            for log, name in ((self.log, "log"), (self.timing, "timing")):
+                fault = log.cut_back(state.facts[name])
+                if fault:
+                    self.watch.warn(fault)
 
     def go(self, stop: StopRequest) -> bool:
         """Train; was it to the end? Whatever ends it, the state on disk is that of the last whole step."""
@@ -261,13 +272,12 @@ class Run:
         """A line in the log."""
         position, mean, now = self.position, self.mean, clock.seconds()
         self.mean = Mean(since=now)
-        facts = {
-            "loss": round(mean.value(), 5),
-            "rate": self.rate,
-            "tokens": position.tokens,
+        facts = {"loss": round(mean.value(), 5), "rate": self.rate, "tokens": position.tokens}
+        timing = {
             "tokens_per_second": round(mean.tokens_per_second(now)),
+            "seconds": round(position.seconds, 2),
         }
-        self.log({"step": position.step, **facts, "seconds": round(position.seconds, 2)})
+        self.note(facts, timing)
 
     def validate(self, clock: "Clock") -> None:
         """Look at the validation part, keep a snapshot, and the model itself where it is the best so far."""
@@ -282,12 +292,18 @@ class Run:
         weights = whole_ones(self.model.state_dict(), self.writes)
         if not self.writes:
             return
-        self.keep(weights, improved)
-        write_tensors(self.snapshot(position.step), weights)
+        better = loss < position.kept_loss
+        with self.going_on("the model"):
+            self.keep(weights, better)
+            if better:
+                position.kept_loss, position.kept_step = loss, position.step
+        with self.going_on("a snapshot"):
+            self.snapshot(position.step).parent.mkdir(exist_ok=True)
+            write_tensors(self.snapshot(position.step), weights)
         for step in old:
-            self.snapshot(step).unlink(missing_ok=True)
-        facts = {"validation_loss": round(loss, 5), "seconds": round(reached, 2)}
-        self.log({"step": position.step, **facts})
+            with suppress(OSError):
+                self.snapshot(step).unlink(missing_ok=True)
+        self.note({"validation_loss": round(loss, 5)}, {"seconds": round(reached, 2)})
         self.watch.validated(position, loss, improved)
 
     def out_of_patience(self) -> bool:
@@ -296,32 +312,59 @@ class Run:
         return patience > 0 and position.best_step > 0 and waited >= patience
 
     def averaged(self) -> dict[str, Tensor]:
-        """The mean of the last snapshots, weight by weight."""
+        """The mean of the last snapshots, weight by weight, of those that are whole; nothing where none is."""
         total: dict[str, Tensor] = {}
+        whole_snapshots = []
         for step in self.position.snapshots:
-            for name, tensor in read_tensors(self.snapshot(step)).items():
+            try:
+                weights = read_tensors(self.snapshot(step))
+            except UserError as error:
+                self.watch.warn(f"left out of the average: {error}")
+                continue
+            whole_snapshots.append(step)
+            for name, tensor in weights.items():
                 total[name] = total[name] + tensor if name in total else tensor
-        return {name: tensor / len(self.position.snapshots) for name, tensor in total.items()}
+        self.position.snapshots = whole_snapshots
+        return {name: tensor / len(whole_snapshots) for name, tensor in total.items()}
 
     def snapshot(self, step: int) -> Path:
-        folder = self.plan.folder / "snapshots"
-        folder.mkdir(exist_ok=True)
-        return folder / f"step-{step}.safetensors"
+        return self.plan.folder / "snapshots" / f"step-{step}.safetensors"
 
     def save(self) -> None:
         parts = {"model": self.model.state_dict(), "optimiser": self.optimiser.tensors()}
         tensors = {name: whole_ones(part, self.writes) for name, part in parts.items()}
         if not self.writes:
             return
-        log_bytes = self.log_path.stat().st_size if self.log_path.exists() else 0
-        facts = {"position": self.position.facts(), "mean": self.mean.facts(), "log_bytes": log_bytes}
-        save_state(self.plan.folder, State(step=self.position.step, facts=facts, tensors=tensors))
+        with self.going_on("a checkpoint"):
+            facts = {
+                "position": self.position.facts(),
+                "mean": self.mean.facts(),
+                "log": self.log.sync(),
+                "timing": self.timing.sync(),
+            }
+            step, started_with = self.position.step, self.plan.started_with
+            save_state(self.plan.folder, State(step=step, run=started_with, facts=facts, tensors=tensors))
+            self.saved = step
 
-    def log(self, facts: dict[str, Any]) -> None:
+    @contextmanager
+    def going_on(self, what: str) -> Iterator[None]:
+        """A disk that is full, or fails, costs what would be written now, and nothing that was written before."""
+        try:
+            yield
+        except OSError as error:
+            self.watch.warn(
+                f"step {self.position.step}: {what} could not be written ({error}); what was saved before is whole, and "
+                "training goes on."
+            )
+
+    def note(self, facts: dict[str, Any], timing: dict[str, Any]) -> None:
+        """A line in the log, and one about the clock."""
         if self.writes:
-            with open(self.log_path, "a", encoding="utf-8") as file:
-                file.write(json.dumps(facts) + "\n")
-            self.watch.logged(facts)
+            step = {"step": self.position.step}
+            with self.going_on("the log"):
+                self.log.add(step | facts)
+                self.timing.add(step | timing)
+            self.watch.logged(step | facts | timing)
 
 
 class Mean:

@@ -11,9 +11,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.checkpoint.bundle import save_report
-from qkv.checkpoint.files import read_json, read_tensors, write_file, write_json
+from qkv.checkpoint.bundle import MODEL_FILE, save_report
+from qkv.checkpoint.files import (
+    bytes_hash,
+    canonical,
+    file_hash,
+    read_sealed,
+    read_tensors,
+    sealed,
+    write_file,
+    write_json,
+)
 from qkv.checkpoint.state import load_latest, only_one_run
+from qkv.configs import changed_options
 from qkv.core.attention import compiled_loops
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
@@ -33,7 +43,7 @@ from qkv.training.settings import ModelSettings, TranslatorSettings, check_setti
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
 
-RUN_FILE = "run.json"
+RUN_FILE, TOKENIZER_FILE = "run.json", "tokenizer.json"  # in OUT/training
 LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # such a run is worth seconds of preparation
 ALWAYS_WHOLE = 64  # pieces: so long a sentence is not cut, even where training has shown shorter ones only
 
@@ -45,6 +55,7 @@ class Outcome:
     translator: Translator
     report: dict[str, Any] | None  # None where the run was interrupted
     exit_code: int
+    saved: bool = True  # is what was reached on the disk?
 
 
 def train_translator(
@@ -81,7 +92,8 @@ def train_translator(
         with loops_that_pay(settings, run.device), StopRequest() as stop:
             complete = run.go(stop)
         if not complete:
-            return Outcome(translator=translator, report=None, exit_code=stop.exit_code)
+            saved = run.saved == run.position.step
+            return Outcome(translator=translator, report=None, exit_code=stop.exit_code, saved=saved)
         if group.rank > 0:
             return Outcome(translator=translator, report=None, exit_code=0)
         chosen = keep_the_better(run, translator, out)
@@ -101,7 +113,7 @@ def assemble(
 ) -> tuple[Run, Translator]:
     """The encoded data, the model with its first weights, and the run that will train it."""
     folder, context, batch_tokens = out / "training", settings.model.context, settings.training.batch_tokens
-    tokenizer = Tokenizer.load(folder / "tokenizer.json")
+    tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
     share = settings.data.subword_dropout
     train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, subword_dropout=share)
     valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
@@ -119,6 +131,10 @@ def assemble(
         steps=settings.steps,
         minutes=settings.minutes,
         folder=folder,
+        started_with={
+            "settings": bytes_hash(canonical(comparable(asdict(settings)))),
+            **corpus.fingerprint(),
+        },
     )
     spread_model = spread(model, device, group, settings.training)
 
@@ -151,9 +167,15 @@ def start_run(
             f"give --vocabulary {len(tokenizer)} or less, not {settings.vocabulary}."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    write_file(folder / "tokenizer.json", tokenizer.text().encode())
-    facts = {"settings": asdict(settings), "data": corpus.fingerprint(), **remember}
-    write_json(folder / RUN_FILE, facts)  # last: where it is, the run can be resumed
+    write_file(folder / TOKENIZER_FILE, tokenizer.text().encode())
+    facts = {
+        "settings": asdict(settings),
+        "data": corpus.fingerprint(),
+        "tokenizer": file_hash(folder / TOKENIZER_FILE),
+        **remember,
+    }
+    # Last: where it is, the run can be resumed.
+    write_json(folder / RUN_FILE, sealed(facts))
 
 
 def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> TranslatorConfig:
@@ -185,28 +207,33 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> Tran
 
 def check_same_run(folder: Path, corpus: Corpus, settings: TranslatorSettings) -> None:
     """What a process trains on is what the run folder says, which another process, or another day, may have written."""
-    stored = read_json(folder / RUN_FILE)
-    if stored["data"] != corpus.fingerprint():
+    stored, data = read_sealed(folder / RUN_FILE), corpus.fingerprint()
+    other = [name for name, value in stored["data"].items() if data[name] != value]
+    if other:
         raise UserError(
-            "the training or validation data are not those of the run: resume with the same files, which are the "
+            f"the {' and the '.join(other)} are not those of the run: resume with the same files, which are the "
             "same on every machine."
         )
-    own, theirs = (comparable(each) for each in (asdict(settings), stored["settings"]))
-    if own != theirs:
+    changed = changed_options(comparable(stored["settings"]), comparable(asdict(settings)))
+    if changed:
         raise UserError(
-            f"the settings are not those of the run in {folder.parent}: start all processes alike."
+            f"the settings are not those of the run in {folder.parent}: {', '.join(changed)} differ; give all processes "
+            "the same, or leave them out with --resume."
         )
+    if file_hash(folder / TOKENIZER_FILE) != stored["tokenizer"]:
+        raise UserError(f"{folder / TOKENIZER_FILE} is damaged; restore it from a copy or train again.")
 
 
-def comparable(settings: Mapping[str, Any]) -> str:
+def comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
     """As JSON has them, but for the number of processes, which may change."""
     training = {name: value for name, value in settings["training"].items() if name != "processes"}
-    return json.dumps({**settings, "training": training}, sort_keys=True)
+    found: dict[str, Any] = json.loads(canonical({**settings, "training": training}))
+    return found
 
 
 def go_on(run: Run) -> None:
     """Take up the newest whole state; a run that was ended before its first one starts anew."""
-    state, warnings = load_latest(run.plan.folder)
+    state, warnings = load_latest(run.plan.folder, run.plan.started_with)
     for sentence in warnings:
         run.watch.warn(sentence)
     step = 0 if state is None else state.step
@@ -219,22 +246,31 @@ def go_on(run: Run) -> None:
         if run.plan.progress(run.position) >= 1.0:
             run.watch.warn("this run had ended already: there is nothing left to train.")
     elif run.writes:
-        run.log_path.unlink(missing_ok=True)
+        for log in (run.log, run.timing):
+            log.path.unlink(missing_ok=True)
 
 
 def keep_the_better(run: Run, translator: Translator, out: Path) -> str:
     """The bundle holds the best snapshot; where the average of the last ones is better, it takes its place."""
     position, model = run.position, translator.model
-    if len(position.snapshots) > 1:
-        model.load_state_dict(run.averaged())
+    try:
+        best, best_loss = read_tensors(out / MODEL_FILE), position.kept_loss
+    except UserError as error:
+        run.watch.warn(f"{error} The average of the last snapshots takes its place.")
+        best, best_loss = None, math.inf
+    averaged = run.averaged()
+    if len(position.snapshots) > 1 or (averaged and best is None):
+        model.load_state_dict(averaged)
         with run.spread.arithmetic():  # as those were that it is compared with
             averaged_loss = loss_on(model, run.valid)
-        if averaged_loss < position.best_loss:
+        if averaged_loss < best_loss:
             position.best_loss = averaged_loss
             translator.save(out)
             return f"average of the snapshots at steps {', '.join(map(str, position.snapshots))}"
-    model.load_state_dict(read_tensors(out / "model.safetensors"))
-    return f"snapshot at step {position.best_step}"
+    if best is None:
+        raise UserError(f"neither {out / MODEL_FILE} nor a snapshot can be read: restore one from a copy.")
+    model.load_state_dict(best)
+    return f"snapshot at step {position.kept_step}"
 
 
 def loops_that_pay(settings: TranslatorSettings, device: torch.device) -> AbstractContextManager[object]:

@@ -1,6 +1,7 @@
 """A training state is complete and verified, or not there at all."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,14 @@ import torch
 
 import qkv
 from qkv.checkpoint.state import KEPT, MANIFEST, State, load_latest, save_state
+from qkv.errors import UserError
+
+RUN = {"settings": "a1", "training data": "b2"}
 
 
 def state(step: int) -> State:
     tensors = {"model": {"weight": torch.full((2, 3), float(step))}, "optimiser": {"0.step": torch.ones(())}}
-    return State(step=step, facts={"position": {"step": step}}, tensors=tensors)
+    return State(step=step, run=RUN, facts={"position": {"step": step}}, tensors=tensors)
 
 
 def names(folder: Path) -> list[str]:
@@ -22,7 +26,7 @@ def names(folder: Path) -> list[str]:
 def test_the_newest_state_comes_back_equal(tmp_path: Path) -> None:
     for step in (9, 10):  # by number, not by name
         save_state(tmp_path, state(step))
-    latest, warnings = load_latest(tmp_path)
+    latest, warnings = load_latest(tmp_path, RUN)
     assert latest is not None
     assert (latest.step, latest.facts, warnings) == (10, {"position": {"step": 10}}, [])
     assert torch.equal(latest.tensors["model"]["weight"], torch.full((2, 3), 10.0))
@@ -30,8 +34,8 @@ def test_the_newest_state_comes_back_equal(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_states_has_none(tmp_path: Path) -> None:
-    assert load_latest(tmp_path) == (None, [])
-    assert load_latest(tmp_path / "nowhere") == (None, [])
+    assert load_latest(tmp_path, RUN) == (None, [])
+    assert load_latest(tmp_path / "nowhere", RUN) == (None, [])
 
 
 def test_only_the_last_two_are_kept(tmp_path: Path) -> None:
@@ -48,7 +52,7 @@ def test_a_state_outlives_damaged_ones_of_later_steps(tmp_path: Path) -> None:
         (tmp_path / f"step-{step}" / "state.json").write_text("{}")
     for step in (200, 400):
         save_state(tmp_path, state(step))
-    latest, _ = load_latest(tmp_path)
+    latest, _ = load_latest(tmp_path, RUN)
     assert latest is not None
     assert latest.step == 400
     assert {"step-200", "step-400"} <= set(names(tmp_path))
@@ -75,7 +79,7 @@ def test_a_damaged_newest_state_is_passed_over_with_a_warning(tmp_path: Path, na
         victim.unlink()
     else:
         victim.write_bytes({"flip": content, "cut": content[:-4], "empty": b""}[harm])
-    latest, warnings = load_latest(tmp_path)
+    latest, warnings = load_latest(tmp_path, RUN)
     assert latest is not None
     assert latest.step == 10
     assert len(warnings) == 1
@@ -88,18 +92,28 @@ def test_a_manifest_that_is_no_list_of_files_counts_as_damage(tmp_path: Path, ma
     for step in (10, 20):
         save_state(tmp_path, state(step))
     (tmp_path / "step-20" / MANIFEST).write_text(manifest)
-    latest, warnings = load_latest(tmp_path)
+    latest, warnings = load_latest(tmp_path, RUN)
     assert latest is not None
     assert (latest.step, len(warnings)) == (10, 1)
 
 
-def test_where_all_are_damaged_there_is_a_warning_for_each(tmp_path: Path) -> None:
+def test_where_all_are_damaged_they_are_named_and_none_is_used(tmp_path: Path) -> None:
     for step in (10, 20):
         save_state(tmp_path, state(step))
         (tmp_path / f"step-{step}" / "state.json").write_text("{}")
-    latest, warnings = load_latest(tmp_path)
-    assert latest is None
-    assert ["step-20" in warnings[0], "step-10" in warnings[1]] == [True, True]
+    with pytest.raises(UserError, match=r"none of the checkpoints .*step-20.*step-10.*Restore one"):
+        load_latest(tmp_path, RUN)
+
+
+def test_a_state_of_another_run_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
+    for step in (10, 20):
+        save_state(tmp_path, state(step))
+    other = replace(state(30), run={**RUN, "training data": "c3"})
+    save_state(tmp_path, other)
+    latest, warnings = load_latest(tmp_path, RUN)
+    assert latest is not None
+    assert latest.step == 20
+    assert "step-30 is of a run with other training data" in warnings[0]
 
 
 def test_a_damaged_state_is_written_anew_when_its_step_comes_again(tmp_path: Path) -> None:
@@ -107,7 +121,7 @@ def test_a_damaged_state_is_written_anew_when_its_step_comes_again(tmp_path: Pat
         save_state(tmp_path, state(step))
     (tmp_path / "step-20" / "state.json").write_text("{}")
     save_state(tmp_path, state(20))
-    latest, warnings = load_latest(tmp_path)
+    latest, warnings = load_latest(tmp_path, RUN)
     assert latest is not None
     assert (latest.step, warnings) == (20, [])
 
@@ -118,17 +132,17 @@ def test_what_a_kill_left_half_written_is_ignored_and_overwritten(tmp_path: Path
     half.mkdir()
     (half / "model.safetensors").write_bytes(b"half")
     (half / "leftover.safetensors").write_bytes(b"half")
-    latest, warnings = load_latest(tmp_path)
+    latest, warnings = load_latest(tmp_path, RUN)
     assert latest is not None
     assert (latest.step, warnings) == (10, [])
     save_state(tmp_path, state(20))
-    latest, warnings = load_latest(tmp_path)
+    latest, warnings = load_latest(tmp_path, RUN)
     assert latest is not None
     assert (latest.step, warnings, latest.tensors.keys()) == (20, [], {"model", "optimiser"})
     assert names(tmp_path) == ["step-10", "step-20"]
 
 
-@pytest.mark.parametrize("call", ["write_tensors", "write_json", "sync_folder"])
+@pytest.mark.parametrize("call", ["write_through", "sync_folder"])
 def test_a_disk_that_fills_up_costs_no_earlier_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
@@ -141,10 +155,10 @@ def test_a_disk_that_fills_up_costs_no_earlier_state(
         patch.setattr(f"qkv.checkpoint.state.{call}", no_space)
         with pytest.raises(OSError, match="No space"):
             save_state(tmp_path, state(20))
-    latest, warnings = load_latest(tmp_path)
+    latest, warnings = load_latest(tmp_path, RUN)
     assert latest is not None
-    assert latest.step == (20 if call == "sync_folder" else 10)
-    assert warnings == []
+    assert (latest.step, warnings) == (10, [])
+    assert names(tmp_path) == ["step-10"], "and nothing that takes room is left"
 
 
 def test_no_pickle_is_read_or_written_anywhere_in_the_package() -> None:

@@ -30,7 +30,6 @@ TRAINING_MISTAKES = {
     "heads that do not divide": (["--model.heads", "3"], "--model.width must be a multiple of --model.heads"),
     "a file above --out": (["--out", "a.en/out"], "Not a directory"),
     "a file as --out": (["--out", "a.en"], "already exists and is not empty: give another --out"),
-    "no run to resume": (["--resume"], "holds no training run to resume"),
 }  # fmt: skip
 
 
@@ -63,6 +62,29 @@ def test_training_without_files_asks_for_them(files: Path, capsys: pytest.Captur
     code = code_of("train", "translator", "--out", files / "out")
     shown = capsys.readouterr()
     assert "give the training data" in refused(shown.err, shown.out, code)
+
+
+def test_resuming_what_was_never_begun_needs_the_data(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = code_of("train", "translator", "--resume", "--out", files / "out")
+    shown = capsys.readouterr()
+    assert "holds no training run to resume: give the data too" in refused(shown.err, shown.out, code)
+
+
+@pytest.mark.parametrize("killed", ["before anything", "while the vocabulary was written"])
+def test_the_same_command_with_resume_begins_a_run_that_was_not_begun_and_goes_on_with_it(
+    killed: str, files: Path
+) -> None:
+    if killed == "while the vocabulary was written":
+        (files / "out" / "training").mkdir(parents=True)
+        (files / "out" / "training" / "tokenizer.json").write_text("{")
+    command = training(files, "--steps", "3", "--resume")
+    assert code_of(*command) == 0
+    before = content(files)
+    assert code_of(*command) == 0
+    assert content(files).keys() == before.keys()
+    assert read_json(files / "out" / "report.json")["training"]["steps"] == 3
 
 
 @pytest.mark.parametrize("option", ["--sorce", "--model.widht", "--beam"])
@@ -196,7 +218,10 @@ def test_tensorboard_shows_what_the_log_says(files: Path) -> None:
     )
     assert code_of(*run) == 0
     events = EventAccumulator(str(files / "out" / "training" / "tensorboard")).Reload()
-    lines = (files / "out" / "training" / "log.jsonl").read_text().splitlines()
+    folder = files / "out" / "training"
+    lines = [
+        line for name in ("log", "timing") for line in (folder / f"{name}.jsonl").read_text().splitlines()
+    ]
     logged: dict[str, list[tuple[int, float]]] = {}
     for facts in map(json.loads, lines):
         for name in facts.keys() - {"step"}:

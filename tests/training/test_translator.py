@@ -11,8 +11,7 @@ import pytest
 import torch
 from digit_runs import Recorder, digit_corpus, hashes, logged, send, tiny_settings, train
 
-from qkv.checkpoint.files import read_tensors
-from qkv.checkpoint.state import file_hash
+from qkv.checkpoint.files import file_hash, read_tensors
 from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.pipeline import Translator, load
@@ -37,10 +36,6 @@ def test_twenty_steps_equal_ten_and_ten_more_after_a_stop_bit_for_bit(
     assert outcome.report is not None
     assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
     assert losses + last.losses == whole.losses
-    first, second = (logged(tmp_path / name) for name in ("whole", "parts"))
-    assert [(facts["step"], facts.get("loss"), facts.get("validation_loss")) for facts in first] == [
-        (facts["step"], facts.get("loss"), facts.get("validation_loss")) for facts in second
-    ]
 
 
 @pytest.mark.parametrize("change", ["muon", "subword dropout", "both"])
@@ -69,9 +64,6 @@ def test_a_run_killed_between_two_saves_goes_on_from_the_last_and_ends_the_same(
     _, rest = train(tmp_path / "killed", resume=True)
     assert rest.steps[0] == 8, "step 7 was validated and saved"
     assert hashes(tmp_path / "killed", 20) == hashes(tmp_path / "whole", 20)
-    assert [facts["step"] for facts in logged(tmp_path / "killed")] == [
-        facts["step"] for facts in logged(tmp_path / "whole")
-    ]
 
 
 def test_a_run_killed_before_its_first_save_starts_anew(tmp_path: Path) -> None:
@@ -111,7 +103,7 @@ def test_resuming_a_finished_run_changes_no_weight(tmp_path: Path) -> None:
 def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
     train(tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     before = file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors")
-    with pytest.raises(UserError, match="not those of the run: resume with the same files"):
+    with pytest.raises(UserError, match="the training data and the validation data are not those of the run"):
         train(tmp_path / "out", resume=True, corpus=digit_corpus(seed=2))
     assert file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors") == before
 

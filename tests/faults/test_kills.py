@@ -1,0 +1,160 @@
+"""A run that is killed again and again, at any instant, ends as one that never was: hash for hash."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+import pytest
+from digit_runs import hashes
+from training_commands import children_of, command, number_pairs
+from zygote import STEPS
+
+HERE = Path(__file__).parent
+FEW, MANY = 12, 200
+TARGETED = 3  # one kill in so many waits for a save to begin
+
+
+class Zygote:
+    """Starts runs, as long as it is entered."""
+
+    def __enter__(self) -> Self:
+        paths = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "zygote.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def start(self, out: Path, limit: int | None = None) -> int:
+        """The number of the process that runs."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"out": str(out), "limit": limit}) + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def answer(self) -> int:
+        assert self.process.stdout is not None
+        return int(self.process.stdout.readline())
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    with Zygote() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def undisturbed(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], float]:
+    """The hashes of a run that nobody kills, and how long it takes."""
+    out = tmp_path_factory.mktemp("undisturbed") / "out"
+    zygote.start(out)
+    assert zygote.answer() == 0
+    again = out.with_name("again")
+    began = time.monotonic()
+    zygote.start(again)
+    assert zygote.answer() == 0
+    taken = time.monotonic() - began
+    assert hashes(again, STEPS) == hashes(out, STEPS), "two runs are alike in the first place"
+    return hashes(out, STEPS), taken
+
+
+@pytest.mark.parametrize("kills", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+def test_a_run_that_is_killed_at_any_instant_ends_the_same(
+    kills: int, zygote: Zygote, undisturbed: tuple[dict[str, str], float], tmp_path: Path
+) -> None:
+    expected, seconds = undisturbed
+    chance = random.Random(kills)
+    runs, inside_a_save, while_starting = 0, 0, 0
+    done, out = 0, tmp_path / "run-0"
+    while done < kills or out.exists():
+        folder = out / "training"
+        process = zygote.start(out)
+        if done < kills:
+            if done % TARGETED == 0:
+                wait_for_a_save(folder, process, within=2 * seconds)
+                time.sleep(chance.uniform(0, 0.003))
+            else:
+                time.sleep(chance.uniform(0, 0.6 * seconds))
+            os.kill(process, signal.SIGKILL)
+        code = zygote.answer()
+        assert code in (0, -signal.SIGKILL)
+        if code == 0:
+            assert hashes(out, STEPS) == expected, f"after {done} kills"
+            runs += 1
+            out = tmp_path / f"run-{runs}"
+        else:
+            done += 1
+            inside_a_save += any(folder.glob(".tmp-step-*"))
+            while_starting += not (folder / "run.json").exists()
+    print(
+        f"{done} kills, {inside_a_save} inside a save, {while_starting} before a run had begun; {runs} runs ended"
+    )
+    assert done == kills
+    assert runs >= 1
+    assert inside_a_save >= kills // 12, "most of the kills missed what they are about"
+
+
+def wait_for_a_save(folder: Path, process: int, within: float) -> None:
+    """Until a state is being written that was not when this was called; or the run has ended."""
+    before, end = set(folder.glob(".tmp-step-*")), time.monotonic() + within
+    while time.monotonic() < end and Path(f"/proc/{process}").exists():
+        if set(folder.glob(".tmp-step-*")) - before:
+            return
+
+
+def test_a_full_disk_costs_states_and_not_the_run(
+    zygote: Zygote, undisturbed: tuple[dict[str, str], float], tmp_path: Path
+) -> None:
+    """From step 10 on no file may be longer than a kilobyte; then the disk has room again."""
+    out = tmp_path / "run"
+    zygote.start(out, limit=1_000)
+    assert zygote.answer() == 5, "without room for the model the command ends with what the system says"
+    states = sorted(path.name for path in (out / "training").glob("step-*"))
+    assert states == ["step-4", "step-8"], "what was saved before is untouched"
+    warnings = json.loads((tmp_path / "warnings.json").read_text())
+    assert any(
+        "step 12: a checkpoint could not be written" in each and "training goes on" in each
+        for each in warnings
+    )
+    assert any(f"step {STEPS}: a checkpoint could not be written" in each for each in warnings)
+    zygote.start(out)
+    assert zygote.answer() == 0
+    assert hashes(out, STEPS) == undisturbed[0]
+
+
+@pytest.mark.slow
+def test_the_command_with_its_helper_is_killed_again_and_again_and_ends_the_same(tmp_path: Path) -> None:
+    """The same command every time; one kill in two takes the helper first."""
+    pairs = number_pairs(tmp_path / "pairs.tsv")
+    options = ["--steps", "60", "--training.processes", "2", "--training.log-every", "5"]
+    subprocess.run(command(pairs, tmp_path / "whole", *options), check=True, capture_output=True)
+    chance, kills, out = random.Random(1), 0, tmp_path / "killed"
+    while True:
+        with subprocess.Popen(
+            command(pairs, out, *options, "--resume"), stderr=subprocess.DEVNULL
+        ) as process:
+            if kills < 10:
+                time.sleep(chance.uniform(1, 9))
+                with suppress(ProcessLookupError, FileNotFoundError):  # it may have ended
+                    for victim in [*(children_of(process.pid) if kills % 2 else []), process.pid]:
+                        os.kill(victim, signal.SIGKILL)
+                kills += process.wait() != 0
+            else:
+                assert process.wait() == 0
+                break
+    assert hashes(out, 60) == hashes(tmp_path / "whole", 60)
