@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,13 @@ HASH = "sha256"
 def write_file(path: Path, content: bytes) -> None:
     """Beside the target, to the disk, then in one rename."""
     temporary = path.with_name(f".tmp-{path.name}")
-    write_through(temporary, content)
-    os.replace(temporary, path)
+    try:
+        write_through(temporary, content)
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):  # the disk may be full: leave it the room
+            temporary.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
 
 
@@ -35,6 +41,14 @@ def write_through(path: Path, content: bytes) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def make_folders(folder: Path) -> None:
+    """With those above it; the name of each is on the disk when this returns."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        sync_folder(each.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -68,7 +82,9 @@ def read_sealed(path: Path) -> dict[str, Any]:
         seal = value.pop(HASH, None)
         if seal == bytes_hash(canonical(value)) and path.read_bytes() == json_bytes(sealed(value)):
             return value
-    raise UserError(f"{path} is damaged; restore it from a copy or train again.")
+    raise UserError(
+        f"{path} is damaged, or of an earlier version of qkv; restore it from a copy or train again."
+    )
 
 
 def canonical(value: Any) -> bytes:
@@ -80,8 +96,11 @@ def bytes_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def file_hash(path: Path) -> str:
+def file_hash(path: Path, *, from_the_disk: bool = False) -> str:
+    """What was just written is still in the system's memory; it can be asked to look at the disk."""
     with open(path, "rb") as file:
+        if from_the_disk and hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -18,6 +18,7 @@ from qkv.checkpoint.files import (
     bytes_hash,
     file_hash,
     json_bytes,
+    make_folders,
     read_json,
     read_sealed,
     read_tensors,
@@ -43,25 +44,29 @@ class State:
 
 def save_state(folder: Path, state: State) -> None:
     """An OSError means that this state could not be kept; those before it are untouched."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     final = folder / f"step-{state.step}"
-    if final.exists():
-        if not damage(final) and read_sealed(final / MANIFEST)["run"] == state.run:
-            return  # this step was saved before: a run that was resumed and stopped at once
-        shutil.rmtree(final)
+    # A run that was resumed and stopped at once has saved this step before.
+    if not (final.exists() and not damage(final) and read_sealed(final / MANIFEST)["run"] == state.run):
+        place(folder, final, state)
+    sync_folder(folder)
+    fault = damage(final, from_the_disk=True)
+    if fault:
+        shutil.rmtree(final, ignore_errors=True)
+        raise OSError(f"what is on the disk is not what was written: {fault}")
+    prune(folder, state.step)
+
+
+def place(folder: Path, final: Path, state: State) -> None:
+    shutil.rmtree(final, ignore_errors=True)
     remove_half_written(folder)
-    temporary = folder / f".tmp-step-{state.step}"
+    temporary = folder / f".tmp-{final.name}"
     try:
         fill(temporary, state)
         temporary.rename(final)
     except OSError:
-        shutil.rmtree(temporary, ignore_errors=True)  # the disk may be full
+        shutil.rmtree(temporary, ignore_errors=True)  # the disk may be full: leave it the room
         raise
-    sync_folder(folder)
-    fault = damage(final)
-    if fault:
-        raise OSError(f"what was written is not what is on the disk: {fault}")
-    prune(folder, state.step)
 
 
 def fill(folder: Path, state: State) -> None:
@@ -80,14 +85,14 @@ def write_hashed(path: Path, content: bytes) -> str:
 
 
 def load_latest(folder: Path, run: Mapping[str, str]) -> tuple[State | None, list[str]]:
-    """The newest whole state of this run, and a sentence for each damaged one that was passed over."""
+    """The newest whole state of this run, and a sentence for each later one that cannot be used."""
     warnings: list[str] = []
     found = states_in(folder)
     for path in reversed(found):
         try:
             return read_state(path, run), warnings
         except UserError as error:
-            warnings.append(f"passed over a damaged checkpoint: {error}")
+            warnings.append(f"passed over a checkpoint: {error}")
     if found:
         raise UserError(
             f"none of the checkpoints in {folder} can be used: {' '.join(warnings)} "
@@ -108,12 +113,13 @@ def read_state(path: Path, run: Mapping[str, str]) -> State:
     return State(step=step_of(path), run=of_state, facts=read_json(path / FACTS), tensors=tensors)
 
 
-def damage(path: Path) -> str | None:
+def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
     """What is wrong with a state on disk, or None where every file matches the manifest."""
     try:
         wanted = read_sealed(path / MANIFEST)["files"]
         for name in sorted({*wanted, *(each.name for each in path.iterdir())} - {MANIFEST}):
-            if not (path / name).is_file() or file_hash(path / name) != wanted.get(name):
+            file = path / name
+            if not file.is_file() or file_hash(file, from_the_disk=from_the_disk) != wanted.get(name):
                 return f"{path / name} does not match its manifest."
     except UserError as error:
         return str(error)
@@ -139,8 +145,17 @@ def only_one_run(folder: Path) -> Iterator[None]:
         yield
 
 
+def set_aside_after(folder: Path, step: int) -> None:
+    """States that were passed over are no states any more; whoever wants to look at them finds them as `damaged-step-N`."""
+    for path in states_in(folder):
+        if step_of(path) > step:
+            aside = path.with_name(f"damaged-{path.name}")
+            shutil.rmtree(aside, ignore_errors=True)
+            path.rename(aside)
+
+
 def prune(folder: Path, newest: int) -> None:
-    """Keep the last states up to this one. Any later one is damaged: it was passed over, and will be replaced."""
+    """Keep the last states up to this one; a later one is none of this run's doing."""
     for path in [path for path in states_in(folder) if step_of(path) <= newest][:-KEPT]:
         with suppress(OSError):
             shutil.rmtree(path)

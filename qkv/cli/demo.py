@@ -215,5 +215,5 @@ def show_attention(translator: "Translator", command: Demo) -> None:
         attention_picture(attention_file, attention)
         learning_curve_picture(curve_file, command.out / "training")
         say(f"\nPictures: {attention_file} and {curve_file}")
-    except UserError as error:  # without matplotlib there is all the rest
+    except (UserError, OSError, ValueError) as error:  # without matplotlib, or room, there is all the rest
         say(f"\nNo pictures: {error}")

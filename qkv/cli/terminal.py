@@ -1,9 +1,9 @@
 """What people look at while they wait. All of it goes to standard error."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -13,7 +13,16 @@ from qkv.environment import is_helper
 from qkv.pipeline import Translator
 from qkv.training.loop import Position
 
-err = Console(stderr=True, highlight=False, quiet=is_helper())
+
+class Notices(Console):
+    """That nobody can read what it says, for it goes to a disk that is full, ends no command."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        with suppress(OSError):
+            super().print(*objects, **options)
+
+
+err = Notices(stderr=True, highlight=False, quiet=is_helper())
 
 
 class Speed(ProgressColumn):

@@ -21,7 +21,7 @@ from qkv.configs import changed_options, from_dict
 from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
 from qkv.training.recipes import RECIPES, find_recipe, published_rows
-from qkv.training.settings import TranslatorSettings, check_settings
+from qkv.training.settings import TrainingSettings, TranslatorSettings, check_settings
 
 if TYPE_CHECKING:
     from qkv.cli.terminal import TrainingDisplay
@@ -39,7 +39,7 @@ class TrainTranslator:
     recipe: str = "automatic"
     """Settings with a name; automatic fits them to the amount of data."""
     resume: bool = False
-    """Go on with the run in --out, which remembers all other options; where none was begun yet, begin it."""
+    """Go on with the run in --out, which remembers all other options; where none has begun yet, begin it."""
     tensorboard: bool = False
     """Write the log for TensorBoard too, to OUT/training/tensorboard."""
     settings: Annotated[TranslatorSettings, tyro.conf.arg(name="")]
@@ -123,11 +123,21 @@ def parse_resumed(arguments: list[str]) -> TrainTranslator:
         settings=from_dict(TranslatorSettings, stored["settings"], str(run_file(Path(out)))),
     )
     command = parse([each for each in arguments if each != "--resume"], replace(before, resume=False))
+    decided = before.settings.training
+    given = command.settings.training
+    processes = given.processes or decided.processes  # may change; what was left to the command is as it was
+    precision = decided.precision if given.precision == "auto" else given.precision
+    command = with_training(command, replace(given, processes=processes, precision=precision))
+    before = with_training(before, replace(decided, processes=processes))
     both = zip(options_of(before), options_of(command), strict=True)
     changed = sorted(name for then, now in both for name in changed_options(then, now))
     if changed:
         raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
     return replace(before, tensorboard=command.tensorboard)
+
+
+def with_training(command: TrainTranslator, training: TrainingSettings) -> TrainTranslator:
+    return replace(command, settings=replace(command.settings, training=training))
 
 
 def options_of(command: TrainTranslator) -> list[dict[str, Any]]:
@@ -219,8 +229,7 @@ def settle(command: TrainTranslator, arguments: list[str], pairs: int) -> TrainT
         if "--training.processes" in given:
             raise UserError("torchrun says how many processes there are: leave out --training.processes.")
     processes = processes_for(training.processes, training.batch_tokens) if again else 1
-    settings = replace(settings, training=replace(training, processes=processes))
-    return replace(command, settings=settings)
+    return with_training(replace(command, settings=settings), replace(training, processes=processes))
 
 
 @contextmanager
@@ -270,7 +279,11 @@ def draw_learning_curve(out: Path) -> None:
     picture = out / "learning-curve.png"
     try:
         learning_curve_picture(picture, out / "training")
-    except UserError as error:  # without matplotlib there is all the rest
+    except (
+        UserError,
+        OSError,
+        ValueError,
+    ) as error:  # without matplotlib, or room, or a whole log, there is all the rest
         say(f"no picture of the learning curve: {error}")
     else:
         say(f"learning curve: {picture}")

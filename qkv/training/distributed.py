@@ -1,7 +1,7 @@
 """Several processes that train one model: each takes a share of every batch, and gradients are added up.
 
 On one machine `qkv train` starts helpers by itself: on small matrices two processes of one thread do more
-than one process of two. They share memory for the gradients and a socket each for taking turns, which is
+than one process of two. They share memory for weights, gradients and optimiser state, and a socket each for taking turns, which is
 several times as fast as sending gradients through torch.distributed, and shows at once when one has ended.
 Across machines, torchrun makes the group (RANK and WORLD_SIZE in the environment).
 """

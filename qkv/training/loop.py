@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from qkv.checkpoint.files import read_tensors, write_tensors
+from qkv.checkpoint.files import make_folders, read_tensors, tensors_hash, write_tensors
 from qkv.checkpoint.state import State, save_state
 from qkv.errors import UserError
 from qkv.training.distributed import Alone, Group
@@ -53,10 +53,9 @@ class Position:
     tokens: int = 0
     best_loss: float = math.inf
     best_step: int = 0
-    kept_loss: float = (
-        math.inf
-    )  # of the model in the bundle, which a full disk may have left at an earlier one
+    kept_loss: float = math.inf  # of the model in the bundle: a full disk may have left an earlier one there
     kept_step: int = 0
+    kept_hash: str = ""  # of its weights
     bad_batches: int = 0
     snapshots: list[int] = field(default_factory=list)  # steps, oldest first
 
@@ -132,7 +131,7 @@ class Run:
         group: Group,
     ):
         self.spread, self.model, self.train, self.valid, self.plan = spread, spread.model, train, valid, plan
-        self.keep, self.watch, self.group = keep, watch, group
+        self.keep, self.watch, self.group = keep, Unhindered(watch), group
         self.device = device_of(self.model)
         self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
         self.writes = self.group.rank == 0  # the other processes compute alike and touch no file
@@ -145,12 +144,13 @@ class Run:
         self.log = Log(plan.folder / "log.jsonl")  # the same for the same seed
         self.timing = Log(plan.folder / "timing.jsonl")  # and what is never the same
         self.saved: int | None = None  # the step of the last state on disk
+        self.outdated: list[int] = []  # snapshots that no state needs when the next one is saved
 
     def resume(self, state: State) -> None:
         load_weights(self.model, state.tensors["model"])
         self.optimiser.restore(state.tensors["optimiser"])
         self.position = Position.from_facts(state.facts["position"])
-        self.mean = Mean(**state.facts.get("mean", {}))
+        self.mean = Mean(**state.facts["mean"])
         self.group.wait()  # the processes may see the same weights, and none may change them yet
         self.batches_of_epoch = len(self.train.epoch(self.order_of_epoch()))
         self.saved = state.step
@@ -161,7 +161,7 @@ class Run:
                     self.watch.warn(fault)
 
     def go(self, stop: StopRequest) -> bool:
-        """Train; was it to the end? Whatever ends it, the state on disk is that of the last whole step."""
+        """Train; was it to the end? Where a signal stops it, what was reached is saved."""
         if self.writes:
             self.plan.folder.mkdir(parents=True, exist_ok=True)
         position, settings = self.position, self.plan.settings
@@ -264,7 +264,7 @@ class Run:
             )
         if self.position.bad_batches > BAD_BATCHES:
             raise UserError(
-                f"{BAD_BATCHES} batches gave a loss or gradient that is no number; "
+                f"more than {BAD_BATCHES} batches gave a loss or gradient that is no number; "
                 f"try a lower --training.rate than {self.plan.settings.rate:g}."
             )
 
@@ -286,9 +286,6 @@ class Run:
         improved = loss < position.best_loss
         if improved:
             position.best_loss, position.best_step = loss, position.step
-        position.snapshots.append(position.step)
-        old = position.snapshots[: -max(1, self.plan.settings.average)]
-        position.snapshots = position.snapshots[len(old) :]
         weights = whole_ones(self.model.state_dict(), self.writes)
         if not self.writes:
             return
@@ -297,12 +294,13 @@ class Run:
             self.keep(weights, better)
             if better:
                 position.kept_loss, position.kept_step = loss, position.step
+                position.kept_hash = tensors_hash(weights)
         with self.going_on("a snapshot"):
-            self.snapshot(position.step).parent.mkdir(exist_ok=True)
+            make_folders(self.snapshot(position.step).parent)
             write_tensors(self.snapshot(position.step), weights)
-        for step in old:
-            with suppress(OSError):
-                self.snapshot(step).unlink(missing_ok=True)
+            position.snapshots.append(position.step)
+            old = position.snapshots[: -self.plan.settings.average]
+            position.snapshots, self.outdated = position.snapshots[len(old) :], [*self.outdated, *old]
         self.note({"validation_loss": round(loss, 5)}, {"seconds": round(reached, 2)})
         self.watch.validated(position, loss, improved)
 
@@ -345,6 +343,9 @@ class Run:
             step, started_with = self.position.step, self.plan.started_with
             save_state(self.plan.folder, State(step=step, run=started_with, facts=facts, tensors=tensors))
             self.saved = step
+            for old in self.outdated:
+                self.snapshot(old).unlink(missing_ok=True)
+            self.outdated = []
 
     @contextmanager
     def going_on(self, what: str) -> Iterator[None]:
@@ -361,10 +362,33 @@ class Run:
         """A line in the log, and one about the clock."""
         if self.writes:
             step = {"step": self.position.step}
-            with self.going_on("the log"):
-                self.log.add(step | facts)
-                self.timing.add(step | timing)
+            for log, line in ((self.log, step | facts), (self.timing, step | timing)):
+                with self.going_on(log.path.name):
+                    log.add(line)
             self.watch.logged(step | facts | timing)
+
+
+class Unhindered:
+    """A watch whose own troubles, such as output that goes to a full disk, are not those of the run."""
+
+    def __init__(self, inner: Watch):
+        self.inner = inner
+
+    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        with suppress(OSError):
+            self.inner.step(position, progress, loss, tokens_per_second)
+
+    def validated(self, position: Position, loss: float, improved: bool) -> None:
+        with suppress(OSError):
+            self.inner.validated(position, loss, improved)
+
+    def warn(self, sentence: str) -> None:
+        with suppress(OSError):
+            self.inner.warn(sentence)
+
+    def logged(self, facts: Mapping[str, Any]) -> None:
+        with suppress(OSError):
+            self.inner.logged(facts)
 
 
 class Mean:

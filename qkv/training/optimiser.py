@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from qkv.training.settings import TrainingSettings
-from qkv.training.shares import Share, State
+from qkv.training.shares import Moments, Share
 from qkv.training.spread import Spread, laid_like, whole
 
 
@@ -43,9 +43,9 @@ class AdamW:
         self.fused = torch.optim.AdamW(
             groups or [{"params": []}], lr=0.0, betas=settings.betas, eps=settings.epsilon, fused=True
         )
-        self.states: list[tuple[State, State]] = []
+        self.states: list[tuple[Moments, Moments]] = []
         for share in shares:
-            means, squares = share.state(), share.state()
+            means, squares = share.moments(), share.moments()
             self.states.append((means, squares))
             for weights, mean, square in zip(share.own, means.own, squares.own, strict=True):
                 steps = torch.zeros((), device=weights.device)
@@ -92,7 +92,7 @@ class Muon:
     """
 
     def __init__(self, share: Share):
-        self.share, self.momentum = share, share.state()
+        self.share, self.momentum = share, share.moments()
         rows, columns = share.alike.parameters[0].shape
         self.upright = rows > columns
         self.size = SIZE * max(rows, columns) ** 0.5
@@ -108,21 +108,21 @@ class Muon:
         for momentum, gradient in zip(self.momentum.own, gradients, strict=True):
             momentum.lerp_(gradient, torch.where(finite, 1 - MOMENTUM, 0.0))
         ahead = gradients.lerp(torch.stack(self.momentum.own), MOMENTUM)  # Nesterov's look
-        steps = self.laid(orthogonal(self.laid(ahead))) * (rate_or_none * self.size)
+        steps = self.lying(orthogonal(self.lying(ahead))) * (rate_or_none * self.size)
         for matrix, step in zip(self.share.own, steps, strict=True):
             if self.share.alike.decay:
                 matrix.mul_(1 - rate_or_none * self.share.alike.decay)
             matrix.sub_(laid_like(step, matrix))
 
-    def laid(self, matrices: Tensor) -> Tensor:
+    def lying(self, matrices: Tensor) -> Tensor:
         """So that they have no more rows than columns; and back."""
         return matrices.transpose(-1, -2) if self.upright else matrices
 
     def kept(self) -> Tensor:
-        return self.laid(torch.stack(self.momentum.each))
+        return self.lying(torch.stack(self.momentum.each))
 
     def restore(self, kept: Tensor) -> None:
-        for momentum, values in zip(self.momentum.each, self.laid(kept), strict=True):
+        for momentum, values in zip(self.momentum.each, self.lying(kept), strict=True):
             momentum.copy_(values)
 
 

@@ -1,7 +1,7 @@
 """What a run leaves for people: report.json, and the model card made from it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -18,12 +18,20 @@ from qkv.training.settings import TranslatorSettings
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """Which weights the bundle holds, and their loss on the validation part."""
+
+    sentence: str
+    loss: float
+
+
 def make_report(
     translator: Translator,
     corpus: Corpus,
     settings: TranslatorSettings,
     run: Run,
-    chosen: str,
+    chosen: Chosen,
     scorer: Scorer,
     seen: Seen,
 ) -> dict[str, Any]:
@@ -48,10 +56,10 @@ def make_report(
             "minutes": round(position.seconds / 60, 2),
             "tokens_per_second": round(position.tokens / max(1e-9, position.seconds)),
             "seed": settings.seed,
-            "weights": chosen,
+            "weights": chosen.sentence,
         },
         "validation": {
-            "loss": round(position.best_loss, 4),
+            "loss": round(chosen.loss, 4),
             **scores_on(corpus.valid, translator, scorer, most=SCORED),
         },
         "tests": {

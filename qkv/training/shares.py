@@ -47,7 +47,7 @@ def matrices_of(model: nn.Module) -> list[nn.Parameter]:
 
 
 @dataclass(frozen=True)
-class State:
+class Moments:
     """Zeros beside weights: `own` for what this process updates, `each` for every weight, to be kept on disk."""
 
     own: list[Tensor]
@@ -58,7 +58,7 @@ class Share(Protocol):
     alike: Alike
     own: list[Tensor]  # what this process updates, each with its gradient; with Muon they are whole matrices
 
-    def state(self) -> State: ...
+    def moments(self) -> Moments: ...
 
 
 class Everything:
@@ -68,13 +68,13 @@ class Everything:
         self.alike = kind
         self.own: list[Tensor] = list(kind.parameters)
 
-    def state(self) -> State:
+    def moments(self) -> Moments:
         """Muon needs whole matrices, so its state is never divided."""
         if self.alike.rule == "muon":
             zeros = [torch.zeros(p.shape, device=p.device) for p in self.alike.parameters]
         else:
             zeros = [torch.zeros_like(p) for p in self.alike.parameters]
-        return State(zeros, zeros)
+        return Moments(zeros, zeros)
 
 
 class Stretch:
@@ -91,7 +91,7 @@ class Stretch:
         self.gradients = self.gradients_of_all[group.rank]
         if group.rank == 0:
             torch.cat([parameter.detach().flatten() for parameter in kind.parameters], out=self.weights)
-        places = zip(kind.parameters, self.laid(self.weights), self.laid(self.gradients), strict=True)
+        places = zip(kind.parameters, self.views(self.weights), self.views(self.gradients), strict=True)
         for parameter, values, gradient in places:
             parameter.data, parameter.grad = values, gradient
         self.own = self.own_of(self.weights)
@@ -105,7 +105,7 @@ class Stretch:
         start, end = (units * number // self.group.size * unit for number in (rank, rank + 1))
         return slice(start, end)
 
-    def laid(self, flat: Tensor) -> list[Tensor]:
+    def views(self, flat: Tensor) -> list[Tensor]:
         """A view for each weight."""
         pieces = zip(flat.split(self.sizes), self.alike.parameters, strict=True)
         return [piece.view(parameter.shape) for piece, parameter in pieces]
@@ -117,9 +117,9 @@ class Stretch:
             return list(own.view(-1, *self.alike.parameters[0].shape))
         return [own] if len(own) else []
 
-    def state(self) -> State:
+    def moments(self) -> Moments:
         flat = self.group.shared((self.length,), self.device)
-        return State(self.own_of(flat), self.laid(flat))
+        return Moments(self.own_of(flat), self.views(flat))
 
     def add_up(self) -> None:
         """The gradients of this process's part become those of all processes, who have all computed theirs."""

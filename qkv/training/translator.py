@@ -16,13 +16,15 @@ from qkv.checkpoint.files import (
     bytes_hash,
     canonical,
     file_hash,
+    make_folders,
     read_sealed,
     read_tensors,
     sealed,
+    tensors_hash,
     write_file,
     write_json,
 )
-from qkv.checkpoint.state import load_latest, only_one_run
+from qkv.checkpoint.state import load_latest, only_one_run, set_aside_after, states_in
 from qkv.configs import changed_options
 from qkv.core.attention import compiled_loops
 from qkv.core.block import StackConfig
@@ -38,7 +40,7 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Plan, Run, Watch, loss_on
 from qkv.training.randomness import seed_for
-from qkv.training.report import make_report, model_card
+from qkv.training.report import Chosen, make_report, model_card
 from qkv.training.settings import ModelSettings, TranslatorSettings, check_settings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
@@ -80,10 +82,15 @@ def train_translator(
     group = Alone() if group is None else group
     check_spread(group, settings.training)
     folder = out / "training"
-    if not resume and group.rank == 0:
+    begins = not resume and group.rank == 0
+    if begins:
         refuse_to_overwrite(out)
-        start_run(corpus, settings, folder, exact_vocabulary, remember or {})
+        tokenizer = learn_vocabulary(corpus, settings, exact_vocabulary)
+        make_folders(folder)
     with only_one_run(folder) if group.rank == 0 else nullcontext():
+        if begins:
+            refuse_to_overwrite(out)  # another command may have begun here meanwhile
+            begin_run(corpus, settings, folder, tokenizer, remember or {})
         group.wait()
         check_same_run(folder, corpus, settings)
         run, translator = assemble(corpus, settings, out, watch, group)
@@ -152,21 +159,32 @@ def refuse_to_overwrite(out: Path) -> None:
         raise UserError(
             f"{out} already holds a training run: give --resume to go on with it, or another --out."
         )
+    if states_in(out / "training"):
+        raise UserError(
+            f"{out / 'training'} holds checkpoints but no {RUN_FILE}: restore it from a copy, or give another --out."
+        )
     if out.is_file() or (out.is_dir() and any(path.name != "training" for path in out.iterdir())):
         raise UserError(f"{out} already exists and is not empty: give another --out.")
 
 
-def start_run(
-    corpus: Corpus, settings: TranslatorSettings, folder: Path, exact: bool, remember: Mapping[str, Any]
-) -> None:
-    """Learn one vocabulary for both languages from the training part alone, and make the run folder."""
+def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:
+    """One vocabulary for both languages, from the training part alone."""
     tokenizer = Tokenizer.learn([*corpus.train.source, *corpus.train.target], settings.vocabulary)
     if exact and len(tokenizer) < settings.vocabulary:
         raise UserError(
             f"the data fill a vocabulary of {len(tokenizer)} pieces at most: "
             f"give --vocabulary {len(tokenizer)} or less, not {settings.vocabulary}."
         )
-    folder.mkdir(parents=True, exist_ok=True)
+    return tokenizer
+
+
+def begin_run(
+    corpus: Corpus,
+    settings: TranslatorSettings,
+    folder: Path,
+    tokenizer: Tokenizer,
+    remember: Mapping[str, Any],
+) -> None:
     write_file(folder / TOKENIZER_FILE, tokenizer.text().encode())
     facts = {
         "settings": asdict(settings),
@@ -242,6 +260,8 @@ def go_on(run: Run) -> None:
             "the processes see different states of the run: is --out the same folder on all machines?"
         )
     if state is not None:
+        if run.writes:
+            set_aside_after(run.plan.folder, state.step)
         run.resume(state)
         if run.plan.progress(run.position) >= 1.0:
             run.watch.warn("this run had ended already: there is nothing left to train.")
@@ -250,27 +270,40 @@ def go_on(run: Run) -> None:
             log.path.unlink(missing_ok=True)
 
 
-def keep_the_better(run: Run, translator: Translator, out: Path) -> str:
-    """The bundle holds the best snapshot; where the average of the last ones is better, it takes its place."""
+def keep_the_better(run: Run, translator: Translator, out: Path) -> Chosen:
+    """The best model so far, or the average of the last snapshots where that is better; it becomes the bundle."""
     position, model = run.position, translator.model
-    try:
-        best, best_loss = read_tensors(out / MODEL_FILE), position.kept_loss
-    except UserError as error:
-        run.watch.warn(f"{error} The average of the last snapshots takes its place.")
-        best, best_loss = None, math.inf
+    best = best_so_far(run, out)
+    chosen = Chosen(f"snapshot at step {position.kept_step}", position.kept_loss if best else math.inf)
     averaged = run.averaged()
-    if len(position.snapshots) > 1 or (averaged and best is None):
+    if len(position.snapshots) > 1 or (averaged and not best):
         model.load_state_dict(averaged)
         with run.spread.arithmetic():  # as those were that it is compared with
-            averaged_loss = loss_on(model, run.valid)
-        if averaged_loss < best_loss:
-            position.best_loss = averaged_loss
-            translator.save(out)
-            return f"average of the snapshots at steps {', '.join(map(str, position.snapshots))}"
-    if best is None:
+            loss = loss_on(model, run.valid)
+        if loss < chosen.loss:
+            best = averaged
+            steps = ", ".join(map(str, position.snapshots))
+            chosen = Chosen(f"average of the snapshots at steps {steps}", loss)
+    if not best:
         raise UserError(f"neither {out / MODEL_FILE} nor a snapshot can be read: restore one from a copy.")
     model.load_state_dict(best)
-    return f"snapshot at step {position.kept_step}"
+    translator.save(out)
+    return chosen
+
+
+def best_so_far(run: Run, out: Path) -> dict[str, Tensor]:
+    """The weights in the bundle, if they are those that the run has put there; nothing where they are not."""
+    try:
+        weights = read_tensors(out / MODEL_FILE)
+    except UserError as error:
+        run.watch.warn(f"{error} The average of the last snapshots takes its place.")
+        return {}
+    if tensors_hash(weights) == run.position.kept_hash:
+        return weights
+    run.watch.warn(
+        f"{out / MODEL_FILE} is not what this run has put there: the last snapshots take its place."
+    )
+    return {}
 
 
 def loops_that_pay(settings: TranslatorSettings, device: torch.device) -> AbstractContextManager[object]:

@@ -1,5 +1,6 @@
 """A training state is complete and verified, or not there at all."""
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 import qkv
-from qkv.checkpoint.state import KEPT, MANIFEST, State, load_latest, save_state
+from qkv.checkpoint.state import KEPT, MANIFEST, State, load_latest, save_state, set_aside_after
 from qkv.errors import UserError
 
 RUN = {"settings": "a1", "training data": "b2"}
@@ -58,6 +59,57 @@ def test_a_state_outlives_damaged_ones_of_later_steps(tmp_path: Path) -> None:
     assert {"step-200", "step-400"} <= set(names(tmp_path))
 
 
+def test_what_was_passed_over_is_set_aside_and_does_not_count_among_the_kept(tmp_path: Path) -> None:
+    for step in (10, 12, 15):
+        save_state(tmp_path, state(step))
+    (tmp_path / "step-15" / "state.json").write_text("{}")
+    latest, _ = load_latest(tmp_path, RUN)
+    assert latest is not None
+    set_aside_after(tmp_path, latest.step)
+    save_state(tmp_path, state(16))
+    assert names(tmp_path) == ["damaged-step-15", "step-12", "step-16"]
+    assert load_latest(tmp_path, RUN)[1] == []
+
+
+def test_what_the_disk_changes_silently_is_noticed_before_older_states_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in (10, 20):
+        save_state(tmp_path, state(step))
+    with monkeypatch.context() as patch:
+        patch.setattr("qkv.checkpoint.files.os.write", write_with_a_flipped_bit)
+        with pytest.raises(OSError, match="what is on the disk is not what was written"):
+            save_state(tmp_path, state(30))
+    assert names(tmp_path) == ["step-10", "step-20"]
+    assert load_latest(tmp_path, RUN)[1] == []
+
+
+def write_with_a_flipped_bit(handle: int, content: memoryview) -> int:
+    damaged = bytearray(content)
+    damaged[len(damaged) // 2] ^= 1
+    return os.writev(handle, [damaged])
+
+
+def test_a_second_try_flushes_what_the_first_could_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rename was made, and its flush was refused."""
+    save_state(tmp_path, state(10))
+    flushed: list[Path] = []
+
+    def refused(folder: Path) -> None:
+        if folder == tmp_path:
+            raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("qkv.checkpoint.state.sync_folder", refused)
+        with pytest.raises(OSError, match="Input/output"):
+            save_state(tmp_path, state(20))
+    monkeypatch.setattr("qkv.checkpoint.state.sync_folder", flushed.append)
+    save_state(tmp_path, state(20))
+    assert tmp_path in flushed
+
+
 def test_a_persons_own_copy_is_neither_pruned_nor_loaded(tmp_path: Path) -> None:
     save_state(tmp_path, state(1))
     (tmp_path / "step-1").rename(tmp_path / "step-1-mine")
@@ -83,7 +135,7 @@ def test_a_damaged_newest_state_is_passed_over_with_a_warning(tmp_path: Path, na
     assert latest is not None
     assert latest.step == 10
     assert len(warnings) == 1
-    assert "passed over a damaged checkpoint" in warnings[0]
+    assert "passed over a checkpoint" in warnings[0]
     assert "step-20" in warnings[0]
 
 

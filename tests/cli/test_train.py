@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -171,6 +172,34 @@ def test_resuming_with_a_changed_option_is_refused_by_name(
     assert content(files) == before
     monkeypatch.chdir(files)  # the same options again, and the same file by another path, are no change
     assert code_of(*resume, "--model.width", "16", "--source", "a.en", "--steps", "3") == 0
+
+
+def test_what_was_left_to_the_command_is_as_it_was_and_processes_may_change(files: Path) -> None:
+    left_to_it = ["--training.processes", "0", "--training.precision", "auto"]
+    assert code_of(*training(files, "--steps", "3", *left_to_it)) == 0
+    assert code_of(*training(files, "--steps", "3", *left_to_it, "--resume")) == 0
+    assert code_of(*training(files, "--steps", "3", "--training.processes", "2", "--resume")) == 0
+    assert read_json(files / "out" / "report.json")["made_with"]["processes"] == 2
+
+
+def test_checkpoints_without_their_settings_are_not_written_over(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of(*training(files, "--steps", "3")) == 0
+    (files / "out" / "training" / "run.json").unlink()
+    before = content(files)
+    capsys.readouterr()
+    code = code_of(*training(files, "--steps", "3", "--resume"))
+    shown = capsys.readouterr()
+    assert "holds checkpoints but no run.json" in refused(shown.err, shown.out, code)
+    assert content(files) == before
+
+
+def test_output_that_goes_to_a_full_disk_does_not_end_a_run(files: Path) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "qkv", *map(str, training(files, "--steps", "4", "--tensorboard"))]
+        subprocess.run(command, stderr=full)
+    assert (files / "out" / "report.json").exists()
 
 
 def test_resuming_with_changed_data_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

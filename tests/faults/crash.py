@@ -8,6 +8,7 @@ import os
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from disk import Operation
@@ -81,12 +82,21 @@ class SimulatedDisk:
                 continue  # in a folder that is not there
             if file is None:
                 found[path] = None
+            elif bytes(file.now) == file.safe:
+                found[path] = file.safe
             elif chance is None:
                 found[path] = bytes(file.now) if keeps else file.safe
             else:
-                whole = chance.random() < 0.5
-                found[path] = bytes(file.now) if whole else file.safe
+                found[path] = chance.choice([bytes(file.now), file.safe, torn(file, chance)])
         return found
+
+
+def torn(file: File, chance: random.Random) -> bytes:
+    """Its length is that of what was written; some of the bytes are not, but for those that were flushed before."""
+    same = (before == after for before, after in zip(file.safe, file.now, strict=False))
+    unchanged = sum(takewhile(bool, same))
+    place = chance.randint(unchanged, len(file.now))
+    return bytes(file.now[:place]) + bytes(len(file.now) - place)
 
 
 def rename_or_such(names: Names, operation: Operation, files: dict[str, File]) -> None:

@@ -104,7 +104,7 @@ def violations(before: SimulatedDisk, operations: list[Operation], folder: Path,
     found, seen = [], set()
     for count, content in crashes(before, operations, tries):
         key = (
-            count > returned,
+            count >= returned,
             tuple(sorted((path, data) for path, data in content.items() if data is not None)),
         )
         if key in seen:

@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -23,8 +24,7 @@ def run(out: Path, limit: int | None) -> int:
     torch.set_num_threads(1)
     recorder = Recorder(LIMITED_FROM, lambda: limit_files(limit)) if limit else Recorder()
     begun = (out / "training" / "run.json").exists()
-    settings = tiny_settings(validate_every=SAVED_EVERY)
-    settings = type(settings)(**{**settings.__dict__, "steps": STEPS})
+    settings = replace(tiny_settings(validate_every=SAVED_EVERY), steps=STEPS)
     try:
         train_translator(digit_corpus(), settings, out, watch=lambda _: recorder, resume=begun)
     except OSError as error:

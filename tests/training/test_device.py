@@ -1,4 +1,4 @@
-"""Products in bf16 are chosen where they pay, never against the person's word, and stay chosen for the run."""
+"""Products in bf16 are chosen where they pay, never against the person's word, and a run writes down what was chosen."""
 
 from dataclasses import replace
 from pathlib import Path
