@@ -14,6 +14,7 @@ have the machine in turns, one at a time, so that a slow minute of the machine i
   marian               transformers' MarianMTModel, as people run it: one process with all cores
   marian, 2 processes  the same with DistributedDataParallel, one process for each core
   nn.Transformer       torch's own module, one process with all cores
+  joeynmt              JoeyNMT's own command with all cores, where --joeynmt-python says that it is installed
 """
 
 import importlib.util
@@ -25,18 +26,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
+from joeynmt_files import is_installed
 from rich.console import Console
 from rich.table import Table
-from training_systems import Ours, Peer, Shape, Trainer, end, memory_of
+from training_systems import JoeyNMT, Ours, Peer, Shape, Trainer, Worker, end, memory_of
 
 from qkv.cli import fail
 from qkv.cli.options import read_options
+from qkv.data.parallel import read_two
 from qkv.errors import UserError
+from qkv.text.tokenizer import Tokenizer
 
 QUICK_SECONDS = 46.0  # after which everything has ended
 QUICK_SHARES = {  # of the time that is left, for a turn: what follows has to be made ready first
@@ -58,6 +62,8 @@ class Options:
     """Turns of each system."""
     seconds: float = 15.0
     """Length of a turn."""
+    joeynmt_python: str = sys.executable
+    """The Python interpreter that JoeyNMT is installed for."""
     out: Path | None = None
     """File for the results as JSON."""
 
@@ -85,40 +91,41 @@ class Contestant:
 
 @contextmanager
 def contest(
-    shape: Shape, options: Options, files: tuple[Path, Path], folder: Path
+    name: str, options: Options, files: tuple[Path, Path], folder: Path
 ) -> Iterator[list[Contestant]]:
     """All systems for a shape, started. The peers cut words as ours does."""
     found: list[Contestant] = []
-    tokenizer = folder / "ours" / "run" / "training" / "tokenizer.json"
+    shape, tokenizer = SHAPES[name], folder / "ours" / "run" / "training" / "tokenizer.json"
     try:
         found.append(Contestant("ours", Ours(shape, files, folder / "ours", "adamw")))
-        for name, kind, count in peers(options):
-            found.append(Contestant(name, Peer(kind, files, tokenizer, folder / name, shape, count)))
-        if not options.quick:
-            found.append(Contestant("ours, recipe", Ours(shape, files, folder / "recipe", "muon")))
+        for peer, kind, count in peers():
+            worker = Worker(kind, files, tokenizer, folder / peer, {name: shape}, count)
+            found.append(Contestant(peer, Peer(worker, name)))
+        found.append(Contestant("ours, recipe", Ours(shape, files, folder / "recipe", "muon")))
+        if is_installed(options.joeynmt_python):
+            found[0].trainer.hold()  # it has learned the vocabulary then
+            pieces = Tokenizer.load(tokenizer)
+            joey = JoeyNMT(options.joeynmt_python, shape, read_two(*files), pieces, folder / "joeynmt")
+            found.append(Contestant("joeynmt", joey))
         yield found
     finally:
         for each in found:
             end(each.trainer.processes)
 
 
-def peers(options: Options) -> list[tuple[str, str, int]]:
+def peers() -> list[tuple[str, str, int]]:
     """Name, model and processes of each that is installed."""
-    found = []
+    found = [("nn.Transformer", "nn.Transformer", 1)]
     if importlib.util.find_spec("transformers") is not None:
         found.append(("marian", "marian", 1))
-        if not options.quick and CORES > 1:
+        if CORES > 1:
             found.append((f"marian, {CORES} processes", "marian", CORES))
-    if not options.quick:
-        found.append(("nn.Transformer", "nn.Transformer", 1))
     return found
 
 
 def write_texts(options: Options, folder: Path) -> tuple[Path, Path]:
     files = folder / "text.source", folder / "text.target"
     if options.data is not None:
-        from qkv.data.parallel import read_two
-
         pairs = read_two(*(options.data / f"train.lc.norm.tok.{language}" for language in ("en", "de")))
         texts = pairs.source, pairs.target
     else:
@@ -152,9 +159,7 @@ def run(options: Options) -> None:
     try:
         files = write_texts(options, folder)
         results = (
-            measured_quickly(options, files, folder, began)
-            if options.quick
-            else measured(options, files, folder)
+            measured_quickly(files, folder, began) if options.quick else measured(options, files, folder)
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -183,7 +188,7 @@ def measured(options: Options, files: tuple[Path, Path], folder: Path) -> Result
 
     results: Results = {}
     for name, shape in SHAPES.items():
-        with contest(shape, options, files, folder / name) as contestants:
+        with contest(name, options, files, folder / name) as contestants:
             for each in contestants:
                 each.trainer.hold()
             for each in contestants:
@@ -206,23 +211,30 @@ def measured(options: Options, files: tuple[Path, Path], folder: Path) -> Result
     return results
 
 
-def measured_quickly(options: Options, files: tuple[Path, Path], folder: Path, began: float) -> Results:
-    """Both shapes are started side by side; then each has one turn after another as soon as it is ready."""
-    with ExitStack() as stack:
-        contests = {
-            name: stack.enter_context(contest(shape, options, files, folder / name))
-            for name, shape in SHAPES.items()
+def measured_quickly(files: tuple[Path, Path], folder: Path, began: float) -> Results:
+    """Everything is started at once; then each has one turn, as long as what follows leaves it."""
+    tokenizer = folder / "tiny" / "run" / "training" / "tokenizer.json"
+    started: list[Trainer] = []
+    try:
+        ours = {name: Ours(shape, files, folder / name, "adamw") for name, shape in SHAPES.items()}
+        started += ours.values()
+        worker = Worker("marian", files, tokenizer, folder / "marian", SHAPES, 1)
+        contestants = {
+            name: [Contestant("ours", ours[name]), Contestant("marian", Peer(worker, name))]
+            for name in SHAPES
         }
-        for each in [*contests["base"], *contests["tiny"][1:]]:  # all but the one that has the first turn
-            each.trainer.hold()
-        for name, contestants in contests.items():
-            for each in contestants:
+        started.append(contestants["tiny"][1].trainer)
+        ours["base"].hold()
+        contestants["tiny"][1].trainer.hold()
+        for name, pair in contestants.items():
+            for each in pair:
                 each.trainer.make_ready(steps=1)
                 left = QUICK_SECONDS - (time.monotonic() - began)
                 each.turns.append(each.trainer.turn(max(1.0, left * QUICK_SHARES[name, each.name])))
-        return {
-            name: {each.name: row_of(each) for each in contestants} for name, contestants in contests.items()
-        }
+        return {name: {each.name: row_of(each) for each in pair} for name, pair in contestants.items()}
+    finally:
+        for trainer in started:
+            end(trainer.processes)
 
 
 def row_of(contestant: Contestant) -> dict[str, float]:

@@ -7,12 +7,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import harmonic_mean
 from typing import Protocol
 
+from joeynmt_files import joey_config, speeds_in, write_pieces
+
+from qkv.data.parallel import ParallelText
 from qkv.errors import UserError
+from qkv.text.tokenizer import Tokenizer
 
 VOCABULARY = 10_000
 WORKER = Path(__file__).with_name("training_worker.py")
@@ -20,12 +25,19 @@ WORKER = Path(__file__).with_name("training_worker.py")
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
+    """The size of a model, and how every system trains it."""
+
     depth: int
     width: int
     hidden: int
     heads: int
     dropout: float
     batch_tokens: int
+    batches: int = 1  # added up for an update
+    rate: float = 1e-4
+    warmup: int = 1
+    betas: tuple[float, float] = (0.9, 0.98)
+    smoothing: float = 0.1
 
     def operations(self, source: float, target: float) -> float:
         """Multiplications and additions of a step, for so many words in sentences of about 15; attention scores included."""
@@ -109,50 +121,34 @@ class Ours:
         os.killpg(self.processes[0].pid, number)
 
 
-class Peer:
-    """A worker, or one for each core, that trains when asked to."""
+class Worker:
+    """A peer's process, or one for each core, that trains models of these shapes when asked to."""
 
     def __init__(
-        self, kind: str, files: tuple[Path, Path], tokenizer: Path, folder: Path, shape: Shape, count: int
+        self,
+        kind: str,
+        files: tuple[Path, Path],
+        tokenizer: Path,
+        folder: Path,
+        shapes: Mapping[str, Shape],
+        count: int,
     ):
         folder.mkdir(parents=True)
         self.folder = folder
-        command = [
-            sys.executable,
-            str(WORKER),
-            kind,
-            json.dumps(asdict(shape)),
-            *map(str, files),
-            str(tokenizer),
-        ]
+        described = json.dumps({name: asdict(shape) for name, shape in shapes.items()})
+        command = [sys.executable, str(WORKER), kind, described, *map(str, files), str(tokenizer)]
         port = str(free_port())
         self.processes = [
             started(command, folder, {"RANK": str(rank), "WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port})
             for rank in range(count)
         ]  # fmt: skip
 
-    def make_ready(self, steps: int) -> None:
-        self.send(warm_up=steps)
-        self.answer()
-
-    def hold(self) -> None:
-        """Its first line says that its model is made; after that it does nothing unasked."""
-        self.answer()
-
-    def turn(self, seconds: float) -> tuple[int, float]:
-        self.send(seconds=seconds)
-        answer = self.answer()
-        return int(answer["tokens"]), answer["seconds"]
-
-    def matmul_peak(self) -> float:
-        self.send(peak=1)
-        return self.answer()["peak"]
-
-    def send(self, **question: float) -> None:
+    def ask(self, **question: float | str) -> dict[str, float]:
         for process in self.processes:
             assert process.stdin is not None
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
+        return self.answer()
 
     def answer(self) -> dict[str, float]:
         """Of the first process; the others have the same to say."""
@@ -165,6 +161,73 @@ class Peer:
                 check_alive(process, self.folder)
         answer: dict[str, float] = json.loads(lines[0])
         return answer
+
+
+class Peer:
+    """One of the models that a worker trains."""
+
+    def __init__(self, worker: Worker, shape: str):
+        self.worker, self.shape, self.processes = worker, shape, worker.processes
+
+    def hold(self) -> None:
+        """Its answer says that its model is made; after that it does nothing unasked."""
+        self.worker.ask(shape=self.shape, warm_up=0)
+
+    def make_ready(self, steps: int) -> None:
+        self.worker.ask(shape=self.shape, warm_up=steps)
+
+    def turn(self, seconds: float) -> tuple[int, float]:
+        answer = self.worker.ask(shape=self.shape, seconds=seconds)
+        return int(answer["tokens"]), answer["seconds"]
+
+    def matmul_peak(self) -> float:
+        return self.worker.ask(shape=self.shape, peak=1)["peak"]
+
+
+class JoeyNMT:
+    """Its own command. It says how fast each update was, and not how many words that were."""
+
+    def __init__(self, python: str, shape: Shape, texts: ParallelText, tokenizer: Tokenizer, folder: Path):
+        folder.mkdir(parents=True)
+        few = ParallelText(source=texts.source[:10], target=texts.target[:10])
+        write_pieces(folder / "data", texts, few, tokenizer)
+        config = joey_config(folder, shape, seed=1, validate_every=10**6)
+        (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
+        command = [python, "-m", "joeynmt", "train", str(folder / "config.yaml"), "--skip-test"]
+        self.folder, self.log = folder, folder / "model" / "train.log"
+        self.processes = [started(command, folder)]
+
+    def hold(self) -> None:
+        while "EPOCH 1" not in self.so_far():
+            time.sleep(0.1)
+        self.send(signal.SIGSTOP)
+
+    def make_ready(self, steps: int) -> None:
+        self.updates_until(steps, until=0.0)
+
+    def turn(self, seconds: float) -> tuple[int, float]:
+        began = time.monotonic()
+        speeds = self.updates_until(4, until=began + seconds)[1:]  # the first of them has rested on its way
+        spent = time.monotonic() - began
+        return round(harmonic_mean(speeds) * spent), spent
+
+    def updates_until(self, count: int, until: float) -> list[float]:
+        """At least so many, and not before this time."""
+        before = len(speeds_in(self.so_far()))
+        self.send(signal.SIGCONT)
+        while True:
+            time.sleep(0.05)
+            speeds = speeds_in(self.so_far())[before:]
+            if len(speeds) >= count and time.monotonic() >= until:
+                self.send(signal.SIGSTOP)
+                return speeds
+
+    def so_far(self) -> str:
+        check_alive(self.processes[0], self.folder)
+        return self.log.read_text(encoding="utf-8") if self.log.exists() else ""
+
+    def send(self, number: signal.Signals) -> None:
+        os.killpg(self.processes[0].pid, number)
 
 
 def ours_command(shape: Shape, files: tuple[Path, Path], out: Path, optimiser: str) -> list[str]:
@@ -182,7 +245,7 @@ def ours_command(shape: Shape, files: tuple[Path, Path], out: Path, optimiser: s
         "--training.batch-tokens": shape.batch_tokens,
         "--training.optimiser": optimiser,
         "--training.weight-decay": 0.01,
-        "--training.rate": 1e-4,
+        "--training.rate": shape.rate,
         "--training.log-every": 1,
         "--training.validate-every": 10**6,
         "--data.valid": 50,

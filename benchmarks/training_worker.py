@@ -1,10 +1,10 @@
 """One peer of benchmarks/training.py: it trains for a while each time that a line of JSON asks for it.
 
-    python benchmarks/training_worker.py marian '{"width": 128, …}' SOURCE TARGET TOKENIZER
+    python benchmarks/training_worker.py marian '{"tiny": {"width": 128, …}}' SOURCE TARGET TOKENIZER
 
-When it is ready it says so. {"seconds": 5} on standard input is answered by {"tokens": …, "seconds": …}, {"warm_up": 3} by the tokens of so many steps, and
-{"peak": 1} by the speed of a large matrix product. With WORLD_SIZE above 1 each of the processes is asked alike, and they
-share every batch by DistributedDataParallel.
+{"shape": "tiny", "seconds": 5} on standard input is answered by {"tokens": …, "seconds": …}, {"shape": "tiny", "warm_up": 3} by the tokens
+of so many steps (the model is made when it is first asked for), and {"peak": 1} by the speed of a large matrix product. With WORLD_SIZE above 1
+each of the processes is asked alike, and they share every batch by DistributedDataParallel.
 """
 
 import itertools
@@ -102,7 +102,8 @@ class Training:
         self.data = PairData(texts, tokenizer, shape.batch_tokens, context=1024, shuffled=True)
         self.model, self.logits = PEERS[peer](shape, tokenizer)
         self.weights = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        self.optimiser = torch.optim.AdamW(self.weights, lr=1e-4, betas=(0.9, 0.98), fused=True)
+        self.optimiser = torch.optim.AdamW(self.weights, lr=shape.rate, betas=shape.betas, fused=True)
+        self.smoothing = shape.smoothing
         self.batches = itertools.chain.from_iterable(map(self.data.epoch, itertools.count()))
 
     def step(self) -> int:
@@ -113,7 +114,7 @@ class Training:
             self.logits(batch).flatten(0, 1),
             batch.target.flatten(),
             ignore_index=self.pad,
-            label_smoothing=0.1,
+            label_smoothing=self.smoothing,
         ).backward()
         nn.utils.clip_grad_norm_(self.weights, 1.0)
         self.optimiser.step()
@@ -152,7 +153,7 @@ def matmul_peak() -> float:
     return best
 
 
-def main(peer: str, shape: str, source: str, target: str, tokenizer_file: str) -> None:
+def main(peer: str, shapes: str, source: str, target: str, tokenizer_file: str) -> None:
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         dist.init_process_group("gloo")
     torch.set_num_threads(max(1, cores() // size()))
@@ -161,10 +162,15 @@ def main(peer: str, shape: str, source: str, target: str, tokenizer_file: str) -
     while not Path(tokenizer_file).exists():
         time.sleep(0.05)
     tokenizer, texts = Tokenizer.load(Path(tokenizer_file)), read_two(Path(source), Path(target))
-    training = Training(peer, Shape(**json.loads(shape)), texts, tokenizer)
-    print(json.dumps({"ready": 1}), flush=True)
+    described = {name: Shape(**values) for name, values in json.loads(shapes).items()}
+    trainings: dict[str, Training] = {}
     for line in sys.stdin:
-        match json.loads(line):
+        question = json.loads(line)
+        name = question["shape"]
+        if name not in trainings:
+            trainings[name] = Training(peer, described[name], texts, tokenizer)
+        training = trainings[name]
+        match question:
             case {"peak": _}:
                 answer: dict[str, float] = {"peak": matmul_peak()}
             case {"warm_up": steps}:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curves import spread
+from joeynmt_files import as_pieces, from_pieces, is_installed, joey_config, speeds_in, write_pieces
 from multi30k_systems.common import (
     BEAM,
     DECODED_TOGETHER,
@@ -26,11 +27,10 @@ from multi30k_systems.common import (
     bar_of_minutes,
 )
 
-from qkv.checkpoint.files import write_file, write_json
+from qkv.checkpoint.files import write_json
 from qkv.cli.terminal import say
 from qkv.data.parallel import ParallelText
 from qkv.errors import UserError
-from qkv.text.tokenizer import Tokenizer
 
 JOEY_GUESS = 9  # updates a minute, to space its checkpoints before its speed is known
 JOEY_PATIENCE = 120  # seconds for it to save its weights when asked to stop
@@ -38,13 +38,15 @@ JOEY_PATIENCE = 120  # seconds for it to save its weights when asked to stop
 
 def train_joeynmt(options: Options, texts: Texts, folder: Path) -> Trained | None:
     python = options.joeynmt_python
-    if subprocess.run([python, "-c", "import joeynmt.training"], capture_output=True).returncode != 0:
+    if not is_installed(python):
         say("joeynmt: not installed for this interpreter, left out (--joeynmt-python names another).")
         return None
     folder = folder.resolve()
-    write_pieces(folder / "data", texts)
+    # It counts the time of its own validations: ten sentences take none.
+    few = ParallelText(source=texts.valid.source[:10], target=texts.valid.target[:10])
+    write_pieces(folder / "data", texts.train, few, texts.tokenizer)
     config = folder / "train.yaml"
-    write_json(config, joey_config(folder, options, None))  # JSON is YAML too
+    write_json(config, config_of(folder, options, None))  # JSON is YAML too
     command = [python, "-m", "joeynmt", "train", str(config), "--skip-test"]
     began = train_joey(command, folder, options.minutes)
     log = (folder / "model" / "train.log").read_text(encoding="utf-8")
@@ -52,7 +54,7 @@ def train_joeynmt(options: Options, texts: Texts, folder: Path) -> Trained | Non
     sizes = re.findall(r"Total params: (\d+)", log)
     if not checkpoints or not sizes:
         raise UserError(f"JoeyNMT saved no weights within {options.minutes:g} minutes: give more --minutes.")
-    speeds = [float(speed) for speed in re.findall(r"Tokens per Sec:\s*([\d.]+)", log)]
+    speeds = speeds_in(log)
     minutes = {step: (path.stat().st_mtime - began) / 60 for step, path in checkpoints.items()}
     return Trained(
         about=f"JoeyNMT's command, {PeerSettings()}, {max(minutes)} updates, no average of checkpoints",
@@ -70,95 +72,19 @@ def joey_candidates(options: Options, texts: Texts, folder: Path, trained: Train
     }
 
 
-def write_pieces(folder: Path, texts: Texts) -> None:
-    folder.mkdir(parents=True)
-    tokenizer = texts.tokenizer
-    # It counts the time of its own validations: ten sentences take none.
-    few = ParallelText(source=texts.valid.source[:10], target=texts.valid.target[:10])
-    for part, pairs in {"train": texts.train, "dev": few}.items():
-        for language, sentences in {"en": pairs.source, "de": pairs.target}.items():
-            write_file(folder / f"{part}.{language}", as_pieces(tokenizer, sentences).encode())
-    ids = range(tokenizer.end + 1, len(tokenizer))
-    vocabulary = "\n".join(tokenizer.pieces.id_to_token(number) for number in ids)
-    write_file(folder / "vocabulary.txt", f"{vocabulary}\n".encode())
-
-
-def as_pieces(tokenizer: Tokenizer, sentences: Sequence[str]) -> str:
-    lines = tokenizer.encode_all(sentences)
-    return "".join(" ".join(map(tokenizer.pieces.id_to_token, ids)) + "\n" for ids in lines)
-
-
-def from_pieces(tokenizer: Tokenizer, line: str) -> str:
-    ids = [tokenizer.pieces.token_to_id(piece) for piece in line.split()]
-    return tokenizer.decode([number for number in ids if number is not None])
-
-
-def joey_config(folder: Path, options: Options, checkpoint: Path | None) -> dict[str, Any]:
-    settings = PeerSettings()
-    side = {"level": "word", "voc_file": str(folder / "data" / "vocabulary.txt")}
-    stack = {
-        "type": "transformer",
-        "num_layers": settings.depth,
-        "num_heads": settings.heads,
-        "embeddings": {"embedding_dim": settings.width, "scale": True, "dropout": settings.dropout},
-        "hidden_size": settings.width,
-        "ff_size": settings.hidden,
-        "dropout": settings.dropout,
-        "layer_norm": "post",
-        "activation": "relu",
+def config_of(folder: Path, options: Options, checkpoint: Path | None) -> dict[str, Any]:
+    every = max(1, round(JOEY_GUESS * options.minutes / (2 * POINTS)))
+    config = joey_config(folder, PeerSettings(), options.seed, validate_every=every)
+    config["testing"] = {
+        "beam_size": BEAM,
+        "beam_alpha": LENGTH_PENALTY,
+        "batch_size": DECODED_TOGETHER // BEAM,
+        "batch_type": "token",
+        "max_output_length": 60,  # the longest sentence of both parts has fewer pieces
+        "eval_metrics": ["bleu"],
+        **({} if checkpoint is None else {"load_model": str(checkpoint)}),
     }
-    return {
-        "name": "multi30k",
-        "joeynmt_version": "2.3.0",
-        "model_dir": str(folder / "model"),
-        "use_cuda": False,
-        "random_seed": options.seed,
-        "data": {
-            "train": str(folder / "data" / "train"),
-            "dev": str(folder / "data" / "dev"),
-            "dataset_type": "plain",
-            "src": {"lang": "en", **side},
-            "trg": {"lang": "de", **side},
-        },
-        "testing": {
-            "beam_size": BEAM,
-            "beam_alpha": LENGTH_PENALTY,
-            "batch_size": DECODED_TOGETHER // BEAM,
-            "batch_type": "token",
-            "max_output_length": 60,  # the longest sentence of both parts has fewer pieces
-            "eval_metrics": ["bleu"],
-            **({} if checkpoint is None else {"load_model": str(checkpoint)}),
-        },
-        "training": {
-            "optimizer": "adam",
-            "adam_betas": list(settings.betas),
-            "learning_rate": settings.rate,
-            "learning_rate_min": 0.0,
-            "learning_rate_warmup": settings.warmup,
-            "scheduling": "warmupinversesquareroot",
-            "label_smoothing": settings.smoothing,
-            "loss": "crossentropy",
-            "normalization": "tokens",
-            "batch_size": settings.batch_tokens,
-            "batch_type": "token",
-            "batch_multiplier": settings.batches,
-            "epochs": 10_000,  # the clock ends it
-            "validation_freq": max(1, round(JOEY_GUESS * options.minutes / (2 * POINTS))),
-            "logging_freq": 1,
-            "early_stopping_metric": "loss",
-            "print_valid_sents": [],
-            "keep_best_ckpts": -1,  # all of them
-        },
-        "model": {
-            "initializer": "xavier_uniform",
-            "embed_initializer": "normal",
-            "embed_init_weight": settings.width**-0.5,
-            "tied_embeddings": True,
-            "tied_softmax": True,
-            "encoder": stack,
-            "decoder": stack,
-        },
-    }
+    return config
 
 
 def train_joey(command: Sequence[str], folder: Path, minutes: float) -> float:
@@ -198,7 +124,7 @@ def with_checkpoint(options: Options, texts: Texts, folder: Path, checkpoint: Pa
     config = folder / f"translate-{checkpoint.stem}.yaml"
 
     def translate(sentences: Sequence[str]) -> list[str]:
-        write_json(config, joey_config(folder, options, checkpoint))
+        write_json(config, config_of(folder, options, checkpoint))
         answer = subprocess.run(
             [options.joeynmt_python, "-m", "joeynmt", "translate", str(config)],
             input=as_pieces(texts.tokenizer, sentences),

@@ -94,7 +94,8 @@ def test_a_worker_trains_as_long_as_it_is_asked_to(
 ) -> None:
     if kind == "marian":
         pytest.importorskip("transformers", reason="transformers is not installed")
-    peer = systems.Peer(kind, texts[:2], texts[2], tmp_path / "peer", SMALL, count)
+    worker = systems.Worker(kind, texts[:2], texts[2], tmp_path / "peer", {"small": SMALL}, count)
+    peer = systems.Peer(worker, "small")
     try:
         peer.hold()
         peer.make_ready(steps=2)
