@@ -4,11 +4,13 @@ import importlib.util
 import json
 import random
 import sys
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from qkv.data.parallel import read_two
 from qkv.errors import UserError
 from qkv.text.tokenizer import Tokenizer
 
@@ -116,3 +118,50 @@ def test_our_command_has_the_shape_that_is_asked_for(tmp_path: Path) -> None:
     assert options["--model.encoder-depth"] == options["--model.decoder-depth"] == "1"
     assert options["--training.optimiser"] == "muon"
     assert json.loads(options["--vocabulary"]) == systems.VOCABULARY
+
+
+IN_THE_PLACE_OF_JOEYNMT = """
+import pathlib, sys, time
+
+log = pathlib.Path(sys.argv[4]).parent / "model" / "train.log"  # -m joeynmt train CONFIG
+log.parent.mkdir()
+
+def say(line):
+    with open(log, "a") as file:
+        print(line, file=file)
+
+say("EPOCH 1")
+before = time.monotonic()
+while True:
+    time.sleep(0.05)
+    rested = time.monotonic() - before > 0.3
+    before = time.monotonic()
+    say(f"Epoch 1, Step: 1, Tokens per Sec: {7 if rested else 1200}, Lr: 0.1")
+"""
+
+
+def test_joeynmts_own_speeds_are_read_and_the_first_of_a_turn_is_not_believed(
+    texts: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    """A program in its place that says what it says, and after each rest a speed that is none."""
+    program = tmp_path / "joey"
+    program.write_text(f"#!{sys.executable}\n{IN_THE_PLACE_OF_JOEYNMT}")
+    program.chmod(0o755)
+    pairs = read_two(*texts[:2])
+    joey = systems.JoeyNMT(str(program), SMALL, pairs, Tokenizer.load(texts[2]), tmp_path / "out")
+    try:
+        joey.hold()
+        time.sleep(0.5)
+        joey.make_ready(steps=2)
+        time.sleep(0.5)
+        tokens, seconds = joey.turn(0.6)
+        assert 0.6 <= seconds < 5
+        assert tokens == pytest.approx(1200 * seconds, abs=1)
+        rested = len(joey.so_far())
+        time.sleep(0.2)
+        assert len(joey.so_far()) == rested
+    finally:
+        systems.end(joey.processes)
+    config = json.loads((tmp_path / "out" / "config.yaml").read_text())
+    assert config["model"]["encoder"]["hidden_size"] == SMALL.width
+    assert (tmp_path / "out" / "data" / "train.en").read_text().count("\n") == len(pairs)
