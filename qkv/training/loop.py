@@ -24,6 +24,7 @@ from qkv.training.signals import StopRequest
 from qkv.training.spread import Part, Spread, device_of, load_weights, whole_ones
 
 LOOK_EVERY = 25  # steps between two looks at the losses, where looking makes a device wait
+PIECES_AT_ONCE = 1_024  # for a thread of a CPU: more of them are no faster, and need more memory
 BAD_BATCHES = 20  # so many losses that are not a number may be skipped in a run
 
 
@@ -136,6 +137,9 @@ class Run:
         self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
         self.writes = self.group.rank == 0  # the other processes compute alike and touch no file
         self.optimiser = Optimiser(spread, plan.settings)
+        self.parts = plan.settings.accumulate or parts_that_fit(
+            plan.settings.batch_tokens, group, self.device
+        )
         self.rate = 0.0  # of the last step
         self.batches_of_epoch = 1
         self.position = Position()
@@ -225,12 +229,12 @@ class Run:
         return Done(position.step, loss, finite, tokens)
 
     def parts_of(self, rows: list[int]) -> list[Part]:
-        """This process's share of a batch, in so many parts as the settings say, each with its share of the tokens.
+        """This process's share of a batch, in parts, each with its share of the tokens.
 
         Every process has the same number of parts, for they meet in each: where one has no row left, it computes the
         first row of all for nothing.
         """
-        total, own, count = self.train.tokens(rows), self.group.share(rows), self.plan.settings.accumulate
+        total, own, count = self.train.tokens(rows), self.group.share(rows), self.parts
         most = -(-len(rows) // self.group.size)  # rows of the process that has most
         parts = [own[number::count] for number in range(min(count, most))]
         return [
@@ -425,6 +429,13 @@ class Clock:
 
     def seconds(self) -> float:
         return time.monotonic() - self.began
+
+
+def parts_that_fit(batch_tokens: int, group: Group, device: torch.device) -> int:
+    """The same for every process of the group, where they have the same number of threads."""
+    if device.type != "cpu":
+        return 1
+    return max(1, round(batch_tokens / group.size / (PIECES_AT_ONCE * torch.get_num_threads())))
 
 
 @torch.no_grad()

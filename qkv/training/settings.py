@@ -62,8 +62,9 @@ class TrainingSettings:
     """Stop after so many validations without improvement; 0 for never."""
     processes: int = 0
     """Processes that share every batch on this machine; 0 for as many as pay."""
-    accumulate: int = 1
-    """Parts in which a process computes its share of a batch, one after another: less memory for the same step."""
+    accumulate: int = 0
+    """Parts in which a process computes its share of a batch, one after another: less memory for the same step.
+    0 for one part on a GPU, and on a CPU for so many that a part fits its caches."""
     precision: Literal["auto", "float32", "bf16"] = "auto"
     """Of the products in the model; auto is bf16 where it pays. Weights and their updates are float32 always."""
     sharded: bool = False
@@ -152,7 +153,7 @@ def check_settings(settings: TranslatorSettings) -> None:
         "--training.average must be at least 1": training.average >= 1,
         "--training.patience must not be negative": training.patience >= 0,
         "--training.processes must not be negative": training.processes >= 0,
-        "--training.accumulate must be at least 1": training.accumulate >= 1,
+        "--training.accumulate must not be negative": training.accumulate >= 0,
         "--training.log-every must be at least 1": training.log_every >= 1,
         "--decoding.beam must be at least 1": decoding.beam >= 1,
         "--decoding.length-penalty must not be negative": decoding.length_penalty >= 0,

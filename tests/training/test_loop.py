@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qkv.checkpoint.files import read_tensors
 from qkv.errors import UserError
 from qkv.training.distributed import Alone
-from qkv.training.loop import BAD_BATCHES, Plan, Position, Run
+from qkv.training.loop import BAD_BATCHES, Plan, Position, Run, parts_that_fit
 from qkv.training.settings import TrainingSettings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import Shared
@@ -155,3 +155,24 @@ def test_who_keeps_the_model_is_told_at_every_validation_whether_it_improved(tmp
     improvements = [improved for _, _, improved in recorder.validations]
     assert kept == improvements
     assert 0 < sum(improvements) < len(improvements)
+
+
+@pytest.mark.parametrize(
+    ("device", "tokens", "processes", "threads", "parts"),
+    [
+        ("cpu", 64, 2, 1, 1),
+        ("cpu", 2_048, 2, 1, 1),
+        ("cpu", 2_048, 1, 2, 1),
+        ("cpu", 4_096, 2, 1, 2),
+        ("cpu", 25_000, 2, 1, 12),
+        ("cpu", 25_000, 16, 1, 2),
+        ("cuda", 25_000, 1, 2, 1),
+    ],
+)
+def test_a_processor_gets_parts_that_fit_its_caches(
+    device: str, tokens: int, processes: int, threads: int, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = Alone()
+    group.size = processes
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert parts_that_fit(tokens, group, torch.device(device)) == parts
