@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 help:
 	@echo "make demo      install, train the built-in English-German translator, show it (about 3 minutes)"
 	@echo "make test      install, run the tests"
-	@echo "make test-all  ... and the full demos in three directions (about 12 minutes)"
+	@echo "make test-all  ... and the full demos in three directions, and 200 kills (about half an hour)"
 	@echo "make check     install, lint and type-check"
 	@echo "make setup     install into $(VENV)"
 
