@@ -105,7 +105,8 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     names = f"{LANGUAGES[source]} to {LANGUAGES[target]}"
     say(f"A translator from {names}, from nothing: {TRAINED_ON:,} sentence pairs of the built-in grammar.")
     settings = replace(built_in(TRAINED_ON), seed=command.seed)
-    processes = processes_for(0, settings.training.batch_tokens)
+    # Two processes are as fast as one here, and do not come to a standstill where another program keeps a core busy.
+    processes = processes_for(0, 2 * settings.training.batch_tokens)
     settings = replace(settings, training=replace(settings.training, processes=processes))
     with (
         shared_run(["demo", *arguments], processes) as group,
@@ -126,7 +127,8 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
             origin=f"the built-in grammar, {names}",
         )
         left = LONGEST_MINUTES - (time.monotonic() - began) / 60
-        settings = replace(settings, minutes=max(0.1, left))
+        [minutes] = group.agree(max(0.1, left) if group.rank == 0 else 0.0)  # all have the first one's clock
+        settings = replace(settings, minutes=minutes)
         outcome = train_translator(
             corpus, settings, command.out, watch=display.watch, group=group, remember={"demo": True}
         )
