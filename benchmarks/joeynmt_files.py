@@ -120,4 +120,5 @@ def joey_config(folder: Path, settings: Settings, seed: int, validate_every: int
             "encoder": stack,
             "decoder": stack,
         },
+        "testing": {},  # which it wants, also for training
     }
