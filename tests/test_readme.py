@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +92,33 @@ def test_every_command_of_the_page_on_evaluation(newcomer: Path) -> None:
     scores = json.loads((newcomer / "scores.json").read_text(encoding="utf-8"))
     assert scores["sentences"] == 20
     assert len((newcomer / "ours.de").read_text(encoding="utf-8").splitlines()) == 20
+
+
+@pytest.mark.usefixtures("shown")
+def test_every_command_on_translating_in_the_readme_and_on_its_page(newcomer: Path) -> None:
+    (newcomer / "terms.tsv").write_text("man\tHerr\ncat\tMieze\n", encoding="utf-8")
+    shutil.copy(newcomer / "test.en", newcomer / "letters.en")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "translate.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\.venv/bin/qkv translate .*--.*$", readme, flags=re.MULTILINE)
+    lines += re.findall(r"^qkv translate .*$", page, flags=re.MULTILINE)
+    assert len(lines) == 6
+    for line in lines:
+        printed = run(line, newcomer).stdout
+        if "--nbest 3" in line:
+            rows = [row.split("\t") for row in printed.splitlines()]
+            assert [len(row) for row in rows] == [5, 5, 5]
+            assert all(0 <= float(row[3]) <= 1 for row in rows)
+        elif "--input" not in line and "--glossary" in line:
+            assert "Mieze" in printed
+    asked = (newcomer / "letters.en").read_text(encoding="utf-8").splitlines()
+    answers = (newcomer / "letters.de").read_text(encoding="utf-8").splitlines()
+    assert len(answers) == len(asked) == 20
+    with_men = [
+        answer for text, answer in zip(asked, answers, strict=True) if re.search(r"\bman\b", text, re.I)
+    ]
+    assert with_men
+    assert all(re.search(r"\bHerr\b", answer) for answer in with_men)
+    report = json.loads((newcomer / "runs" / "en-de" / "report.json").read_text(encoding="utf-8"))
+    assert report["trust"]["confidence"]["sentences"] > 0
+    assert 0 <= report["trust"]["confidence"]["calibration_error"] <= 1

@@ -22,6 +22,7 @@ from qkv.text.tokenizer import Tokenizer
 
 FORMAT = 1
 MODEL_FILE = "model.safetensors"
+CONFIG_FILE = "config.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ def save_bundle(folder: Path, bundle: Bundle) -> None:
     write_file(folder / "tokenizer.json", bundle.tokenizer.text().encode())
     write_tensors(folder / MODEL_FILE, bundle.weights)
     # Last: a folder without a config is no bundle, so a half-written one is never taken for a model.
-    write_json(folder / "config.json", {"format": FORMAT, "kind": bundle.kind, **bundle.config})
+    write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": bundle.kind, **bundle.config})
 
 
 def save_report(folder: Path, report: Mapping[str, Any], card: str) -> None:
@@ -59,9 +60,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     """The checked content of config.json, without its format number."""
     if not folder.exists():
         raise UserError(f"there is no folder {folder}: give one that `qkv train` or `qkv demo` has made.")
-    if not (folder / "config.json").is_file():
+    if not (folder / CONFIG_FILE).is_file():
         raise UserError(f"{folder} is not a model made by qkv: it has no config.json.")
-    config = read_json(folder / "config.json")
+    config = read_json(folder / CONFIG_FILE)
     if not isinstance(config, dict) or "format" not in config or "kind" not in config:
         raise UserError(f"{folder} is not a model made by qkv: its config.json has no format and kind.")
     number = config.pop("format")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Language = Literal["en", "de", "es"]
 TRAINED_ON, VALIDATED_ON, TESTED_ON = 100_000, 500, 1_000
+ALIGNED_ON = 200  # sentences whose words are aligned
 LONGEST_MINUTES = 2.6  # from the start to the end of training: on a slow machine there are fewer steps
 
 
@@ -163,6 +164,7 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
         "exact_match_new_combinations": share(right, [pair.unseen for pair in tested]),
         "pronoun_agreement": share(agrees, [bool(pair.references) for pair in tested]),
         "pronoun_agreement_two_candidates": share(agrees, [pair.contested for pair in tested]),
+        "alignment_error": alignment_error_of(translator, tested[:ALIGNED_ON]),
     }
     save_report(command.out, report, model_card(report))
     training = report["training"]
@@ -173,10 +175,19 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     table.add_row("  combinations never shown", f"{test['exact_match_new_combinations']:.1f} %")
     table.add_row("pronoun agrees with its noun", f"{test['pronoun_agreement']:.1f} %")
     table.add_row("  where it could be either of two", f"{test['pronoun_agreement_two_candidates']:.1f} %")
+    table.add_row("words aligned wrongly (AER)", f"{test['alignment_error']:.1f} %")
     table.add_row("training time", f"{training['minutes']:.1f} minutes, {training['steps']:,} steps")
     table.add_row("speed", f"{training['tokens_per_second']:,} target tokens/s")
     table.add_row("size", f"{report['parameters']:,} parameters, {report['vocabulary']:,} pieces")
     err.print(table)
+
+
+def alignment_error_of(translator: "Translator", pairs: list["Pair"]) -> float:
+    """Of the words that the attention links in the right translations, against the grammar's own links."""
+    from qkv.evaluation.alignment import alignment_error
+
+    found = [translator.word_links(pair.source, pair.target) for pair in pairs]
+    return alignment_error(found, [pair.alignment for pair in pairs])
 
 
 def share(right: list[bool], chosen: list[bool]) -> float:

@@ -1,14 +1,54 @@
 """Beam search over a batch of sentences, with the paper's length penalty and a stop that loses nothing."""
 
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from qkv.decoding.step import Hypothesis, Step
+from qkv.decoding.constraints import MustContain, shared_out
+from qkv.decoding.rules import NEVER, Rule, under
+from qkv.decoding.step import Hypothesis, LookingStep, Step
+
+LengthPenalty = Callable[[int], float]
+"""What the log-probability of so many ids, the end included, is divided by; it never falls with the length."""
+UNSEEN = 1e-4  # the least that a place counts as looked at, where its logarithm is taken
 
 
-def length_penalty(length: int, alpha: float) -> float:
-    """Wu et al. 2016, equation 14: what the log-probability is divided by."""
-    return ((5 + length) / 6) ** alpha
+def paper_penalty(alpha: float) -> LengthPenalty:
+    """Wu et al. 2016, equation 14, which the Transformer's paper uses."""
+    return lambda length: ((5 + length) / 6) ** alpha
+
+
+def power_penalty(alpha: float) -> LengthPenalty:
+    """The length itself to a power, as fairseq and Hugging Face have it."""
+    return lambda length: float(length**alpha)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beam:
+    """How a search goes."""
+
+    width: int
+    penalty: LengthPenalty
+    best: int = 1
+    """Hypotheses that are wanted of each sentence."""
+    patience: float | None = None
+    """Stop when so many times the width have ended (Kasai et al. 2022); without it, when nothing can change any more."""
+    coverage: float = 0.0
+    """Weight of the coverage penalty (Wu et al. 2016): source words that were hardly looked at lower the score."""
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.best < 1:
+            raise ValueError("beam width and number of hypotheses must be at least 1")
+        if (self.patience is not None and not self.patience > 0) or not self.coverage >= 0:
+            raise ValueError("patience must be above 0 and the coverage penalty not negative")
+        if not math.isfinite(self.penalty(1)) or self.penalty(2) < self.penalty(1):
+            raise ValueError("the length penalty must not be negative")
+
+    def has_patience(self, ended: int) -> bool:
+        return self.patience is None or ended < math.ceil(self.patience * self.width)
 
 
 class Finished:
@@ -17,6 +57,7 @@ class Finished:
     def __init__(self, keep: int):
         self.keep = keep
         self.best: list[Hypothesis] = []
+        self.ended = 0  # how many there were in all
 
     def add(self, hypothesis: Hypothesis) -> None:
         self.best = sorted([*self.best, hypothesis], key=lambda h: -h.score)[: self.keep]
@@ -26,73 +67,140 @@ class Finished:
         return len(self.best) < self.keep or bound > self.best[-1].score
 
 
+@dataclass
+class Paths:
+    """Candidates, or the beams that go on, of each sentence: B sentences, W of each."""
+
+    said: Tensor  # (B, W, length)
+    scores: Tensor  # (B, W): what the search maximises, before the length penalty
+    gains: Tensor  # (B, W, length): the model's own log-probability of every id
+    seen: Tensor | None = (
+        None  # (B, W, S): how much each place of the source was looked at, where that counts
+    )
+
+    def picked(self, order: Tensor) -> "Paths":
+        """Of each sentence these, (B, W')."""
+
+        def along(each: Tensor) -> Tensor:
+            return each.gather(1, order[..., None].expand(-1, -1, each.shape[2]))
+
+        seen = None if self.seen is None else along(self.seen)
+        return Paths(along(self.said), self.scores.gather(1, order), along(self.gains), seen)
+
+    def of(self, sentences: Tensor) -> "Paths":
+        seen = None if self.seen is None else self.seen[sentences]
+        return Paths(self.said[sentences], self.scores[sentences], self.gains[sentences], seen)
+
+
 @torch.inference_mode()
 def beam_search(
-    step: Step, start: Tensor, end: int, limits: Tensor, *, width: int, alpha: float, best: int = 1
+    step: Step,
+    start: Tensor,
+    end: int,
+    limits: Tensor,
+    beam: Beam,
+    rules: Sequence[Rule] = (),
+    contain: MustContain | None = None,
 ) -> list[list[Hypothesis]]:
-    """The `best` hypotheses of each row, best first. start (B), limits (B) as in greedy.
+    """The best hypotheses of each row, best first. start (B), limits (B) as in `walk`.
 
     A sentence ends when no live hypothesis can overtake its finished ones: scores only fall, so the most
     that a live one can reach is what it has now, divided by the penalty of the greatest length allowed.
     """
-    if width < 1 or best < 1 or alpha < 0:
-        raise ValueError(
-            "beam width and number of hypotheses must be at least 1, the length penalty not negative"
-        )
     if int(limits.min()) < 1:
         raise ValueError("every row must be allowed at least one id")
-    finished = [Finished(best) for _ in range(len(start))]
+    every_rule = [*rules, *([] if contain is None else [contain])]
+    finished = [Finished(beam.best) for _ in range(len(start))]
     rows = torch.arange(len(start), device=start.device)  # (B) which sentences are still searched
-    prefixes = start.new_empty(len(start), 1, 0)  # (B, W, length): what each beam has said, W = 1 at first
-    scores = torch.zeros(len(start), 1, device=start.device)  # (B, W)
+    nothing = start.new_empty(len(start), 1, 0)
+    paths = Paths(nothing, torch.zeros(len(start), 1, device=start.device), nothing.float())  # W = 1 at first
     newest = start[:, None]  # (B, W)
     for length in range(1, int(limits.max()) + 1):
         beams = newest.shape[1]
-        log_probability = step(newest.reshape(-1, 1)).log_softmax(-1).float()  # (B·W, V)
-        vocab = log_probability.shape[-1]
-        total = scores[..., None] + log_probability.view(-1, beams, vocab)  # (B, W, V)
-        # Twice the width: at most W of them end here, so that W are left to go on.
-        top, flat = total.flatten(1).topk(min(2 * width, beams * vocab))  # (B, 2W)
-        beam, token = flat // vocab, flat % vocab
-        grown = torch.cat(
-            [prefixes.gather(1, beam[..., None].expand(-1, -1, length - 1)), token[..., None]], -1
-        )
+        own = step(newest.reshape(-1, 1)).float().log_softmax(-1)  # (B·W, V)
+        if beam.coverage:
+            paths.seen = looked_so_far(paths.seen, step, beams)
+        each = rows.repeat_interleave(beams)
+        said = paths.said.flatten(0, 1)
+        ruled = under(every_rule, own, said, each).view(len(rows), -1)  # (B, W·V)
+        vocab = own.shape[-1]
+        total = (paths.scores[..., None] + ruled.view(len(rows), beams, vocab)).flatten(1)
+        flat = candidates(total, beam.width, said, each, contain)  # (B, K) best first
+        origin, token = flat // vocab, flat % vocab
+        grown = grown_by(paths.picked(origin), token, total.gather(1, flat), own.view(len(rows), -1), flat)
+        if contain is not None:
+            levels = contain.level(grown.said.flatten(0, 1), rows.repeat_interleave(flat.shape[1]))
+            order = shared_out(levels.view(flat.shape), grown.scores)
+            grown, origin, token = grown.picked(order), origin.gather(1, order), token.gather(1, order)
+        place = torch.arange(flat.shape[1], device=start.device)
         last = (length >= limits[rows])[:, None]  # (B, 1)
         ended = (token == end) | last
         # Only the best W may end: an end that W others beat is no likelier than what a beam would drop.
-        ending = ended & top.isfinite() & (torch.arange(top.shape[1], device=top.device) < width)
-        collect(finished, rows, grown, top, ending, end, length_penalty(length, alpha))
+        collect(finished, rows, grown, ended & (place < beam.width), end, length, beam)
         # The best W that go on. Where fewer are left, beams of score minus infinity fill the places.
-        scores, order = top.masked_fill(ended, float("-inf")).topk(min(width, top.shape[1]))  # (B, W)
+        going_on = (place + flat.shape[1] * ended).argsort(-1)[:, : beam.width]  # (B, W)
+        live = grown.scores.masked_fill(ended, NEVER).gather(1, going_on)
         going = [
             index
-            for index, (row, live) in enumerate(zip(rows.tolist(), scores[:, 0].tolist(), strict=True))
-            if live > float("-inf")
-            and finished[row].beaten_by(live / length_penalty(int(limits[row]), alpha))
+            for index, (row, best) in enumerate(zip(rows.tolist(), live.amax(1).tolist(), strict=True))
+            if best > NEVER
+            and beam.has_patience(finished[row].ended)
+            and finished[row].beaten_by(best / beam.penalty(int(limits[row])))
         ]
         if not going:
             break
         keep = torch.tensor(going, device=start.device)
-        beam, newest = beam.gather(1, order)[keep], token.gather(1, order)[keep]
-        prefixes = grown.gather(1, order[..., None].expand(-1, -1, length))[keep]
-        step.select((keep[:, None] * beams + beam).flatten())
-        rows, scores = rows[keep], scores[keep]
+        paths = grown.picked(going_on).of(keep)
+        paths.scores = live[keep]
+        newest = token.gather(1, going_on)[keep]
+        step.select((keep[:, None] * beams + origin.gather(1, going_on)[keep]).flatten())
+        rows = rows[keep]
     return [sentence.best for sentence in finished]
 
 
+def candidates(total: Tensor, width: int, said: Tensor, rows: Tensor, contain: MustContain | None) -> Tensor:
+    """The continuations that are looked at, (B, K) indices into the totals (B, W·V), best first."""
+    # Twice the width: at most W of them end here, so that W are left to go on.
+    count = min(2 * width, total.shape[1])
+    flat = total.topk(count).indices
+    if contain is None:
+        return flat
+    # Beside them, for every beam, its best continuation and those that its phrases need.
+    beams = len(said) // len(total)
+    vocab = total.shape[1] // beams
+    offset = vocab * torch.arange(beams, device=total.device)[None, :, None]  # (1, W, 1)
+    ids, needed = (each.view(len(total), beams, -1) for each in contain.following(said, rows))
+    best = total.view(len(total), beams, vocab).argmax(-1, keepdim=True)
+    more = torch.cat([torch.where(needed, ids, best), best], -1) + offset  # (B, W, C + 1)
+    wanted = torch.zeros_like(total, dtype=torch.bool).scatter(1, torch.cat([flat, more.flatten(1)], 1), True)
+    return total.masked_fill(~wanted, NEVER).topk(min(total.shape[1], int(wanted.sum(1).max()))).indices
+
+
+def grown_by(paths: Paths, token: Tensor, scores: Tensor, own: Tensor, flat: Tensor) -> Paths:
+    """Each candidate with its newest id (B, K)."""
+    said = torch.cat([paths.said, token[..., None]], -1)
+    gains = torch.cat([paths.gains, own.gather(1, flat)[..., None]], -1)
+    return Paths(said, scores, gains, paths.seen)
+
+
+def looked_so_far(seen: Tensor | None, step: Step, beams: int) -> Tensor:
+    """How much every place of the source was looked at until now, (B, W, S)."""
+    looking: LookingStep = step  # type: ignore[assignment]  # who asks for coverage gives such a step
+    now = looking.looked.unflatten(0, (-1, beams))
+    return now if seen is None else seen + now
+
+
 def collect(
-    finished: list[Finished],
-    rows: Tensor,
-    sequences: Tensor,
-    scores: Tensor,
-    ended: Tensor,
-    end: int,
-    penalty: float,
+    finished: list[Finished], rows: Tensor, paths: Paths, ended: Tensor, end: int, length: int, beam: Beam
 ) -> None:
-    """Move the ended candidates, (B, 2W) with True in `ended`, to their sentences' lists."""
-    for index, candidate in ended.nonzero().tolist():
-        row, score = int(rows[index]), float(scores[index, candidate]) / penalty
-        if finished[row].beaten_by(score):
-            ids = sequences[index, candidate].tolist()
+    """Move the ended candidates, (B, K) with True in `ended`, to their sentences' lists."""
+    for index, candidate in (ended & paths.scores.isfinite()).nonzero().tolist():
+        sentence = finished[int(rows[index])]
+        score = float(paths.scores[index, candidate]) / beam.penalty(length)
+        if paths.seen is not None:
+            score += beam.coverage * float(paths.seen[index, candidate].clamp(UNSEEN, 1).log().sum())
+        sentence.ended += 1
+        if sentence.beaten_by(score):
+            ids, gains = paths.said[index, candidate].tolist(), paths.gains[index, candidate].tolist()
             complete = ids[-1] == end
-            finished[row].add(Hypothesis(ids[:-1] if complete else ids, score, complete))
+            sentence.add(Hypothesis(ids[:-1] if complete else ids, score, complete, gains))

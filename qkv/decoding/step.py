@@ -1,8 +1,10 @@
 """All that decoding knows of a model."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 
@@ -14,8 +16,35 @@ class Step(Protocol):
     def select(self, rows: Tensor) -> None: ...  # keep these rows, in this order
 
 
+class LookingStep(Step, Protocol):
+    """A step that also tells where the newest ids have looked; a place that is padding counts as fully seen."""
+
+    @property
+    def looked(self) -> Tensor: ...  # (B, S) of the last call, the real places of a row add up to 1
+
+
 @dataclass(frozen=True)
 class Hypothesis:
     ids: list[int]  # without the start and without the end
     score: float  # log-probability, the end included, over the length penalty
     finished: bool  # False: cut off at the limit
+    log_probabilities: list[float] = field(
+        default_factory=list
+    )  # of each id, and of the end where it was reached
+
+
+class Ensemble:
+    """Several models with one vocabulary as one: the mean of their probabilities."""
+
+    def __init__(self, steps: Sequence[Step]):
+        if not steps:
+            raise ValueError("an ensemble has at least one model")
+        self.steps = steps
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        each = torch.stack([step(ids).float().log_softmax(-1) for step in self.steps])  # (models, B, V)
+        return each.logsumexp(0)  # a constant too much, which logits may have
+
+    def select(self, rows: Tensor) -> None:
+        for step in self.steps:
+            step.select(rows)

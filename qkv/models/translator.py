@@ -37,6 +37,22 @@ class TranslatorConfig:
             raise ValueError("label smoothing must be at least 0 and below 1")
 
 
+@dataclass(frozen=True, kw_only=True)
+class CrossHeads:
+    """Heads of the attention on the source, in one block of the decoder."""
+
+    block: int
+    heads: tuple[int, ...]
+
+    @property
+    def recorded_as(self) -> str:
+        return f"decoder.{self.block}.cross_attention.weights"
+
+    def of(self, tape: Tape) -> Tensor:
+        """Their mean, (B, T, S)."""
+        return tape[self.recorded_as][:, list(self.heads)].mean(1)
+
+
 @dataclass(frozen=True)
 class TranslationBatch:
     """Sentence pairs as padded ids. Teacher forcing: the decoder reads `shifted` and must say `target`."""
@@ -137,8 +153,8 @@ class Translator(nn.Module):
         rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
         return output_cross_entropy(rows, self.tokens.weight, targets, smoothing)
 
-    def begin(self, source: Tensor) -> "TranslatorStep":
-        return TranslatorStep(self, source)
+    def begin(self, source: Tensor, look: CrossHeads | None = None) -> "TranslatorStep":
+        return TranslatorStep(self, source, look)
 
 
 def added_positions(config: TranslatorConfig) -> nn.Module | None:
@@ -168,16 +184,28 @@ def between(positions: nn.Module | None, start: int, length: int) -> Tensor | No
 class TranslatorStep:
     """One decoding of a batch of sources, word by word (the Step protocol)."""
 
-    def __init__(self, model: Translator, source: Tensor):
-        self.model = model
+    def __init__(self, model: Translator, source: Tensor, look: CrossHeads | None = None):
+        self.model, self.look = model, look
         self.memory, self.mask = model.encode(source)
         self.cache = Cache(model.config.decoder.depth)
+        self.newest: Tensor | None = None  # (B, S) where the last call has looked, if that was asked for
 
     def __call__(self, ids: Tensor) -> Tensor:
         """The newest ids, (B, T), in; logits of the word after the last of them, (B, V), out."""
-        x = self.model.decode(ids, self.memory, self.mask, self.cache)
+        tape = None if self.look is None else Tape(only=self.look.recorded_as)
+        x = self.model.decode(ids, self.memory, self.mask, self.cache, tape)
+        if self.look is not None and tape is not None:
+            self.newest = self.look.of(tape)[:, -1]
         return self.model.output(x[:, -1])
+
+    @property
+    def looked(self) -> Tensor:
+        """(B, S) of the last call; padding counts as fully seen."""
+        if self.newest is None:
+            raise ValueError("a step tells where it has looked only if it is begun with heads to look at")
+        return self.newest.masked_fill(~self.mask[:, 0, 0], 1.0)
 
     def select(self, rows: Tensor) -> None:
         self.memory, self.mask = self.memory[rows], self.mask[rows]
         self.cache.select(rows)
+        self.newest = None if self.newest is None else self.newest[rows]

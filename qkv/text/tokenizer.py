@@ -5,6 +5,7 @@ bytes, so there is no unknown word, and no normalisation that would change a cha
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -12,8 +13,21 @@ from tokenizers import Tokenizer as Pieces
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from qkv.errors import UserError
+from qkv.text.words import Span
 
 SPECIAL = ["<pad>", "<start>", "<end>"]
+SPACE = "Ġ"  # how byte-level pieces write it
+
+
+def letters_of_bytes() -> dict[str, int]:
+    """How byte-level pieces write each byte: one that can be printed as itself, the others as letters from 256 on."""
+    printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printed]
+    return {chr(byte): byte for byte in printed} | {chr(256 + n): byte for n, byte in enumerate(others)}
+
+
+ANEW = frozenset(bytes([byte]) for byte in b" \t\n.,;:!?)]}\"'")
+BYTES = letters_of_bytes()
 SMALLEST = len(SPECIAL) + 256  # the special tokens and the bytes
 
 
@@ -74,6 +88,33 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         return str(self.pieces.decode(list(ids), skip_special_tokens=True))
+
+    def spans(self, ids: Sequence[int]) -> list[Span]:
+        """The bytes of the decoded text that each piece stands for."""
+        found, end = [], 0
+        for place, number in enumerate(ids):
+            letters = self.letters(number)
+            start, end = end, end + len(letters)
+            if place == 0 and letters.startswith(SPACE):
+                end -= 1  # decoding takes it off
+            found.append((start, end))
+        return found
+
+    @cached_property
+    def piece_bytes(self) -> list[bytes]:
+        """What every id stands for; the special ones stand for nothing."""
+        return [bytes(BYTES[letter] for letter in self.letters(number)) for number in range(len(self))]
+
+    def letters(self, number: int) -> str:
+        """One for each byte of a piece, and none for the special ones."""
+        return "" if number < len(SPECIAL) else self.pieces.id_to_token(number) or ""
+
+    @cached_property
+    def begins_anew(self) -> list[bool]:
+        """For every id, whether it continues no word or address: it starts with a space or a closing mark, or is the end."""
+        found = [piece[:1] in ANEW for piece in self.piece_bytes]
+        found[self.end] = True
+        return found
 
     def show(self, ids: Sequence[int]) -> list[str]:
         """Each piece as a person reads it, for the axes of pictures."""

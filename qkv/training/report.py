@@ -1,6 +1,6 @@
 """What a run leaves for people: report.json, and the model card made from it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,9 +32,11 @@ def make_report(
     settings: TranslatorSettings,
     run: Run,
     chosen: Chosen,
+    validated: Sequence[str],
     scorer: Scorer,
     seen: Seen,
 ) -> dict[str, Any]:
+    """`validated` are the translations of the first sentences of the validation part."""
     position, train, valid = run.position, run.train, run.valid
     return {
         "kind": "translator",
@@ -60,7 +62,8 @@ def make_report(
         },
         "validation": {
             "loss": round(chosen.loss, 4),
-            **scores_on(corpus.valid, translator, scorer, most=SCORED),
+            **decoded(translator),
+            **scorer.score(validated, corpus.valid.target[: len(validated)]).to_dict(),
         },
         "tests": {
             name: scores_on_test(part, translator, scorer, seen) for name, part in corpus.tests.items()
@@ -73,12 +76,6 @@ def make_report(
             "threads": torch.get_num_threads(),
         },
     }
-
-
-def scores_on(part: ParallelText, translator: Translator, scorer: Scorer, most: int) -> dict[str, Any]:
-    """The scores of the first sentences of a part, and how they were measured."""
-    hypotheses = translator.translate(part.source[:most])
-    return {**decoded(translator), **scorer.score(hypotheses, part.target[:most]).to_dict()}
 
 
 def scores_on_test(part: ParallelText, translator: Translator, scorer: Scorer, seen: Seen) -> dict[str, Any]:
@@ -128,8 +125,19 @@ length penalty {validation["length_penalty"]}:
 | exact match | {validation["exact_match"]:.1f} % | |
 | loss per piece | {validation["loss"]:.3f} | |
 
-{on_test_parts(report)}{on_new_sentences(report)}It knows what its training text shows and nothing else: other domains, other styles and other
+{on_trust(report)}{on_test_parts(report)}{on_new_sentences(report)}It knows what its training text shows and nothing else: other domains, other styles and other
 languages come out worse than these figures say. `report.json` has every setting.
+"""
+
+
+def on_trust(report: Mapping[str, Any]) -> str:
+    if "trust" not in report:
+        return ""
+    told = report["trust"]["confidence"]
+    return f"""How sure it is (`qkv translate . --scores`) is the probability of a good translation, which means
+{told["good"]}: {100 * told["share_good"]:.0f} % of the validation part is that, and what it says is off by
+{100 * told["calibration_error"]:.1f} percentage points in the mean (expected calibration error, each fifth of the sentences by a fit on the others).
+
 """
 
 

@@ -40,10 +40,11 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Plan, Run, Watch, loss_on
 from qkv.training.randomness import seed_for
-from qkv.training.report import Chosen, make_report, model_card
+from qkv.training.report import SCORED, Chosen, make_report, model_card
 from qkv.training.settings import ModelSettings, TranslatorSettings, check_settings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
+from qkv.training.trust import learn_trust
 
 RUN_FILE, TOKENIZER_FILE = "run.json", "tokenizer.json"  # in OUT/training
 LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # such a run is worth seconds of preparation
@@ -105,7 +106,12 @@ def train_translator(
             return Outcome(translator=translator, report=None, exit_code=0)
         chosen = keep_the_better(run, translator, out)
         seen = seen_in(corpus.train.source, corpus.train.target)
-        report = make_report(translator, corpus, settings, run, chosen, scorer, seen)
+        answers = [best for best, *_ in translator.answers(corpus.valid.source[:SCORED])]
+        trust = learn_trust(translator, corpus.train, corpus.valid, answers, scorer)
+        translator.save(out)
+        validated = [answer.text for answer in answers]
+        report = make_report(translator, corpus, settings, run, chosen, validated, scorer, seen)
+        report["trust"] = trust
         save_report(out, report, model_card(report))
         write_seen(out, seen)
         return Outcome(translator=translator, report=report, exit_code=0)

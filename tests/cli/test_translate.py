@@ -1,7 +1,9 @@
 """`qkv translate`: a line for every line, in order, and nothing else on standard output."""
 
+import json
 import os
 import select
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -138,3 +140,121 @@ def test_a_reader_that_leaves_early_is_no_error(model: Path) -> None:
         error = running.stderr.read()
         running.wait(timeout=60)
     assert (running.returncode, error) == (0, b"")
+
+
+# What can be asked for ------------------------------------------------------------------------------------
+
+
+def columns(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+    return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+
+
+def test_scores_and_alignments_are_columns(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of("translate", model, "one two", "three", "--scores", "--alignments") == 0
+    for text, score, sure, alignment in columns(capsys):
+        assert float(score) < 0
+        assert sure == ""  # nobody has calibrated this model
+        pairs = [tuple(map(int, link.split("-"))) for link in alignment.split()]
+        assert all(target < len(text.split()) for _, target in pairs)
+
+
+def test_several_answers_have_the_number_of_their_line(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of("translate", model, "one two", "three", "--nbest", "3", "--beam", "4") == 0
+    assert [row[0] for row in columns(capsys)] == ["1", "1", "1", "2", "2", "2"]
+
+
+def test_json_has_all_that_is_known(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of("translate", model, "one two", "", "--json", "--nbest", "2") == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["line"], first["source"], second["line"]) == (1, "one two", 2)
+    best = first["translations"][0]
+    assert set(best) == {"text", "score", "log_probability", "confidence", "words", "alignment"}
+    assert [word for word, _ in best["words"]] == best["text"].split()
+    assert len(first["translations"]) == 2
+    assert second["translations"][0]["text"] == ""
+
+
+def test_a_glossary_and_phrases_hold(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "terms.tsv").write_text("two\tzwei\n")
+    options = [
+        "--glossary",
+        tmp_path / "terms.tsv",
+        "--contain",
+        "seven",
+        "--avoid",
+        "nine",
+        "--prefix",
+        "six",
+    ]
+    assert code_of("translate", model, "one two", "three {x}", *options) == 0
+    first, second = (row[0] for row in columns(capsys))
+    for answer in (first, second):
+        assert answer.startswith("six")
+        assert "seven" in answer
+        assert "nine" not in answer
+    assert "zwei" in first
+    assert second.count("{x}") == 1
+
+
+def test_chance_is_repeated_by_its_seed(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for seed in ("1", "1", "2"):
+        assert (
+            code_of("translate", model, "one two three", "--sample", "--temperature", "2", "--seed", seed)
+            == 0
+        )
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize("compute", ["bf16", "int8"])
+def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of("translate", model, "one two", "--compute", compute, "--threads", "1") == 0
+    assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--top-p", "0.5"], "belong to --sample"),
+        (["--sample", "--top-p", "2"], "top-p must lie above 0"),
+        (["--sample", "--temperature", "0"], "temperature must be above 0"),
+        (["--min-confidence", "0.5"], "does not know how sure it is"),
+        (["--min-confidence", "5"], "is a probability"),
+        (["--withhold"], "--withhold needs --min-confidence"),
+        (["--protect", "names"], "--protect knows"),
+        (["--threads", "0"], "--threads must be at least 1"),
+        (["--nbest", "0"], "at least 1"),
+        (["--glossary", "none.tsv"], "there is no glossary"),
+        (["--contain", "nine", "--avoid", "nin"], "cannot contain"),
+        (["--also", "nowhere"], "there is no folder nowhere"),
+    ],
+    ids=str,
+)
+def test_wishes_that_make_no_sense_are_refused(
+    options: list[str], sentence: str, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = code_of("translate", model, "one", *options)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_what_the_model_is_unsure_of_is_marked_or_left_out(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sure = tmp_path / "sure"
+    shutil.copytree(model, sure)
+    config = json.loads((sure / "config.json").read_text())
+    config["confidence"] = {"bias": 0.0, "weights": [0.0, 0.0, 0.0], "good": "always half"}
+    (sure / "config.json").write_text(json.dumps(config))
+    assert code_of("translate", sure, "one two", "42", "--min-confidence", "0.6") == 0
+    marked, copied = capsys.readouterr().out.splitlines()
+    assert marked.startswith("[unsure] ")
+    assert copied == "42"
+    assert code_of("translate", sure, "one two", "42", "--min-confidence", "0.6", "--withhold") == 0
+    assert capsys.readouterr().out == "\n42\n"
+    assert code_of("translate", sure, "one two", "--min-confidence", "0.4", "--scores") == 0
+    ((text, _, confidence),) = columns(capsys)
+    assert (text.startswith("[unsure]"), confidence) == (False, "0.500")

@@ -1,51 +1,22 @@
 """Beam search: exact where it is wide enough, and its early stop loses nothing where it is narrow."""
 
-import zlib
-from functools import cache
+import math
 from typing import Any
 
 import pytest
 import torch
+from tables import END, START, TableStep, log_probability_after
 from torch import Tensor
 
 from qkv.core.block import StackConfig
-from qkv.decoding.beam import beam_search, length_penalty
+from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis
 from qkv.models.translator import Translator, TranslatorConfig
 
-START, END = 0, 1
 Answer = tuple[float, list[int], bool]  # score, ids without the end, whether the end was reached
 
 alphas = pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-
-
-@cache
-def log_probability_after(sentence: int, prefix: tuple[int, ...], vocab: int) -> Tensor:
-    """A fixed random answer for every sentence and prefix; some sentences like to end and some do not."""
-    generator = torch.Generator().manual_seed(zlib.crc32(repr((sentence, prefix)).encode()))
-    logits = 2 * torch.randn(vocab, generator=generator)
-    logits[END] += sentence % 5 - 2
-    return logits.log_softmax(-1)
-
-
-class TableStep:
-    """A Step over fixed random logits, which notes how many rows it was asked about each time."""
-
-    def __init__(self, sentences: list[int], vocab: int):
-        self.rows: list[tuple[int, tuple[int, ...]]] = [(sentence, ()) for sentence in sentences]
-        self.vocab = vocab
-        self.batch_sizes: list[int] = []
-
-    def __call__(self, ids: Tensor) -> Tensor:
-        self.batch_sizes.append(len(ids))
-        newest = zip(self.rows, ids.tolist(), strict=True)
-        self.rows = [(sentence, (*prefix, *new)) for (sentence, prefix), new in newest]
-        shift = torch.arange(len(ids))[:, None] % 3  # logits, unlike probabilities, may be shifted
-        return torch.stack([log_probability_after(*row, self.vocab) for row in self.rows]) + shift
-
-    def select(self, rows: Tensor) -> None:
-        self.rows = [self.rows[row] for row in rows.tolist()]
 
 
 def search(
@@ -53,7 +24,15 @@ def search(
 ) -> list[list[Hypothesis]]:
     step = TableStep(sentences, vocab) if step is None else step
     start = torch.full((len(sentences),), START)
-    return beam_search(step, start, END, torch.tensor(limits), **options)
+    return beam_search(step, start, END, torch.tensor(limits), beam(**options))
+
+
+def beam(width: int, alpha: float, **options: Any) -> Beam:
+    return Beam(width=width, penalty=paper_penalty(alpha), **options)
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    return paper_penalty(alpha)(length)
 
 
 def exhaustive(sentence: int, vocab: int, limit: int, alpha: float) -> list[Answer]:
@@ -223,7 +202,7 @@ def test_the_length_penalty_is_equation_14_of_wu_and_others() -> None:
 
 @pytest.mark.parametrize("wrong", [{"width": 0}, {"best": 0}, {"alpha": -0.1}, {"width": -3}], ids=str)
 def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match=r"at least 1|must not be negative"):
         search([0], [3], **{"width": 2, "alpha": 0.6, "best": 1, **wrong})
 
 
@@ -257,9 +236,7 @@ def translator(seed: int) -> Translator:
 @torch.no_grad()
 def test_scores_equal_those_of_a_full_forward_pass_over_the_output(seed: int, alpha: float) -> None:
     model = translator(seed)
-    answers = beam_search(
-        model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, width=4, alpha=alpha, best=3
-    )
+    answers = beam_search(model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, beam(4, alpha, best=3))
     for row, found in enumerate(answers):
         assert len(found) == 3
         for hypothesis in found:
@@ -272,11 +249,11 @@ def test_scores_equal_those_of_a_full_forward_pass_over_the_output(seed: int, al
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_answer_of_a_model_does_not_depend_on_batch_neighbours(seed: int) -> None:
     model = translator(seed)
-    together = beam_search(model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, width=3, alpha=0.6)
+    together = beam_search(model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, beam(3, 0.6))
     for row in range(3):
         one = slice(row, row + 1)
         step = model.begin(SOURCE[one, : int((SOURCE[row] != 0).sum())])
-        (alone,) = beam_search(step, MODEL_START[one], MODEL_END, MODEL_LIMITS[one], width=3, alpha=0.6)
+        (alone,) = beam_search(step, MODEL_START[one], MODEL_END, MODEL_LIMITS[one], beam(3, 0.6))
         assert alone[0].ids == together[row][0].ids
         assert alone[0].score == pytest.approx(together[row][0].score, abs=1e-5)
 
@@ -285,7 +262,7 @@ def test_the_answer_of_a_model_does_not_depend_on_batch_neighbours(seed: int) ->
 def test_a_full_width_beam_over_a_model_finds_the_best_of_all_sequences() -> None:
     model, limit, vocab = translator(1), 3, 11
     (found,) = beam_search(
-        model.begin(SOURCE[:1]), MODEL_START[:1], MODEL_END, torch.tensor([limit]), width=1100, alpha=0.6
+        model.begin(SOURCE[:1]), MODEL_START[:1], MODEL_END, torch.tensor([limit]), beam(1100, 0.6)
     )
     every = torch.cartesian_prod(*[torch.arange(vocab)] * limit)  # (V³, 3)
     read = torch.cat([torch.ones(len(every), 1, dtype=torch.long), every[:, :-1]], dim=1)
@@ -298,3 +275,132 @@ def test_a_full_width_beam_over_a_model_finds_the_best_of_all_sequences() -> Non
     best = int(scores.argmax())
     assert found[0].score == pytest.approx(scores[best].item(), abs=1e-5)
     assert found[0].ids == [token for token in every[best, : lengths[best]].tolist() if token != MODEL_END]
+
+
+# What else a search can be told ---------------------------------------------------------------------------
+
+
+def test_patience_stops_when_enough_have_ended_and_never_finds_better_than_without() -> None:
+    sentences, limits = list(range(40)), [12] * 40
+    steps = {patience: TableStep(sentences, 5) for patience in (0.5, 1.0, 3.0, None)}
+    best = {
+        patience: search(sentences, limits, step=step, width=4, alpha=1.0, patience=patience)
+        for patience, step in steps.items()
+    }
+    rows = [sum(step.batch_sizes) for step in steps.values()]
+    assert rows == sorted(rows)
+    assert rows[0] < rows[-1]
+    for impatient, patient in zip(best[0.5], best[None], strict=True):
+        assert impatient[0].score <= patient[0].score + 1e-6
+    assert any(one[0].score < other[0].score - 1e-6 for one, other in zip(best[0.5], best[None], strict=True))
+
+
+@pytest.mark.parametrize("wrong", [{"patience": 0.0}, {"coverage": -0.1}], ids=str)
+def test_other_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="patience must be above 0"):
+        search([0], [3], width=2, alpha=0.6, **wrong)
+
+
+def test_log_probabilities_add_up_to_the_score() -> None:
+    for found in search(list(range(20)), [6] * 20, width=3, alpha=0.7, best=3):
+        for each in found:
+            assert len(each.log_probabilities) == len(each.ids) + each.finished
+            expected = sum(each.log_probabilities) / length_penalty(len(each.log_probabilities), 0.7)
+            assert each.score == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_coverage_penalty_is_that_of_wu_and_others_and_can_change_the_winner() -> None:
+    """Two words are as likely; one looks at both places of the source, the other twice at the first."""
+
+    class Looking:
+        def __init__(self) -> None:
+            self.said: list[list[int]] = [[]]
+
+        def __call__(self, ids: Tensor) -> Tensor:
+            self.said = [[*said, new] for said, new in zip(self.said, ids[:, 0].tolist(), strict=True)]
+            first = torch.tensor([-30.0, -30.0, 0.0, 0.1, -30.0])  # 3 is a little likelier than 2
+            then = torch.tensor([-30.0, 0.0, -30.0, -30.0, -30.0])
+            return torch.stack([first if len(said) == 1 else then for said in self.said])
+
+        @property
+        def looked(self) -> Tensor:
+            """Place 0 at first; then place 1 after a 2, and place 0 again after a 3. The third place is padding."""
+            second = {2: [0.0, 1.0, 1.0], 3: [1.0, 0.0, 1.0]}
+            return torch.tensor(
+                [
+                    [1.0, 0.0, 1.0] if len(said) == 1 else second.get(said[-1], [1.0, 0.0, 1.0])
+                    for said in self.said
+                ]
+            )
+
+        def select(self, rows: Tensor) -> None:
+            self.said = [self.said[row] for row in rows.tolist()]
+
+    def found(coverage: float) -> list[Hypothesis]:
+        return beam_search(
+            Looking(), torch.tensor([START]), END, torch.tensor([3]), beam(2, 0.0, best=2, coverage=coverage)
+        )[0]
+
+    assert [each.ids for each in found(0.0)] == [[3], [2]]
+    both = found(0.1)
+    assert [each.ids for each in both] == [[2], [3]]
+    assert both[0].score == pytest.approx(sum(both[0].log_probabilities), abs=1e-5)  # all places were seen
+    unseen = 0.1 * torch.tensor(1e-4).log().item()
+    assert both[1].score == pytest.approx(sum(both[1].log_probabilities) + unseen, abs=1e-4)
+
+
+# What fairseq's own tests of its generator expect ---------------------------------------------------------
+
+W1, W2 = 2, 3
+FAIRSEQ: dict[tuple[int, tuple[int, ...]], list[float]] = {  # (sentence, words said): P(end), P(w1), P(w2)
+    (0, ()): [0.0, 0.9, 0.1],
+    (1, ()): [0.0, 0.7, 0.3],
+    (0, (W1,)): [1.0, 0.0, 0.0],
+    (0, (W2,)): [0.0, 0.9, 0.1],
+    (1, (W1,)): [0.25, 0.35, 0.4],
+    (1, (W2,)): [0.0, 0.1, 0.9],
+    (0, (W2, W1)): [0.0, 0.1, 0.9],
+    (0, (W2, W2)): [0.6, 0.2, 0.2],
+    (1, (W1, W2)): [0.6, 0.4, 0.0],
+    (1, (W2, W2)): [0.01, 0.0, 0.99],
+    (0, (W2, W1, W2)): [1.0, 0.0, 0.0],
+    (0, (W2, W1, W1)): [1.0, 0.0, 0.0],
+    (1, (W2, W2, W2)): [0.1, 0.5, 0.4],
+    (1, (W1, W2, W1)): [1.0, 0.0, 0.0],
+}
+
+
+class FairseqStep(TableStep):
+    def __call__(self, ids: Tensor) -> Tensor:
+        super().__call__(ids)
+        rows = [FAIRSEQ.get((sentence, said[1:]), [1.0, 0.0, 0.0]) for sentence, said in self.rows]
+        return torch.tensor([[0.0, *row] for row in rows]).log()
+
+
+def fairseq_answers(penalty: Any, **options: Any) -> list[list[tuple[list[int], list[float]]]]:
+    settings = Beam(width=2, penalty=penalty, best=2, patience=1.0, **options)
+    limits = torch.tensor([200, 200])
+    found = beam_search(FairseqStep([0, 1], 4), torch.tensor([START, START]), END, limits, settings)
+    return [
+        [(each.ids, [round(math.exp(p), 4) for p in each.log_probabilities]) for each in row] for row in found
+    ]
+
+
+SHORT, LONG = ([W1], [0.9, 1.0]), ([W2, W1, W2], [0.1, 0.9, 0.9, 1.0])
+SECOND_SHORT, SECOND_LONG = ([W1, W2], [0.7, 0.4, 0.6]), ([W1, W2, W1], [0.7, 0.4, 0.4, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("alpha", "first", "second"),
+    [
+        (1.0, [SHORT, LONG], [SECOND_LONG, SECOND_SHORT]),
+        (0.0, [SHORT, LONG], [SECOND_SHORT, SECOND_LONG]),
+        (0.6, [SHORT, LONG], [SECOND_SHORT, SECOND_LONG]),
+        (5.0, [LONG, SHORT], [SECOND_LONG, SECOND_SHORT]),
+    ],
+    ids=["normalised", "not normalised", "favouring short", "favouring long"],
+)
+def test_length_normalisation_and_order_are_as_fairseq_publishes_them(
+    alpha: float, first: list[Any], second: list[Any]
+) -> None:
+    assert fairseq_answers(power_penalty(alpha)) == [first, second]

@@ -10,7 +10,7 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 from qkv.core.block import StackConfig
 from qkv.core.positions import sinusoid
-from qkv.decoding.beam import beam_search
+from qkv.decoding.beam import Beam, beam_search, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.models.translator import TranslationBatch, Translator, TranslatorConfig
 
@@ -190,6 +190,31 @@ def generated(model: MarianMTModel, beams: int) -> list[list[int]]:
     return [cut_at_end(row[1:]) for row in rows]
 
 
+def generated_with_scores(
+    model: MarianMTModel, beams: int, penalty: float
+) -> list[list[tuple[list[int], float]]]:
+    """All hypotheses of every row, best first."""
+    settings = GenerationConfig(
+        num_beams=beams,
+        num_return_sequences=beams,
+        length_penalty=penalty,
+        early_stopping="never",
+        do_sample=False,
+        max_new_tokens=LIMIT,
+        pad_token_id=PAD,
+        eos_token_id=END,
+        decoder_start_token_id=PAD,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    found = model.generate(input_ids=ASKED, attention_mask=(ASKED != PAD).long(), generation_config=settings)
+    flat = [
+        (cut_at_end(row[1:]), score)
+        for row, score in zip(found.sequences.tolist(), found.sequences_scores.tolist(), strict=True)
+    ]
+    return [flat[start : start + beams] for start in range(0, len(flat), beams)]
+
+
 def cut_at_end(ids: list[int]) -> list[int]:
     return ids[: ids.index(END)] if END in ids else ids
 
@@ -207,7 +232,23 @@ def test_greedy_output_equals_generate(activation: Activation) -> None:
 @pytest.mark.parametrize("width", [2, 4])
 def test_beam_output_equals_generate(activation: Activation, width: int) -> None:
     ours, theirs = taught_pair(activation)
-    answers = beam_search(ours.begin(ASKED), STARTS, END, LIMITS, width=width, alpha=0.0)
+    answers = beam_search(
+        ours.begin(ASKED), STARTS, END, LIMITS, Beam(width=width, penalty=power_penalty(0.0))
+    )
     wanted = generated(theirs, beams=width)
     assert [answer[0].ids for answer in answers] == wanted
     assert wanted != generated(theirs, beams=1)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0, 2.0])
+@pytest.mark.parametrize("width", [2, 4])
+def test_all_hypotheses_of_a_beam_and_their_scores_equal_those_of_generate(
+    width: int, penalty: float
+) -> None:
+    ours, theirs = taught_pair("relu")
+    settings = Beam(width=width, penalty=power_penalty(penalty), best=width)
+    answers = beam_search(ours.begin(ASKED), STARTS, END, LIMITS, settings)
+    wanted = generated_with_scores(theirs, width, penalty)
+    assert [[each.ids for each in row] for row in answers] == [[ids for ids, _ in row] for row in wanted]
+    scores = [each.score for row in answers for each in row]
+    assert scores == pytest.approx([score for row in wanted for _, score in row], abs=1e-4)

@@ -1,0 +1,145 @@
+"""What may be said next, given what was said: each rule changes scores, and keeps nothing between steps."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+NEVER = float("-inf")
+HARDLY = -1e4  # the least that an id scores which must come
+NOTHING = -1  # fills places of a table of ids: no id at all
+FORBIDDEN = -1  # instead of a state of an automaton
+
+
+class Rule(Protocol):
+    def __call__(self, scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
+        """Scores (N, V) of what could follow said (N, length); rows (N) tells to which sentence each belongs."""
+        ...
+
+
+def under(rules: Iterable[Rule], scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
+    for rule in rules:
+        scores = rule(scores, said, rows)
+    return scores
+
+
+@dataclass(frozen=True)
+class RepetitionPenalty:
+    """What was said already is less likely, or likelier: its log-probability times a factor (Keskar et al. 2019)."""
+
+    factor: float
+
+    def __call__(self, scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
+        return scores.scatter(1, said, scores.gather(1, said) * self.factor)
+
+
+@dataclass(frozen=True)
+class NoRepeat:
+    """No sequence of so many ids is said twice."""
+
+    size: int
+
+    def __call__(self, scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
+        known = said.shape[1] - self.size + 1  # sequences that are complete
+        if known < 1:
+            return scores
+        begins = said[:, :-1].unfold(1, self.size - 1, 1) if self.size > 1 else said[:, :, None][:, :, :0]
+        now = said[:, said.shape[1] - self.size + 1 :]  # what the next id would complete
+        again = (begins[:, :known] == now[:, None]).all(-1)  # (N, known)
+        ends = said[:, self.size - 1 :]  # (N, known): the id that completed each
+        return scores.scatter_reduce(1, ends, torch.where(again, NEVER, float("inf")), "amin")
+
+
+class Prefixes:
+    """Each sentence begins with ids that were given."""
+
+    def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device | None = None):
+        self.table = table_of(prefixes, device)  # (B, P)
+
+    def __call__(self, scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
+        if said.shape[1] >= self.table.shape[1]:
+            return scores
+        wanted = self.table[rows, said.shape[1], None]  # (N, 1)
+        asked = wanted != NOTHING
+        return torch.where(asked, nothing_but(wanted, asked, scores), scores)
+
+
+class Forbidden:
+    """Phrases that are not said, however they are cut into ids.
+
+    A phrase is an automaton over ids: `automata` (P, states, V) hold the state after each id, or FORBIDDEN where the
+    id would complete the phrase; state 0 is the first. `phrases` are those of each sentence.
+    """
+
+    def __init__(self, automata: Tensor, phrases: Sequence[Sequence[int]]):
+        self.automata, self.phrases = automata, table_of(phrases, automata.device)  # (B, C)
+
+    def __call__(self, scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
+        phrase = self.phrases[rows]  # (N, C)
+        which, state = phrase.clamp(min=0), torch.zeros_like(phrase)
+        for place in range(said.shape[1]):
+            state = self.automata[which, state, said[:, place, None]].long()
+        out = (self.automata[which, state] == FORBIDDEN) & (phrase != NOTHING)[..., None]  # (N, C, V)
+        return scores.masked_fill(out.any(1), NEVER)
+
+
+class NotAtOnce:
+    """An answer has at least one id before its end."""
+
+    def __init__(self, end: int):
+        self.end = end
+
+    def __call__(self, scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
+        if said.shape[1]:
+            return scores
+        return scores.index_fill(1, torch.tensor([self.end], device=scores.device), NEVER)
+
+
+class PhraseTable:
+    """Phrases of each sentence of a batch, as a table."""
+
+    def __init__(self, phrases: Sequence[Sequence[Sequence[int]]], device: torch.device | None = None):
+        most = max((len(each) for each in phrases), default=0)
+        longest = max((len(phrase) for each in phrases for phrase in each), default=0)
+        self.ids = torch.full((len(phrases), most, longest), NOTHING, device=device)  # (B, C, n)
+        self.lengths = torch.zeros(len(phrases), most, dtype=torch.long, device=device)  # (B, C)
+        for row, each in enumerate(phrases):
+            for column, phrase in enumerate(each):
+                if not phrase:
+                    raise ValueError("a phrase has at least one id")
+                self.ids[row, column, : len(phrase)] = torch.tensor(phrase, device=device)
+                self.lengths[row, column] = len(phrase)
+
+
+def begun(ids: Tensor, lengths: Tensor, said: Tensor) -> Tensor:
+    """How much of each phrase, (N, C, n), the end of what was said has begun, (N, C): less than the whole of it."""
+    found = torch.zeros_like(lengths)
+    for count in range(1, min(ids.shape[2], said.shape[1] + 1)):
+        tail = said[:, None, said.shape[1] - count :]  # (N, 1, count)
+        same = (ids[..., :count] == tail).all(-1) & (count < lengths)
+        found = torch.where(same, count, found)
+    return found
+
+
+def nothing_but(ids: Tensor, which: Tensor, scores: Tensor) -> Tensor:
+    """Minus infinity for all but ids (N, C) where `which` is True, even where another rule is against them."""
+    wanted = torch.zeros_like(scores, dtype=torch.bool)
+    wanted.scatter_reduce_(1, ids.clamp(min=0), which, "amax")
+    return torch.where(wanted, scores.clamp(min=HARDLY), NEVER)
+
+
+def forbid(scores: Tensor, ids: Tensor, which: Tensor) -> Tensor:
+    """Minus infinity for ids (N, C) where `which` is True."""
+    harmless = torch.full_like(scores[:, :1], float("inf")).expand(ids.shape)
+    values = torch.where(which, NEVER, harmless)
+    return scores.scatter_reduce(1, ids.clamp(min=0), values, "amin")
+
+
+def table_of(sequences: Sequence[Sequence[int]], device: torch.device | None = None) -> Tensor:
+    """Sequences of ids as rows of one table, (B, longest)."""
+    table = torch.full((len(sequences), max(map(len, sequences), default=0)), NOTHING, device=device)
+    for row, ids in enumerate(sequences):
+        table[row, : len(ids)] = torch.tensor(ids, dtype=torch.long, device=device)
+    return table

@@ -1,0 +1,73 @@
+"""Sampling: words by chance, as likely as the model finds them, or as its likelier ones alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from qkv.decoding.rules import NEVER, Rule
+from qkv.decoding.step import Hypothesis, Step
+from qkv.decoding.walk import gathered, walk
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How words are drawn; by default from all of them, as likely as the model finds them."""
+
+    temperature: float = 1.0  # below 1 the likely ones become likelier, above 1 all become more alike
+    top_k: int = 0  # only so many of the likeliest; 0 for all
+    top_p: float = 1.0  # only the fewest that together are as likely as this (Holtzman et al. 2020)
+    min_p: float = 0.0  # only those at least this share as likely as the likeliest (Nguyen et al. 2024)
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0:
+            raise ValueError("the temperature must be above 0")
+        if self.top_k < 0 or not 0 < self.top_p <= 1 or not 0 <= self.min_p <= 1:
+            raise ValueError(
+                "top-k must not be negative, top-p must lie above 0, both top-p and min-p up to 1"
+            )
+
+
+@torch.inference_mode()
+def sample(
+    step: Step,
+    start: Tensor,
+    end: int,
+    limits: Tensor,
+    sampling: Sampling,
+    seeds: Sequence[int],
+    rules: Sequence[Rule] = (),
+) -> list[Hypothesis]:
+    """One hypothesis a row. Each row has a seed, so that its words do not depend on its neighbours."""
+    return gathered(walk(step, start, end, limits, Drawn(sampling, seeds, limits), rules), len(start), end)
+
+
+class Drawn:
+    """The choice of `walk` by chance: a function of the seed of a row and of the place of a word in it."""
+
+    def __init__(self, sampling: Sampling, seeds: Sequence[int], limits: Tensor):
+        self.sampling = sampling
+        most = int(limits.max())
+        draws = [torch.rand(most, generator=torch.Generator().manual_seed(seed)) for seed in seeds]
+        self.draws = torch.stack(draws).to(limits.device)  # (B, most)
+
+    def __call__(self, scores: Tensor, length: int, rows: Tensor) -> Tensor:
+        ordered, ids = narrowed(scores, self.sampling)
+        up_to = ordered.cumsum(-1)  # (N, V)
+        drawn = self.draws[rows, length, None] * up_to[:, -1:]
+        place = (up_to <= drawn).sum(-1, keepdim=True).clamp(max=ids.shape[-1] - 1)
+        place = torch.minimum(place, (ordered > 0).sum(-1, keepdim=True) - 1)  # never one that was left out
+        return ids.gather(1, place)[:, 0]
+
+
+def narrowed(scores: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
+    """Probabilities of the words that may be drawn, 0 for the others, and their ids: likeliest first. (N, V)"""
+    ordered, ids = (scores / sampling.temperature).sort(dim=-1, descending=True, stable=True)
+    if sampling.top_k:
+        ordered = ordered[:, : sampling.top_k]
+    probabilities = ordered.softmax(-1)
+    out = probabilities < sampling.min_p * probabilities[:, :1]
+    out |= probabilities.cumsum(-1) - probabilities >= sampling.top_p  # what comes before is enough
+    out[:, 0] = False
+    return ordered.masked_fill(out, NEVER).softmax(-1), ids[:, : ordered.shape[-1]]

@@ -1,0 +1,24 @@
+"""Text in, text out: what a bundle does, with nothing else needed."""
+
+from qkv.decoding.sampling import Sampling
+from qkv.pipeline.alignment import Aligner
+from qkv.pipeline.answers import Answer, Confidence, Word
+from qkv.pipeline.options import PROTECTED, Decoding
+from qkv.pipeline.translator import AttentionMap, Languages, Translator, TranslatorDefaults, load
+from qkv.text.glossary import Glossary
+
+__all__ = [
+    "PROTECTED",
+    "Aligner",
+    "Answer",
+    "AttentionMap",
+    "Confidence",
+    "Decoding",
+    "Glossary",
+    "Languages",
+    "Sampling",
+    "Translator",
+    "TranslatorDefaults",
+    "Word",
+    "load",
+]

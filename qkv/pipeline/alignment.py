@@ -1,0 +1,110 @@
+"""Which word comes from which, read off the attention of the decoder on the source."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from qkv.core.tape import Tape
+from qkv.models.translator import CrossHeads, Translator
+from qkv.pipeline.answers import Links
+from qkv.text.tokenizer import Tokenizer
+from qkv.text.words import owners, spans
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aligner:
+    """Heads whose attention tells it, and whether a word is where its own look goes or where the next one's does."""
+
+    block: int
+    heads: tuple[int, ...]
+    late: bool
+    """True: the look after a word was said, when the decoder has read it, tells where it came from."""
+
+    @classmethod
+    def for_any(cls, model: Translator) -> "Aligner":
+        """Where nobody has chosen: all heads of the last block but one, the look before a word is said."""
+        stack = model.config.decoder
+        return cls(block=max(0, stack.depth - 2), heads=tuple(range(stack.heads)), late=False)
+
+    @property
+    def cross_heads(self) -> CrossHeads:
+        return CrossHeads(block=self.block, heads=self.heads)
+
+    @torch.inference_mode()
+    def looks(self, model: Translator, source: Sequence[int], said: Sequence[int]) -> Tensor:
+        """How much each id said looked at each id of the source, its end mark included. (T, S)"""
+        config, device = model.config, model.tokens.weight.device
+        tape = Tape(only=self.cross_heads.recorded_as)
+        read = torch.tensor([[*source, config.end]], device=device)
+        shifted = torch.tensor([[config.start, *said][: config.context]], device=device)
+        model.decode(shifted, *model.encode(read), tape=tape)
+        weights = self.cross_heads.of(tape)[0]
+        return rows_of(weights, len(said), self.late)
+
+
+def rows_of(weights: Tensor, count: int, late: bool) -> Tensor:
+    """The looks (…, T, S) that belong to the words said, of those before each word and one after the last."""
+    rows = weights[..., 1 : count + 1, :] if late else weights[..., :count, :]
+    missing = count - rows.shape[-2]  # where there was no position left to look from
+    return torch.cat([rows, rows[..., -1:, :].expand(*rows.shape[:-2], missing, -1)], -2) if missing else rows
+
+
+def word_weights(
+    looks: Tensor, source: Sequence[int | None], target: Sequence[int | None], shape: tuple[int, int]
+) -> Tensor:
+    """Looks of pieces at pieces, (…, T, S), as those of words at words, (…, target words, source words).
+
+    `source` and `target` tell to which word each piece belongs; the source has one piece more, its end mark.
+    """
+    of_target, of_source = membership(target, shape[0]).to(looks), membership(source, shape[1]).to(looks)
+    counts = of_target.sum(1, keepdim=True).clamp(min=1)  # the mean of a word's pieces
+    return (of_target / counts) @ looks[..., : len(source)] @ of_source.T
+
+
+def membership(owned_by: Sequence[int | None], words: int) -> Tensor:
+    """1 where a piece belongs to a word. (words, pieces)"""
+    table = torch.zeros(words, len(owned_by))
+    for piece, word in enumerate(owned_by):
+        if word is not None:
+            table[word, piece] = 1
+    return table
+
+
+def links_in(words: Tensor) -> Links:
+    """Each target word (of target words × source words) with the source word that it looks at most."""
+    if 0 in words.shape:
+        return []
+    best, which = words.max(-1)
+    rest = 1 - words.sum(-1)  # what went to the end mark and to spaces
+    pairs = [
+        (int(source), target)
+        for target, (source, weight, other) in enumerate(
+            zip(which.tolist(), best.tolist(), rest.tolist(), strict=True)
+        )
+        if weight >= other
+    ]
+    return sorted(pairs)
+
+
+def align(
+    aligner: Aligner,
+    model: Translator,
+    tokenizer: Tokenizer,
+    source: str,
+    said: Sequence[int],
+    pattern: re.Pattern[str],
+) -> Links:
+    """Pairs of words of a source and of what was said, words as the pattern finds them."""
+    ids = tokenizer.encode(source)
+    source_words, target_words = spans(source, pattern), spans(tokenizer.decode(said), pattern)
+    looks = aligner.looks(model, ids, said)
+    weights = word_weights(
+        looks,
+        owners(tokenizer.spans(ids), source_words),
+        owners(tokenizer.spans(said), target_words),
+        (len(target_words), len(source_words)),
+    )
+    return links_in(weights)

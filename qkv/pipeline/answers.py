@@ -1,0 +1,76 @@
+"""What a translator says, and what it can say about it."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+Links = list[tuple[int, int]]  # source word, target word; both counted from 0
+
+
+@dataclass(frozen=True)
+class Word:
+    text: str
+    log_probability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    text: str
+    score: float
+    """What the search maximised: log-probability over the length penalty."""
+    log_probabilities: tuple[float, ...] = ()
+    """Of every piece, the end included; nothing where the text was copied."""
+    words: tuple[Word, ...] = ()
+    confidence: float | None = None
+    """How likely a good translation is; None where the model was not calibrated."""
+    alignment: Links | None = None
+    """Pairs of words between spaces, where they were asked for."""
+
+    @property
+    def log_probability(self) -> float:
+        return sum(self.log_probabilities)
+
+    def pharaoh(self) -> str:
+        return " ".join(f"{source}-{target}" for source, target in self.alignment or [])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confidence:
+    """A logistic regression on what the model thinks of its own words, fitted on the validation set."""
+
+    bias: float
+    weights: tuple[float, ...]
+    good: str
+    """What counted as a good translation when this was fitted."""
+
+    def of(self, features: Sequence[float]) -> float:
+        total = self.bias + sum(w * x for w, x in zip(self.weights, features, strict=True))
+        return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
+
+
+def features_of(log_probabilities: Sequence[float]) -> tuple[float, ...]:
+    """Mean and least log-probability of the pieces, and the logarithm of their number."""
+    mean = sum(log_probabilities) / len(log_probabilities)
+    return mean, max(-20.0, min(log_probabilities)), math.log(len(log_probabilities))
+
+
+def distinct(answers: Iterable[Answer]) -> list[Answer]:
+    """The first of each text: two sequences of pieces may read alike."""
+    found: dict[str, Answer] = {}
+    for answer in answers:
+        found.setdefault(answer.text, answer)
+    return list(found.values())
+
+
+def joined(parts: Sequence[Answer], texts: Sequence[str]) -> Answer:
+    """The answers to the pieces of a text as one; `texts` are those of the pieces, with the space around them."""
+    if len(parts) == 1:
+        return replace(parts[0], text=texts[0])
+    confidences = [each.confidence for each in parts if each.confidence is not None]
+    return Answer(
+        text="".join(texts),
+        score=sum(each.score for each in parts),
+        log_probabilities=tuple(value for each in parts for value in each.log_probabilities),
+        words=tuple(word for each in parts for word in each.words),
+        confidence=min(confidences, default=None),  # a text is as good as its worst piece
+    )

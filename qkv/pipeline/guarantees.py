@@ -1,0 +1,343 @@
+"""What a translation owes its source: terms in their form, protected spans untouched, no loops, nothing dropped.
+
+A text is first translated freely. Where that breaks a promise it is translated again under constraints, and what
+is then still missing is put in its place by alignment.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from qkv.errors import UserError
+from qkv.pipeline.answers import Links
+from qkv.pipeline.options import Decoding
+from qkv.text.protect import ProtectedSpan, glued, occurrences, protected_spans, replaced, survive, without
+from qkv.text.words import FINE
+
+LONGEST_UNIT = 12  # pieces of what may be repeated in a loop
+NO_REPEAT = (3, 2)  # pieces in a row that are not said twice, where a translation has come out as a loop
+TAG_NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*?(/?)>")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A tag, and the character of the text before which it stood."""
+
+    text: str
+    place: int
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A phrase that must be there, and the characters of the source that it comes from, where there are such."""
+
+    text: str
+    place: tuple[int, int] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A piece of text, and what its translation owes it."""
+
+    text: str  # without its tags
+    marks: tuple[Mark, ...]  # which go back to where they belong
+    kept: tuple[ProtectedSpan, ...]  # spans of the text that stay as they are
+    wanted: tuple[Wanted, ...]  # what must be there
+
+    @classmethod
+    def of(cls, piece: str, decoding: Decoding) -> "Job":
+        marks: list[Mark] = []
+        kept: list[ProtectedSpan] = []
+        spans, taken = protected_spans(piece, decoding.protect), 0
+        for span in spans:
+            if span.kind == "tags":
+                marks.append(Mark(span.text, span.start - taken))
+                taken += len(span.text)
+            else:
+                kept.append(replace(span, start=span.start - taken, end=span.end - taken))
+        text = without(piece, [span for span in spans if span.kind == "tags"])
+        wanted = [Wanted(phrase, place) for phrase, place in decoding.glossary.found_in(text).items()]
+        wanted += [Wanted(phrase, None) for phrase in decoding.contain]
+        for phrase in (*(each.text for each in wanted), *(span.text for span in kept)):
+            for avoided in decoding.avoid:
+                if avoided in phrase:
+                    raise UserError(f"a translation cannot contain '{phrase}' and avoid '{avoided}'.")
+        return cls(text=text, marks=tuple(marks), kept=tuple(kept), wanted=tuple(wanted))
+
+    @property
+    def kept_texts(self) -> list[str]:
+        return [span.text for span in self.kept]
+
+    def is_kept_by(self, text: str) -> bool:
+        """Does this translation hold every promise but the tags, which are put in at the end?"""
+        return survive(text, self.kept_texts) and all(occurrences(text, each.text) for each in self.wanted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A job as the model reads it: as it is, or with words that it knows how to copy in the place of spans."""
+
+    job: Job
+    text: str
+    marks: tuple[Mark, ...]
+    stand_ins: tuple[str, ...] = ()  # one for each span that is kept, or none at all
+
+    @classmethod
+    def plain(cls, job: Job) -> "Reading":
+        return cls(job=job, text=job.text, marks=job.marks)
+
+    @classmethod
+    def with_stand_ins(cls, job: Job, known: Sequence[str]) -> "Reading | None":
+        """None where there are not enough words that the text does not have itself."""
+        taken = " ".join([job.text, *(each.text for each in job.wanted)])
+        free = [word for word in known if not occurrences(taken, word)][: len(job.kept)]
+        if not job.kept or len(free) < len(job.kept):
+            return None
+        marks = tuple(
+            replace(
+                mark,
+                place=mark.place
+                + sum(
+                    len(word) - len(span.text)
+                    for word, span in zip(free, job.kept, strict=True)
+                    if span.end <= mark.place
+                ),
+            )
+            for mark in job.marks
+        )
+        return cls(job=job, text=replaced(job.text, job.kept, free), marks=marks, stand_ins=tuple(free))
+
+    @property
+    def phrases(self) -> list[str]:
+        """What the model must say."""
+        return list(
+            dict.fromkeys(
+                [*(self.stand_ins or self.job.kept_texts), *(each.text for each in self.job.wanted)]
+            )
+        )
+
+    def back(self, said: str) -> str:
+        """With the spans in the place of the words that stood in for them."""
+        return applied(said, self.back_edits(said))
+
+    def back_edits(self, said: str) -> "list[Edit]":
+        pairs = zip(self.stand_ins, self.job.kept, strict=False)
+        return [
+            Edit(start, start + len(word), span.text)
+            for word, span in pairs
+            for start in occurrences(said, word)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One way to translate a job."""
+
+    reading: Reading
+    constrained: bool = False  # the model must say the phrases of the reading
+    no_repeat: int = 0
+    anchor: str = ""  # the translation itself, to be scored: it competes with the next attempt that holds
+
+    def holds(self, text: str) -> bool:
+        return self.reading.job.is_kept_by(self.reading.back(text))
+
+
+def anchored(reading: Reading, said: str, links: Links) -> str | None:
+    """A free translation with the terms that it lacks in the place of the words that came from the same words of the source.
+
+    None where it is not known for all of them what these words are.
+    """
+    places = Places(reading.text, said, links)
+    edits: list[Edit] = []
+    for wanted in reading.job.wanted:
+        if occurrences(said, wanted.text):
+            continue
+        around = None if wanted.place is None else places.around(*wanted.place)
+        if around is None or any(edit.start < around[1] and around[0] < edit.end for edit in edits):
+            return None
+        edits.append(Edit(*around, wanted.text))
+    return applied(said, edits) if edits else None
+
+
+def attempts(job: Job, stand_ins: Sequence[str], no_repeat: int) -> list[Attempt]:
+    """From the freest to the strictest."""
+    plain, other = Reading.plain(job), Reading.with_stand_ins(job, stand_ins)
+    found = [Attempt(reading=plain, no_repeat=no_repeat)]
+    if job.kept or job.wanted:
+        under = [
+            Attempt(reading=each, constrained=True, no_repeat=no_repeat) for each in (other, plain) if each
+        ]
+        return [*found, *under, *(replace(each, no_repeat=NO_REPEAT[0]) for each in under)]
+    return [*found, *(replace(found[0], no_repeat=size) for size in NO_REPEAT)]
+
+
+@dataclass(frozen=True)
+class Edit:
+    start: int
+    end: int
+    new: str
+
+
+def applied(text: str, edits: Sequence[Edit]) -> str:
+    """All edits; what would go into the midst of something that is replaced goes behind it."""
+    parts, last = [], 0
+    for edit in sorted(edits, key=lambda each: (each.start, each.end)):  # at the same place, in their order
+        parts += [text[last : edit.start], edit.new]
+        last = max(last, edit.end)
+    return "".join([*parts, text[last:]])
+
+
+def completed(reading: Reading, said: str, links: Links) -> str:
+    """What was said with spans and tags where they belong: every one of them exactly as often as in the source.
+
+    `links` are pairs of words of `reading.text` and of `said`.
+    """
+    places = Places(reading.text, said, links)
+    edits = reading.back_edits(said)
+    edits += repairs(reading, said, places)
+    edits += [
+        Edit(place, place, mark.text)
+        for mark, place in zip(reading.marks, marked(reading.marks, places), strict=True)
+    ]
+    whole = [
+        (match.start(), match.end())
+        for name in set(reading.stand_ins or reading.job.kept_texts)
+        for match in re.finditer(re.escape(name), said)
+    ]
+    return applied(said, [outside(edit, whole) for edit in edits])
+
+
+def outside(edit: "Edit", spans: Sequence[tuple[int, int]]) -> "Edit":
+    """What would be put into the midst of a span goes behind it."""
+    behind = max(
+        (end for start, end in spans if edit.start == edit.end and start < edit.start < end), default=None
+    )
+    return edit if behind is None else Edit(behind, behind, edit.new)
+
+
+def repairs(reading: Reading, said: str, places: "Places") -> list[Edit]:
+    """What takes away spans and words that are there too often, and puts in those that are missing."""
+    edits: list[Edit] = []
+    names = reading.stand_ins or tuple(reading.job.kept_texts)
+    texts = reading.job.kept_texts
+    starts = span_starts(reading)
+    for name, count in Counter(names).items():
+        found = occurrences(said, name)
+        # A word in a longer word is another word, and a span in a longer span that one.
+        stuck = (
+            [] if name.isalnum() else [at for at in glued(said, name) if not within(at, name, names, said)]
+        )
+        edits += [Edit(start, start, " ") for start in stuck]
+        edits += [Edit(start + len(name), start + len(name), " ") for start in stuck]
+        found = sorted([*found, *stuck])
+        edits += [Edit(start, start + len(name), "") for start in found[count:]]
+        missing = [index for index, each in enumerate(names) if each == name][len(found) :]
+        for index in missing:
+            place = places.after(starts[index])
+            edits.append(Edit(place, place, spaced(texts[index], said, place)))
+    for wanted in reading.job.wanted:
+        if not occurrences(reading.back(said), wanted.text):
+            edits.append(Edit(len(said), len(said), spaced(wanted.text, said, len(said))))
+    return edits
+
+
+def within(start: int, name: str, names: Sequence[str], text: str) -> bool:
+    """Is what stands there a part of one of the longer names?"""
+    longer = [other for other in names if len(other) > len(name)]
+    return any(at <= start < at + len(other) for other in longer for at in occurrences(text, other))
+
+
+def span_starts(reading: Reading) -> list[int]:
+    """Where the kept spans, or what stands in for them, begin in what the model reads."""
+    starts, moved = [], 0
+    for index, span in enumerate(reading.job.kept):
+        starts.append(span.start + moved)
+        if reading.stand_ins:
+            moved += len(reading.stand_ins[index]) - len(span.text)
+    return starts
+
+
+def spaced(new: str, text: str, place: int) -> str:
+    before = " " if place > 0 and not text[place - 1].isspace() else ""
+    after = "" if re.match(r"\s|[.,;:!?)\]}\"']*(\s|$)", text[place:]) else " "
+    return before + new + after
+
+
+class Places:
+    """Where something that stood at a place of the source belongs in the translation."""
+
+    def __init__(self, source: str, target: str, links: Links):
+        self.source = [match.span() for match in FINE.finditer(source)]
+        self.target = [match.span() for match in FINE.finditer(target)]
+        self.length = len(target)
+        self.links: dict[int, list[int]] = {}
+        for one, other in links:
+            self.links.setdefault(one, []).append(other)
+
+    def linked(self, start: int, end: int) -> list[int]:
+        """Words of the translation that come from words between two characters of the source."""
+        inside = [index for index, (first, last) in enumerate(self.source) if first >= start and last <= end]
+        return sorted({target for index in inside for target in self.links.get(index, [])})
+
+    def after(self, place: int) -> int:
+        """Behind what comes from the word before it, or in front of what comes from the word behind it."""
+        before = [index for index, (_, end) in enumerate(self.source) if end <= place]
+        if not before:
+            return 0
+        if len(before) == len(self.source):
+            return self.target[-1][1] if self.target else self.length
+        if before[-1] in self.links:
+            return self.target[max(self.links[before[-1]])][1]
+        if before[-1] + 1 in self.links:
+            return self.target[min(self.links[before[-1] + 1])][0]
+        share = len(before) / len(self.source)
+        return self.target[min(len(self.target) - 1, int(share * len(self.target)))][0] if self.target else 0
+
+    def around(self, start: int, end: int) -> tuple[int, int] | None:
+        """From the first to the last word that comes from between two characters; None where there is none."""
+        words = self.linked(start, end)
+        return (self.target[words[0]][0], self.target[words[-1]][1]) if words else None
+
+
+def marked(marks: Sequence[Mark], places: Places) -> list[int]:
+    """The place of each mark in the translation; a pair of tags goes around what was between them."""
+    found = [places.after(mark.place) for mark in marks]
+    opened: list[tuple[str, int]] = []
+    for index, mark in enumerate(marks):
+        match = TAG_NAME.fullmatch(mark.text)
+        if match is None or match[3]:
+            continue
+        if not match[1]:
+            opened.append((match[2].lower(), index))
+            continue
+        names = [name for name, _ in opened]
+        if match[2].lower() not in names:
+            continue
+        last = len(names) - 1 - names[::-1].index(match[2].lower())
+        first = opened[last][1]
+        del opened[last:]
+        around = places.around(marks[first].place, mark.place)
+        if around is not None:
+            found[first], found[index] = around
+        else:
+            found[index] = max(found[first], found[index])
+    return found
+
+
+def is_loop(said: Sequence[int], source: Sequence[int]) -> bool:
+    """Does a few words' sequence come again and again, more often than the source has reason for?"""
+    allowed = max(2, 1 + max((count for count, _ in runs(source)), default=1))
+    return any(count > (allowed if unit > 2 else max(3, allowed)) for count, unit in runs(said))
+
+
+def runs(ids: Sequence[int]) -> list[tuple[int, int]]:
+    """How often in a row, at most, a sequence of each length follows upon itself: (times, length)."""
+    found = []
+    for unit in range(1, min(LONGEST_UNIT, len(ids) // 2) + 1):
+        longest = length = 0
+        for one, other in zip(ids, ids[unit:], strict=False):
+            length = length + 1 if one == other else 0
+            longest = max(longest, length)
+        found.append((longest // unit + 1, unit))
+    return found

@@ -1,0 +1,189 @@
+"""From the ids of sources to hypotheses: in batches of like length, each under the rules that were asked for."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from qkv.data.batching import pad_rows, token_batches
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.constraints import MustContain
+from qkv.decoding.greedy import greedy, likeliest
+from qkv.decoding.rules import Forbidden, NoRepeat, NotAtOnce, Prefixes, RepetitionPenalty, Rule, under
+from qkv.decoding.sampling import Drawn, Sampling, sample
+from qkv.decoding.step import Ensemble, Hypothesis, Step
+from qkv.decoding.walk import walk
+from qkv.errors import UserError
+from qkv.models.translator import CrossHeads, Translator
+
+WIDEST = 16  # beams for phrases that must be said: more would cost more than they find
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One source as ids, and what its translation has to obey."""
+
+    source: Sequence[int]
+    prefix: tuple[int, ...] = ()
+    contain: tuple[tuple[int, ...], ...] = ()
+    once: bool = False  # none of these phrases twice
+    avoid: tuple[int, ...] = ()  # numbers of automata
+    no_repeat: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How hypotheses are found; all settings are known here."""
+
+    beam: int
+    length_penalty: float
+    best: int = 1
+    patience: float | None = None
+    coverage_penalty: float = 0.0
+    sampling: Sampling | None = None
+    repetition_penalty: float = 1.0
+    batch_tokens: int
+    look: CrossHeads | None = None
+    """Heads that tell where the source was looked at, for the coverage penalty."""
+
+
+FREELY = Search(beam=1, length_penalty=0.0, batch_tokens=1)
+
+
+class Searcher:
+    """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid."""
+
+    def __init__(
+        self, models: Sequence[Translator], boundary: Sequence[bool], automata: Tensor | None = None
+    ):
+        self.models, self.boundary, self.automata = models, boundary, automata
+        self.config, self.device = models[0].config, models[0].tokens.weight.device
+        for model in models:
+            model.eval()
+
+    @torch.inference_mode()
+    def find(
+        self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
+    ) -> list[list[Hypothesis]]:
+        """The best hypotheses of each request, best first."""
+        if search.sampling is not None and search.best > 1:  # each of them is drawn on its own
+            return self.find_samples(requests, search, done)
+        found: list[list[Hypothesis]] = [[] for _ in requests]
+        for rows, width in self.batches(requests, search):
+            batch = [requests[row] for row in rows]
+            for row, hypotheses in zip(rows, self.decode(batch, replace(search, beam=width)), strict=True):
+                found[row] = hypotheses
+            done(len(rows))
+        if not all(each and all(abs(h.score) < float("inf") for h in each) for each in found):
+            raise UserError("the model's scores are not numbers: its weights are broken; train it again.")
+        return found
+
+    def find_samples(
+        self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
+    ) -> list[list[Hypothesis]]:
+        each = range(search.best)
+        drawn = [replace(request, seed=request.seed + number) for request in requests for number in each]
+        found = self.find(drawn, replace(search, best=1), lambda count: done(count // search.best))
+        rows = [found[start : start + search.best] for start in range(0, len(found), search.best)]
+        return [sorted((row[0] for row in group), key=lambda h: -h.score) for group in rows]
+
+    @torch.inference_mode()
+    def one_by_one(self, request: Request, search: Search) -> Iterator[int]:
+        """The ids of one translation as they are chosen, without turning back."""
+        config, device = self.config, self.device
+        step = self.begin(torch.tensor([[*request.source, config.end]], device=device), None)
+        start, limits = torch.tensor([config.start]), torch.tensor([self.limit(request)])
+        choose = likeliest if search.sampling is None else Drawn(search.sampling, [request.seed], limits)
+        rules = self.rules([request], search)
+        for stride in walk(step, start.to(device), config.end, limits.to(device), choose, rules):
+            token = int(stride.ids[0])
+            if token != config.end:
+                yield token
+
+    @torch.inference_mode()
+    def next_ids(self, request: Request, count: int) -> list[int]:
+        """The likeliest ids after the prefix of a request; its end may be among them only if nothing else is."""
+        config, device = self.config, self.device
+        step = self.begin(torch.tensor([[*request.source, config.end]], device=device), None)
+        said = torch.tensor([list(request.prefix)], dtype=torch.long, device=device)
+        logits = step(torch.tensor([[config.start, *request.prefix]], device=device))
+        rows = torch.zeros(1, dtype=torch.long, device=device)
+        free = [replace(request, prefix=())]
+        scores = under(self.rules(free, FREELY), logits.float().log_softmax(-1), said, rows)[0]
+        scores[[config.pad, config.start, config.end]] = float("-inf")
+        return [int(token) for token in scores.topk(min(count, len(scores) - 3)).indices]
+
+    def batches(self, requests: Sequence[Request], search: Search) -> Iterator[tuple[list[int], int]]:
+        """Rows that are decoded together, and the width of their beams."""
+        alike: dict[tuple[bool, bool, int, int], list[int]] = {}
+        for row, request in enumerate(requests):
+            width = width_for(request, search)
+            alike.setdefault((bool(request.contain), request.once, request.no_repeat, width), []).append(row)
+        for (*_, width), members in alike.items():
+            lengths = [len(requests[row].source) + 1 for row in members]
+            for batch in token_batches(lengths, max(1, search.batch_tokens // width), seed=None):
+                yield [members[place] for place in batch], width
+
+    def decode(self, batch: Sequence[Request], search: Search) -> list[list[Hypothesis]]:
+        config, device = self.config, self.device
+        source = pad_rows([[*request.source, config.end] for request in batch], config.pad).to(device)
+        start = torch.full((len(batch),), config.start, device=device)
+        limits = torch.tensor([self.limit(request) for request in batch], device=device)
+        step, rules = self.begin(source, search.look), self.rules(batch, search)
+        constrained = any(request.contain for request in batch)
+        if search.sampling is not None and not constrained:
+            seeds = [request.seed for request in batch]
+            return [[each] for each in sample(step, start, config.end, limits, search.sampling, seeds, rules)]
+        if search.beam == 1 and not constrained:
+            return [[each] for each in greedy(step, start, config.end, limits, rules)]
+        beam = Beam(
+            width=search.beam,
+            penalty=paper_penalty(search.length_penalty),
+            best=search.best,
+            patience=search.patience,
+            coverage=search.coverage_penalty,
+        )
+        contain = None
+        if constrained:
+            phrases = [request.contain for request in batch]
+            boundary = torch.tensor(self.boundary, device=device)  # (V)
+            contain = MustContain(phrases, limits, config.end, boundary, batch[0].once)
+        return beam_search(step, start, config.end, limits, beam, rules, contain)
+
+    def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
+        if len(self.models) == 1:
+            return self.models[0].begin(source, look)
+        return Ensemble([model.begin(source) for model in self.models])
+
+    def rules(self, batch: Sequence[Request], search: Search) -> list[Rule]:
+        rules: list[Rule] = [NotAtOnce(self.config.end)]
+        if search.repetition_penalty != 1.0:
+            rules.append(RepetitionPenalty(search.repetition_penalty))
+        if batch[0].no_repeat:
+            rules.append(NoRepeat(batch[0].no_repeat))
+        if self.automata is not None and any(request.avoid for request in batch):
+            rules.append(Forbidden(self.automata, [request.avoid for request in batch]))
+        if any(request.prefix for request in batch):
+            rules.append(Prefixes([request.prefix for request in batch], self.device))
+        return rules
+
+    def limit(self, request: Request) -> int:
+        """Twice the source and a little more, as far as there are positions: room for any honest translation."""
+        needed = len(request.prefix) + sum(map(len, request.contain)) + 1
+        if needed > self.config.context:
+            raise UserError(
+                f"what a translation must contain takes {needed} pieces, and this model has places for "
+                f"{self.config.context}: ask for less."
+            )
+        return min(2 * len(request.source) + 20 + needed - 1, self.config.context)
+
+
+def width_for(request: Request, search: Search) -> int:
+    """Where phrases must be said, every degree of being done needs beams of its own."""
+    width = max(search.beam, search.best)
+    if not request.contain:
+        return 1 if search.sampling is not None else width
+    levels = sum(map(len, request.contain)) + 1
+    return max(width, min(2 * levels, WIDEST))

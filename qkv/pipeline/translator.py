@@ -1,0 +1,494 @@
+"""Text in, text out: what a bundle does, with nothing else needed."""
+
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self, overload
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from qkv.checkpoint.bundle import Bundle, load_bundle, save_bundle
+from qkv.configs import from_dict, to_dict
+from qkv.core.tape import Tape
+from qkv.decoding.step import Hypothesis
+from qkv.errors import UserError
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.models.translator import TranslatorConfig
+from qkv.pipeline.alignment import Aligner, align
+from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
+from qkv.pipeline.compute import Compute, computing_in
+from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
+from qkv.pipeline.options import BATCH_TOKENS, Decoding
+from qkv.pipeline.search import Request, Search, Searcher
+from qkv.text.avoid import automaton
+from qkv.text.protect import BY_DEFAULT, Kind, protected_spans, split_around, survive, without
+from qkv.text.tokenizer import Tokenizer
+from qkv.text.words import FINE, SPACED, owners, spans
+
+ABOUT_AS_LONG = 1.1  # times as many words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Languages:
+    source: str
+    target: str
+
+    @classmethod
+    def of(cls, source: str | None, target: str | None) -> "Languages":
+        """Where nobody has named them they are called source and target."""
+        return cls(source=source or "source", target=target or "target")
+
+    def named(self) -> tuple[str | None, str | None]:
+        """Those that somebody has named."""
+        unnamed = Languages.of(None, None)
+        return (
+            None if self.source == unnamed.source else self.source,
+            None if self.target == unnamed.target else self.target,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorDefaults:
+    """What a translator needs to know beside its weights."""
+
+    languages: Languages
+    longest: int  # pieces of the longest source that is translated whole: more is split
+    beam: int
+    length_penalty: float
+    stand_ins: tuple[str, ...] = ()  # words that it copies, for spans that it does not know
+    aligner: Aligner | None = None
+    confidence: Confidence | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionMap:
+    """How much each word said looked at each word read, for every block and head."""
+
+    source: list[str]
+    target: list[str]
+    weights: Tensor  # (blocks, H, T, S)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An attempt, and what came of it."""
+
+    attempt: Attempt
+    request: Request
+    hypotheses: list[Hypothesis]
+
+    @property
+    def score(self) -> float:
+        return self.hypotheses[0].score
+
+
+class Translator:
+    def __init__(
+        self,
+        model: TranslatorModel,
+        tokenizer: Tokenizer,
+        defaults: TranslatorDefaults,
+        others: Sequence[TranslatorModel] = (),
+    ):
+        self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
+        self.others = others  # that decide with it
+
+    def __repr__(self) -> str:
+        languages = self.defaults.languages
+        return f"Translator({languages.source} → {languages.target}, {len(self.tokenizer):,} pieces)"
+
+    @classmethod
+    def from_bundle(cls, bundle: Bundle, where: str) -> Self:
+        config = dict(bundle.config)
+        architecture = from_dict(TranslatorConfig, config.pop("model", None), f"{where}/config.json")
+        defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
+        if len(bundle.tokenizer) != architecture.vocab:
+            raise UserError(
+                f"{where}: the tokenizer has {len(bundle.tokenizer)} pieces, the model {architecture.vocab}; "
+                f"these files do not belong together."
+            )
+        model = TranslatorModel(architecture)
+        load_weights(model, bundle.weights, where)
+        return cls(model, bundle.tokenizer, defaults)
+
+    def save(self, folder: Path) -> None:
+        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        weights = self.model.state_dict()
+        save_bundle(
+            folder, Bundle(kind="translator", config=config, weights=weights, tokenizer=self.tokenizer)
+        )
+
+    @overload  # a str is a sequence of str too, but the first signature that fits is taken
+    def translate(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        decoding: Decoding = ...,
+        *,
+        beam: int | None = ...,
+        length_penalty: float | None = ...,
+    ) -> str: ...
+
+    @overload
+    def translate(
+        self,
+        text: Sequence[str],
+        decoding: Decoding = ...,
+        *,
+        beam: int | None = ...,
+        length_penalty: float | None = ...,
+        done: Callable[[int], None] | None = ...,
+    ) -> list[str]: ...
+
+    def translate(
+        self,
+        text: str | Sequence[str],
+        decoding: Decoding = Decoding(),  # noqa: B008  (it is frozen)
+        *,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        done: Callable[[int], None] | None = None,
+    ) -> str | list[str]:
+        """One text or many; the answers come in the order of the texts. `done` is told of finished texts.
+
+        A text without any letter is returned as it is; one longer than training has shown is translated
+        in pieces. `beam` and `length_penalty` are short for those of `decoding`.
+        """
+        if beam is not None:
+            decoding = replace(decoding, beam=beam)
+        if length_penalty is not None:
+            decoding = replace(decoding, length_penalty=length_penalty)
+        texts = [text] if isinstance(text, str) else list(text)
+        best = [answers[0].text for answers in self.answers(texts, decoding, done=done)]
+        return best[0] if isinstance(text, str) else best
+
+    def answers(
+        self,
+        texts: Sequence[str],
+        decoding: Decoding = Decoding(),  # noqa: B008
+        *,
+        done: Callable[[int], None] | None = None,
+    ) -> list[list[Answer]]:
+        """For each text its best translations, best first, with scores and what else was asked for."""
+        pieces = [
+            (index, piece)
+            for index, whole in enumerate(texts)
+            for piece in self.pieces_of(whole, decoding.protect)
+        ]
+        worth = [is_for_translation(piece, decoding.protect) for _, piece in pieces]
+        wanted = [piece.strip() for (_, piece), worthy in zip(pieces, worth, strict=True) if worthy]
+        found = iter(self.answer_pieces(wanted, decoding, done or silent))
+        parts: list[list[tuple[str, list[Answer]]]] = [[] for _ in texts]
+        for (index, piece), worthy in zip(pieces, worth, strict=True):
+            answers = next(found) if worthy else [Answer(text=piece.strip(), score=0.0)]
+            parts[index].append((piece, answers))
+        return [together(each) for each in parts]
+
+    def pieces_of(self, text: str, protect: Sequence[Kind] = BY_DEFAULT) -> list[str]:
+        """The text in pieces that the model can take; no protected span is cut."""
+        return split_around(text, protect, lambda part: len(self.tokenizer.encode(part.strip())), self.limit)
+
+    @property
+    def limit(self) -> int:
+        """The most pieces of one source, its end mark not counted."""
+        return min(self.defaults.longest, self.model.config.context - 1)
+
+    def answer_pieces(
+        self, pieces: Sequence[str], decoding: Decoding, done: Callable[[int], None]
+    ) -> list[list[Answer]]:
+        """Freely first; what breaks a promise is tried again under stricter rules, and at last mended."""
+        searcher, search = self.searcher(decoding), self.search(decoding)
+        ways = [
+            attempts(Job.of(piece, decoding), self.defaults.stand_ins, decoding.no_repeat) for piece in pieces
+        ]
+        results: list[list[Answer]] = [[] for _ in pieces]
+        competing: dict[int, Trial] = {}
+        waiting = list(range(len(pieces)))
+        while waiting:
+            now = [ways[row].pop(0) for row in waiting]
+            requests = [self.request(attempt, decoding) for attempt in now]
+            found = searcher.find(requests, search, done)
+            done = silent  # the rest is few
+            trials = [Trial(*parts) for parts in zip(now, requests, found, strict=True)]
+            for row, trial in zip(list(waiting), trials, strict=True):
+                holds = self.holds(trial.hypotheses[0], trial)
+                if trial.attempt.anchor:
+                    if holds:
+                        competing[row] = trial
+                    continue
+                if not holds and ways[row]:
+                    ways[row][:0] = self.anchored_attempt(trial)
+                    continue
+                waiting.remove(row)
+                if row in competing and not (holds and self.is_better(trial, competing[row])):
+                    trial = competing[row]
+                results[row] = self.answers_of(trial, decoding)
+        return results
+
+    def anchored_attempt(self, trial: "Trial") -> list[Attempt]:
+        """For a free translation that lacks a term: the same with that in its place, if the place is known."""
+        attempt, ids = trial.attempt, trial.hypotheses[0].ids
+        job, said = attempt.reading.job, self.tokenizer.decode(ids)
+        if attempt.constrained or attempt.no_repeat or not job.wanted or not survive(said, job.kept_texts):
+            return []
+        anchor = anchored(attempt.reading, said, self.links(attempt.reading.text, ids, FINE))
+        if anchor is None or len(self.tokenizer.encode(anchor)) >= self.model.config.context:
+            return []
+        return [replace(attempt, anchor=anchor)]
+
+    def is_better(self, trial: "Trial", other: "Trial") -> bool:
+        """Likelier, and about as long: what was left out, and babble that makes up for an unlikely phrase, are no merits."""
+        lengths = [len(self.tokenizer.decode(each.hypotheses[0].ids).split()) for each in (trial, other)]
+        return trial.score > other.score and max(lengths) <= ABOUT_AS_LONG * min(lengths)
+
+    def answers_of(self, trial: "Trial", decoding: Decoding) -> list[Answer]:
+        """Those of its hypotheses that hold, or, where the first does not, all of them mended."""
+        chosen = trial.hypotheses
+        if self.holds(chosen[0], trial):
+            chosen = [each for each in chosen if self.holds(each, trial)]
+        return distinct(self.answer(each, trial.attempt.reading, decoding) for each in chosen)
+
+    def searcher(self, decoding: Decoding) -> Searcher:
+        automata = None
+        if decoding.avoid:
+            tables = [automaton(phrase, self.tokenizer.piece_bytes) for phrase in decoding.avoid]
+            automata = pad_sequence(tables, batch_first=True)  # (P, states, V)
+        return Searcher([self.model, *self.others], self.tokenizer.begins_anew, automata)
+
+    def search(self, decoding: Decoding) -> Search:
+        defaults = self.defaults
+        if decoding.coverage_penalty and self.others:
+            raise UserError(
+                "the coverage penalty looks into one model: it cannot be had from several at once."
+            )
+        return Search(
+            beam=defaults.beam if decoding.beam is None else decoding.beam,
+            length_penalty=(
+                defaults.length_penalty if decoding.length_penalty is None else decoding.length_penalty
+            ),
+            best=decoding.nbest,
+            patience=decoding.patience,
+            coverage_penalty=decoding.coverage_penalty,
+            sampling=decoding.sampling,
+            repetition_penalty=decoding.repetition_penalty,
+            batch_tokens=decoding.batch_tokens,
+            look=self.aligner.cross_heads if decoding.coverage_penalty else None,
+        )
+
+    def request(self, attempt: Attempt, decoding: Decoding) -> Request:
+        encode, reading = self.tokenizer.encode, attempt.reading
+        prefix = encode(decoding.prefix) if decoding.prefix else []
+        if attempt.anchor:
+            prefix = [*encode(attempt.anchor), self.tokenizer.end]
+        return Request(
+            source=encode(reading.text),
+            prefix=tuple(prefix),
+            contain=tuple(tuple(encode(phrase)) for phrase in reading.phrases) if attempt.constrained else (),
+            once=bool(reading.job.kept),
+            avoid=tuple(range(len(decoding.avoid))),
+            no_repeat=attempt.no_repeat,
+            seed=zlib.crc32(f"{decoding.seed} {reading.text}".encode()),
+        )
+
+    def holds(self, hypothesis: Hypothesis, trial: "Trial") -> bool:
+        """Is it a whole translation that keeps what was promised?"""
+        if not hypothesis.finished or is_loop(hypothesis.ids, trial.request.source):
+            return False
+        return trial.attempt.holds(self.tokenizer.decode(hypothesis.ids))
+
+    def answer(self, hypothesis: Hypothesis, reading: Reading, decoding: Decoding) -> Answer:
+        ids = hypothesis.ids
+        said = self.tokenizer.decode(ids)
+        text = reading.back(said)
+        if reading.marks or not reading.job.is_kept_by(text):
+            text = completed(reading, said, self.links(reading.text, ids, FINE))
+        confidence = self.defaults.confidence
+        return Answer(
+            text=text,
+            score=hypothesis.score,
+            log_probabilities=tuple(hypothesis.log_probabilities),
+            words=self.word_scores(hypothesis, reading),
+            confidence=None
+            if confidence is None
+            else confidence.of(features_of(hypothesis.log_probabilities)),
+            alignment=self.links(reading.text, ids, SPACED) if decoding.alignments else None,
+        )
+
+    def word_scores(self, hypothesis: Hypothesis, reading: Reading) -> tuple[Word, ...]:
+        """Log-probabilities of the words between spaces, those of their pieces added up; tags have none."""
+        said = self.tokenizer.decode(hypothesis.ids)
+        words = [reading.back(word) for word in said.split()]
+        scores = [0.0] * len(words)
+        places = owners(self.tokenizer.spans(hypothesis.ids), spans(said, SPACED))
+        for word, score in zip(places, hypothesis.log_probabilities, strict=False):  # the end has none
+            if word is not None and word < len(scores):
+                scores[word] += score
+        return tuple(Word(*pair) for pair in zip(words, scores, strict=True))
+
+    # Alignment ----------------------------------------------------------------------------------------------
+
+    @property
+    def aligner(self) -> Aligner:
+        return self.defaults.aligner or Aligner.for_any(self.model)
+
+    def links(self, source: str, said: Sequence[int], pattern: re.Pattern[str]) -> Links:
+        self.model.eval()
+        return align(self.aligner, self.model, self.tokenizer, source, said, pattern)
+
+    def word_links(self, source: str, target: str) -> Links:
+        """Which words of a source those of a translation come from; marks count as words of their own."""
+        return self.links(source, self.tokenizer.encode(target), FINE)
+
+    # Other ways to decode -----------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def stream(self, text: str, decoding: Decoding = Decoding(beam=1)) -> Iterator[str]:  # noqa: B008
+        """A translation bit by bit, as it is found: greedily, or drawn by chance.
+
+        What has promises to keep can be told only when it is complete, and comes at once.
+        """
+        for piece in self.pieces_of(text, decoding.protect):
+            if not is_for_translation(piece, decoding.protect):
+                yield piece
+                continue
+            job = Job.of(piece.strip(), decoding)
+            if job.kept or job.wanted or job.marks or self.others:
+                yield surrounded(piece, self.answer_pieces([piece.strip()], decoding, silent)[0][0].text)
+                continue
+            yield piece[: len(piece) - len(piece.lstrip())]
+            yield from self.stream_piece(Attempt(reading=Reading.plain(job)), decoding)
+            yield piece[len(piece.rstrip()) :]
+
+    def stream_piece(self, attempt: Attempt, decoding: Decoding) -> Iterator[str]:
+        request, search = self.request(attempt, decoding), self.search(decoding)
+        said: list[int] = []
+        told = 0
+        for token in self.searcher(decoding).one_by_one(request, search):
+            said.append(token)
+            text = self.tokenizer.decode(said)
+            whole = text.rstrip("\ufffd")  # a character whose bytes are not all there yet
+            if len(whole) > told:
+                yield whole[told:]
+                told = len(whole)
+        yield self.tokenizer.decode(said)[told:]
+
+    def alternatives(
+        self,
+        text: str,
+        prefix: str,
+        count: int = 5,
+        decoding: Decoding = Decoding(),  # noqa: B008
+    ) -> list[Answer]:
+        """What else could stand here: answers that begin with the prefix and go on with different pieces."""
+        if len(self.pieces_of(text)) > 1 or not has_letters(text):
+            raise UserError("alternatives are for one sentence that is not empty and not too long.")
+        searcher, search = self.searcher(decoding), self.search(replace(decoding, nbest=1, sampling=None))
+        job = Job.of(text.strip(), replace(decoding, prefix=prefix))
+        attempt = Attempt(reading=Reading.plain(job), no_repeat=decoding.no_repeat)
+        request = self.request(attempt, replace(decoding, prefix=prefix))
+        requests = [
+            replace(request, prefix=(*request.prefix, token)) for token in searcher.next_ids(request, count)
+        ]
+        found = searcher.find(requests, search, silent)
+        answers = [self.answer(each[0], attempt.reading, decoding) for each in found]
+        return distinct(sorted(answers, key=lambda answer: -answer.score))
+
+    def computing_in(self, compute: Compute) -> "Translator":
+        """The same in other numbers: a copy, but for float32."""
+        others = [computing_in(other, compute) for other in self.others]
+        return Translator(computing_in(self.model, compute), self.tokenizer, self.defaults, others)
+
+    def with_others(self, *others: "Translator") -> "Translator":
+        """The same with more models, which decide together: the mean of their probabilities."""
+        for other in others:
+            if other.tokenizer.text() != self.tokenizer.text():
+                raise UserError("models that translate together must have been trained with one vocabulary.")
+        return Translator(
+            self.model,
+            self.tokenizer,
+            self.defaults,
+            [*self.others, *(each for other in others for each in (other.model, *other.others))],
+        )
+
+    @torch.inference_mode()
+    def attention(self, text: str) -> AttentionMap:
+        """Translate greedily, then read off the encoder-decoder attention of every block and head."""
+        if not has_letters(text) or len(self.pieces_of(text)) > 1:
+            raise UserError("an attention picture needs one sentence that is not empty and not too long.")
+        config, device = self.model.config, self.model.tokens.weight.device
+        self.model.eval()
+        ids = self.tokenizer.encode(text.strip())
+        search = Search(beam=1, length_penalty=0.0, batch_tokens=BATCH_TOKENS)
+        [[found]] = self.searcher(Decoding()).find([Request(source=ids)], search, silent)
+        said = found.ids[: config.context - 1]  # the start takes a position too
+        tape = Tape()
+        source, shifted = torch.tensor([[*ids, config.end]]), torch.tensor([[config.start, *said]])
+        self.model(source.to(device), shifted.to(device), tape)
+        weights = [
+            tape[f"decoder.{block}.cross_attention.weights"][0] for block in range(config.decoder.depth)
+        ]
+        show = self.tokenizer.show
+        return AttentionMap(
+            source=show([*ids, config.end]),
+            target=show([*said, config.end]),  # row t is the look that led to word t
+            weights=torch.stack(weights),
+        )
+
+
+def load_weights(model: torch.nn.Module, weights: Any, where: str) -> None:
+    """Every fault at once: what is missing, what is left over, what has another shape."""
+    own = model.state_dict()
+    faults = [f"{name} is missing" for name in own if name not in weights]
+    faults += [f"{name} is unknown" for name in weights if name not in own]
+    faults += [
+        f"{name} has shape {tuple(weights[name].shape)} instead of {tuple(own[name].shape)}"
+        for name in own
+        if name in weights and weights[name].shape != own[name].shape
+    ]
+    if faults:
+        raise UserError(f"{where}: the weights do not fit the config: {'; '.join(faults)}.")
+    model.load_state_dict(weights)
+
+
+def has_letters(text: str) -> bool:
+    return any(character.isalpha() for character in text)
+
+
+def is_for_translation(text: str, protect: Sequence[Kind]) -> bool:
+    """Is there a letter in it that no protected span has?"""
+    return has_letters(without(text, protected_spans(text, protect)))
+
+
+def together(parts: Sequence[tuple[str, list[Answer]]]) -> list[Answer]:
+    """The answers to the pieces of a text, best first, as answers to the text."""
+    count = max((len(answers) for _, answers in parts), default=1)
+    found = []
+    for rank in range(count):
+        each = [(piece, answers[min(rank, len(answers) - 1)]) for piece, answers in parts]
+        texts = [surrounded(piece, answer.text) for piece, answer in each]
+        found.append(joined([answer for _, answer in each], texts))
+    return found
+
+
+def silent(count: int) -> None:
+    """Nobody is told."""
+
+
+def surrounded(piece: str, translation: str) -> str:
+    """The translation with the white space that stood around its source."""
+    if not piece.strip():
+        return piece
+    before, after = piece[: len(piece) - len(piece.lstrip())], piece[len(piece.rstrip()) :]
+    return before + translation + after
+
+
+def load(path: str | Path) -> Translator:
+    """Open a bundle: `qkv.load("runs/en-de").translate("the cat danced")`."""
+    folder = Path(path)
+    bundle = load_bundle(folder)
+    if bundle.kind != "translator":
+        raise UserError(f"{folder} holds a {bundle.kind}, which this version of qkv does not know.")
+    return Translator.from_bundle(bundle, str(folder))

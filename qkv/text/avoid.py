@@ -1,0 +1,43 @@
+"""A phrase that must not appear in a text, as an automaton over the pieces of a vocabulary."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from qkv.errors import UserError
+
+NO = -1  # instead of a state: this piece would complete the phrase
+
+
+def automaton(phrase: str, pieces: Sequence[bytes]) -> Tensor:
+    """(states, V): how much of the phrase stands at the end of the text after each piece, or NO."""
+    wanted = phrase.encode("utf-8")
+    if not wanted:
+        raise UserError("an empty phrase cannot be avoided: every text contains it.")
+    back = failures(wanted)
+    table = torch.zeros(len(wanted), len(pieces), dtype=torch.int16)
+    for state in range(len(wanted)):
+        table[state] = torch.tensor([after(state, piece, wanted, back) for piece in pieces])
+    return table
+
+
+def failures(wanted: bytes) -> list[int]:
+    """For each number of bytes that agree, the most that agree when the next one does not (Knuth, Morris, Pratt)."""
+    back, length = [0] * len(wanted), 0
+    for place in range(1, len(wanted)):
+        while length and wanted[place] != wanted[length]:
+            length = back[length - 1]
+        length += wanted[place] == wanted[length]
+        back[place] = length
+    return back
+
+
+def after(state: int, piece: bytes, wanted: bytes, back: Sequence[int]) -> int:
+    for byte in piece:
+        while state and byte != wanted[state]:
+            state = back[state - 1]
+        state += byte == wanted[state]
+        if state == len(wanted):
+            return NO
+    return state

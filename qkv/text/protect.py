@@ -1,0 +1,106 @@
+"""Spans of a text that are not for translation: placeholders, markup, addresses, numbers."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+from qkv.text.segment import split_to_fit
+
+Kind = Literal["placeholders", "tags", "urls", "emails", "numbers"]
+
+PATTERNS: dict[Kind, str] = {
+    "tags": r"</?[A-Za-z][^<>]*>|<!--.*?-->|&(?:[A-Za-z]+|#\d+|#x[0-9A-Fa-f]+);",
+    "urls": r"(?:https?|ftp)://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]|www\.[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]",
+    "emails": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    "placeholders": (
+        r"\{\{[^{}]*\}\}|\$?\{[^{}\s]*\}|%\([A-Za-z_]\w*\)[#0+-]*\d*(?:\.\d+)?[a-zA-Z]"
+        r"|%(?:\d+\$)?[#0+-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@](?!\w)|%%|\[\[[^\[\]]*\]\]"
+    ),
+    "numbers": r"(?<![\w.,])\d+(?:[.,:/-]\d+)*(?![\w])",
+}
+UNBROKEN = "\ue000"  # a letter for private use: no space, and no end of a sentence
+AFTER_ADDRESS = r"(?=$|[\s<>\"']|[.,;:!?)\]}]+(?:$|[\s<>\"']))"  # what ends it, and is not a part of it
+BY_DEFAULT: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
+
+
+@dataclass(frozen=True)
+class ProtectedSpan:
+    kind: Kind
+    text: str
+    start: int  # characters
+    end: int
+
+
+def protected_spans(text: str, kinds: Collection[Kind]) -> list[ProtectedSpan]:
+    """All of these kinds, from left to right; none within another."""
+    wanted = [kind for kind in PATTERNS if kind in kinds]
+    if not wanted:
+        return []
+    pattern = re.compile("|".join(f"(?P<{kind}>{PATTERNS[kind]})" for kind in wanted))
+    return [
+        ProtectedSpan(match.lastgroup, match.group(), match.start(), match.end())  # type: ignore[arg-type]
+        for match in pattern.finditer(text)
+    ]
+
+
+def without(text: str, spans: Sequence[ProtectedSpan]) -> str:
+    """The text with these spans taken out of it."""
+    return replaced(text, spans, [""] * len(spans))
+
+
+def replaced(text: str, spans: Sequence[ProtectedSpan], by: Sequence[str]) -> str:
+    parts, last = [], 0
+    for span, new in zip(spans, by, strict=True):
+        parts += [text[last : span.start], new]
+        last = span.end
+    return "".join([*parts, text[last:]])
+
+
+def split_around(text: str, kinds: Collection[Kind], size: Callable[[str], int], limit: int) -> list[str]:
+    """Pieces of at most `limit` by `size`; no span is cut, and one that is larger than half of that is a piece by itself."""
+    if size(text) <= limit:
+        return [text]
+    pieces: list[str] = []
+    last = 0
+    spans = protected_spans(text, kinds)
+    for span in [each for each in spans if size(each.text) > limit // 2]:
+        pieces += split_between(text[last : span.start], kinds, size, limit)
+        pieces.append(span.text)
+        last = span.end
+    return [*pieces, *split_between(text[last:], kinds, size, limit)]
+
+
+def split_between(text: str, kinds: Collection[Kind], size: Callable[[str], int], limit: int) -> list[str]:
+    """The same for a text whose spans are all small."""
+    if not text:
+        return []
+    spans = protected_spans(text, kinds)
+    unbroken = replaced(text, spans, [re.sub(r"\s", UNBROKEN, span.text) for span in spans])
+    lengths = [len(piece) for piece in split_to_fit(unbroken, size, limit)]
+    ends = list(accumulate(lengths))
+    return [text[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+
+
+def occurrences(text: str, phrase: str) -> list[int]:
+    """Where it stands in the text, as no part of a longer word, number or address."""
+    address = "@" in phrase or "//" in phrase or phrase.startswith("www.")
+    before = (r"(?<![\w.+@/-])" if address else r"(?<!\w)") if phrase[:1].isalnum() else ""
+    after = (
+        (r"(?![\w@/&=#%+-]|[.:?]\w)" if address else r"(?!\w)") if address or phrase[-1:].isalnum() else ""
+    )
+    return [match.start() for match in re.finditer(before + re.escape(phrase) + after, text)]
+
+
+def glued(text: str, phrase: str) -> list[int]:
+    """Where it stands in the text with something at it that makes it look longer."""
+    whole = set(occurrences(text, phrase))
+    return [match.start() for match in re.finditer(re.escape(phrase), text) if match.start() not in whole]
+
+
+def survive(text: str, wanted: Sequence[str]) -> bool:
+    """Is each of these in the text exactly as often as it is in the list?"""
+    counts = Counter(wanted)
+    return all(len(occurrences(text, phrase)) == count for phrase, count in counts.items())

@@ -1,0 +1,123 @@
+"""`qkv translate --input --output`: in order, in parts, and a job that was interrupted goes on where it stopped."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import code_of, refused
+from digits import digit_lines
+
+import qkv
+from qkv.cli import file_job, translate
+
+LINES = ["one two", "", "three", "👍", "  four ", "{name} five", *digit_lines(40)]
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(file_job, "LINES_OF_A_PART", 7)
+    path = tmp_path / "in.txt"
+    path.write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    return path
+
+
+def test_every_line_is_translated_in_order(model: Path, source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    assert code_of("translate", model, "--input", source, "--output", out) == 0
+    translator = qkv.load(model)
+    wanted = [translate.without_breaks(text) for text in translator.translate(LINES)]
+    assert out.read_text(encoding="utf-8").split("\n") == [*wanted, ""]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+
+
+def test_a_file_may_go_to_standard_output(
+    model: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of("translate", model, "--input", source, "--nbest", "2") == 0
+    printed = capsys.readouterr().out
+    assert code_of("translate", model, "--input", source, "--nbest", "2", "--output", tmp_path / "out") == 0
+    assert printed == (tmp_path / "out").read_text(encoding="utf-8")
+    numbers = [int(line.split("\t")[0]) for line in printed.split("\n")[:-1]]
+    assert numbers == sorted(numbers)
+    assert set(numbers) == set(range(1, len(LINES) + 1))
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--nbest", "3"]], ids=str)
+@pytest.mark.parametrize("parts", [0, 1, 3])
+def test_an_interrupted_job_ends_as_if_nothing_had_happened(
+    parts: int,
+    options: list[str],
+    model: Path,
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert code_of("translate", model, "--input", source, "--output", whole, *options) == 0
+    translated, real = [], translate.records
+
+    def interrupted(*arguments: object, **more: object) -> list[str]:
+        if len(translated) == parts:
+            raise KeyboardInterrupt
+        translated.append(1)
+        return real(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(translate, "records", interrupted)
+    command = ("translate", model, "--input", source, "--output", out, *options)
+    assert code_of(*command) == 130
+    assert not out.exists()
+    with open(tmp_path / "out.part", "ab") as file:
+        file.write(b"half a li")  # what was being written when it was killed
+    monkeypatch.setattr(translate, "records", real)
+    capsys.readouterr()
+    assert code_of(*command) == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert ("was begun before" in capsys.readouterr().err) == (parts > 0)
+    assert not (tmp_path / "out.part").exists()
+    assert not (tmp_path / "out.job").exists()
+
+
+def test_what_was_begun_otherwise_is_not_mixed_with_this(
+    model: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out.part").write_text("something\n")
+    note = {"job": {"other": 1}, "lines": 1, "bytes": 10}
+    (tmp_path / "out.job").write_text(json.dumps(note))
+    code = code_of("translate", model, "--input", source, "--output", tmp_path / "out")
+    shown = capsys.readouterr()
+    assert "was begun with other options" in refused(shown.err, shown.out, code)
+    assert (tmp_path / "out.part").read_text() == "something\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--input", "none.txt", "--output", "out"], "there is no file"),
+        (["--input", "none.txt"], "cannot be read"),
+        (["--input", "in.txt", "--output", "there"], "exists already"),
+        (["--input", "in.txt", "--output", "no/folder/out"], "there is no folder"),
+        (["--output", "out"], "--output belongs to --input"),
+        (["one", "--input", "in.txt"], "either texts or --input"),
+        (["--input", "latin1.txt", "--output", "out"], "line 2 of .*latin1.txt is not UTF-8"),
+    ],
+    ids=str,
+)
+def test_files_that_make_no_sense_are_refused(
+    options: list[str],
+    sentence: str,
+    model: Path,
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    import re
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").write_text("kept")
+    (tmp_path / "latin1.txt").write_bytes("one\ngrößer\n".encode("latin1"))
+    code = code_of("translate", model, *options)
+    shown = capsys.readouterr()
+    assert re.search(sentence, refused(shown.err, shown.out, code))
+    assert (tmp_path / "there").read_text() == "kept"

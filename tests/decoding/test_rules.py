@@ -1,0 +1,139 @@
+"""What may be said next: each rule against a check of every answer by hand."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+from tables import END, START, TableStep
+from torch import Tensor
+
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.greedy import greedy
+from qkv.decoding.rules import (
+    FORBIDDEN,
+    Forbidden,
+    NoRepeat,
+    NotAtOnce,
+    Prefixes,
+    RepetitionPenalty,
+    Rule,
+)
+from qkv.decoding.step import Ensemble, Hypothesis
+
+VOCAB, SENTENCES = 6, list(range(30))
+LIMITS = torch.tensor([3 + row % 25 for row in SENTENCES])
+STARTS = torch.full((len(SENTENCES),), START)
+BEAM = Beam(width=4, penalty=paper_penalty(0.6), best=2)
+
+
+def answers(*rules: Rule) -> list[Hypothesis]:
+    """Of both ways to decode."""
+    walked = greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, rules)
+    searched = beam_search(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, BEAM, rules)
+    assert len(searched) == len(SENTENCES)
+    assert all(searched)
+    return [*walked, *(each for row in searched for each in row)]
+
+
+def sequences(ids: list[int], size: int) -> list[tuple[int, ...]]:
+    return [tuple(ids[start : start + size]) for start in range(len(ids) - size + 1)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_no_sequence_of_so_many_ids_is_said_twice(size: int) -> None:
+    free = [sequences(each.ids, size) for each in answers()]
+    assert any(len(found) > len(set(found)) for found in free), "without the rule it happens"
+    for each in answers(NoRepeat(size)):
+        found = sequences(each.ids, size)
+        assert len(found) == len(set(found))
+
+
+def test_the_rule_against_repetition_forbids_nothing_else() -> None:
+    said = torch.tensor([[2, 3, 4, 2, 3], [2, 2, 2, 2, 2], [2, 3, 4, 5, 3]])
+    scores = NoRepeat(3)(torch.zeros(3, VOCAB), said, torch.arange(3))
+    assert scores.isinf().nonzero().tolist() == [[0, 4], [1, 2]]
+
+
+def test_the_repetition_penalty_multiplies_log_probabilities_of_what_was_said() -> None:
+    scores = torch.full((2, VOCAB), -2.0)
+    changed = RepetitionPenalty(1.5)(scores, torch.tensor([[2, 2, 3], [4, 4, 4]]), torch.arange(2))
+    assert changed.tolist() == [[-2, -2, -3, -3, -2, -2], [-2, -2, -2, -2, -3, -2]]
+
+
+def test_every_answer_begins_with_its_prefix_and_is_scored_by_the_model() -> None:
+    prefixes = [[2, 3][: row % 3] for row in SENTENCES]
+    rule = Prefixes(prefixes)
+    for found in (
+        greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, [rule]),
+        [row[0] for row in beam_search(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, BEAM, [rule])],
+    ):
+        for sentence, (prefix, each) in enumerate(zip(prefixes, found, strict=True)):
+            assert each.ids[: len(prefix)] == prefix
+            step = TableStep([sentence], VOCAB)
+            said = [*each.ids, END] if each.finished else each.ids
+            own = [
+                step(torch.tensor([[before]])).log_softmax(-1)[0, token].item()
+                for before, token in pairwise([START, *said])
+            ]
+            assert each.log_probabilities == pytest.approx(own, abs=1e-5)
+
+
+def test_a_prefix_with_the_end_in_it_is_the_whole_answer() -> None:
+    """As fairseq has it: what is forced may end a sentence."""
+    (found,) = beam_search(TableStep([3], VOCAB), STARTS[:1], END, LIMITS[:1], BEAM, [Prefixes([[2, END]])])
+    assert [each.ids for each in found] == [[2]]
+    assert found[0].finished
+
+
+def automaton_of(phrase: list[int]) -> Tensor:
+    """By definition: for each number of ids that agree, how many do after each id."""
+    table = torch.zeros(len(phrase), VOCAB, dtype=torch.int16)
+    for state in range(len(phrase)):
+        for token in range(VOCAB):
+            said = [*phrase[:state], token]
+            agree = next(n for n in range(len(said), -1, -1) if said[len(said) - n :] == phrase[:n])
+            table[state, token] = FORBIDDEN if agree == len(phrase) else agree
+    return table
+
+
+def test_forbidden_phrases_are_not_said_and_each_sentence_has_its_own() -> None:
+    phrases = [[2], [3, 4], [4, 4, 2]]
+    tables = torch.nn.utils.rnn.pad_sequence([automaton_of(each) for each in phrases], batch_first=True)
+    wanted = [[[0, 1, 2], [1], [], [2]][row % 4] for row in SENTENCES]
+    rule = Forbidden(tables, wanted)
+    free = greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS)
+    found = greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, [rule])
+    searched = beam_search(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, BEAM, [rule])
+    for own, before, each, row in zip(wanted, free, found, searched, strict=True):
+        for hypothesis in (each, *row):
+            for number in own:
+                assert tuple(phrases[number]) not in sequences(hypothesis.ids, len(phrases[number]))
+        if not own:
+            assert each == before
+    assert found != free
+
+
+def test_an_answer_may_be_kept_from_being_empty() -> None:
+    assert any(not each.ids for each in answers())
+    assert all(each.ids for each in answers(NotAtOnce(END)))
+
+
+def test_an_ensemble_is_the_mean_of_its_probabilities() -> None:
+    steps = [TableStep([2, 3], VOCAB), TableStep([7, 9], VOCAB)]
+    alone = [step(torch.tensor([[START], [START]])).softmax(-1) for step in steps]
+    together = Ensemble([TableStep([2, 3], VOCAB), TableStep([7, 9], VOCAB)])
+    mean = together(torch.tensor([[START], [START]])).softmax(-1)
+    assert torch.allclose(mean, (alone[0] + alone[1]) / 2, atol=1e-6)
+    together.select(torch.tensor([1]))
+    again = together(torch.tensor([[4]])).softmax(-1)
+    for step in steps:
+        step.select(torch.tensor([1]))
+    assert torch.allclose(
+        again, torch.stack([step(torch.tensor([[4]])).softmax(-1) for step in steps]).mean(0)
+    )
+
+
+def test_an_ensemble_of_a_model_with_itself_is_that_model() -> None:
+    pair = Ensemble([TableStep(SENTENCES, VOCAB), TableStep(SENTENCES, VOCAB)])
+    alone = greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS)
+    assert [each.ids for each in greedy(pair, STARTS, END, LIMITS)] == [each.ids for each in alone]

@@ -1,0 +1,117 @@
+"""Sampling: as often as the model says, only from what is allowed, and the same for the same seed."""
+
+from collections import Counter
+
+import pytest
+import torch
+from tables import END, START, TableStep
+from torch import Tensor
+
+from qkv.decoding.greedy import greedy
+from qkv.decoding.sampling import Drawn, Sampling, narrowed, sample
+
+VOCAB = 6
+SENTENCES = list(range(20))
+LIMITS = torch.tensor([1 + row % 7 for row in SENTENCES])
+STARTS = torch.full((20,), START)
+
+
+def drawn(sampling: Sampling, seeds: list[int], sentences: list[int] = SENTENCES) -> list[list[int]]:
+    step = TableStep(sentences, VOCAB)
+    chosen = torch.tensor(sentences)
+    found = sample(step, STARTS[: len(sentences)], END, LIMITS[chosen], sampling, seeds)
+    return [each.ids for each in found]
+
+
+def test_words_come_as_often_as_they_are_likely() -> None:
+    probabilities = torch.tensor([0.5, 0.3, 0.15, 0.05])
+    rows = 20_000
+    choose = Drawn(Sampling(), list(range(rows)), torch.tensor([1]))
+    found = Counter(choose(probabilities.log().expand(rows, -1), 0, torch.arange(rows)).tolist())
+    for word, probability in enumerate(probabilities.tolist()):
+        assert found[word] / rows == pytest.approx(probability, abs=0.012)
+
+
+def test_a_temperature_is_a_power_of_the_probabilities() -> None:
+    probabilities = torch.tensor([[0.6, 0.3, 0.1]])
+    ordered, ids = narrowed(probabilities.log(), Sampling(temperature=0.5))
+    assert torch.allclose(ordered, probabilities**2 / (probabilities**2).sum())
+    assert ids.tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("sampling", "kept"),
+    [
+        (Sampling(top_k=2), [3, 1]),
+        (Sampling(top_p=0.39), [3]),
+        (Sampling(top_p=0.41), [3, 1]),
+        (Sampling(top_p=0.71), [3, 1, 0]),
+        (Sampling(min_p=0.74), [3, 1]),
+        (Sampling(min_p=0.49), [3, 1, 0]),
+        (Sampling(top_k=3, top_p=0.5), [3, 1]),
+        (Sampling(), [3, 1, 0, 2]),
+    ],
+    ids=str,
+)
+def test_only_likely_words_are_left(sampling: Sampling, kept: list[int]) -> None:
+    ordered, ids = narrowed(torch.tensor([[0.2, 0.3, 0.1, 0.4]]).log(), sampling)
+    assert ids[0][ordered[0] > 0].tolist() == kept
+    assert ordered.sum().item() == pytest.approx(1)
+
+
+def test_what_was_left_out_is_never_drawn() -> None:
+    rows = 5_000
+    choose = Drawn(Sampling(top_p=0.5), list(range(rows)), torch.tensor([1]))
+    scores = torch.tensor([0.2, 0.3, 0.1, 0.4]).log().expand(rows, -1)
+    assert set(choose(scores, 0, torch.arange(rows)).tolist()) == {3, 1}
+
+
+def test_the_same_seed_draws_the_same_and_another_something_else() -> None:
+    seeds = [100 + row for row in SENTENCES]
+    once = drawn(Sampling(), seeds)
+    assert once == drawn(Sampling(), seeds)
+    assert once != drawn(Sampling(), [seed + 1_000 for seed in seeds])
+
+
+def test_what_is_drawn_does_not_depend_on_batch_neighbours() -> None:
+    seeds = [100 + row for row in SENTENCES]
+    together = drawn(Sampling(temperature=1.3), seeds)
+    for sentence in SENTENCES:
+        assert drawn(Sampling(temperature=1.3), [seeds[sentence]], [sentence]) == [together[sentence]]
+
+
+def test_the_likeliest_word_alone_is_greedy_decoding() -> None:
+    wanted = [each.ids for each in greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS)]
+    assert drawn(Sampling(top_k=1), SENTENCES) == wanted
+    assert drawn(Sampling(top_p=1e-9), SENTENCES) == wanted
+    assert drawn(Sampling(temperature=1e-4), SENTENCES) == wanted
+
+
+def test_log_probabilities_are_those_of_the_model_and_not_of_the_narrowed_choice() -> None:
+    (found,) = sample(TableStep([3], VOCAB), STARTS[:1], END, LIMITS[3:4], Sampling(top_k=1), [1])
+    (wanted,) = greedy(TableStep([3], VOCAB), STARTS[:1], END, LIMITS[3:4])
+    assert found.log_probabilities == wanted.log_probabilities
+
+
+def test_top_p_is_as_fairseq_publishes_it() -> None:
+    """Probabilities 0.4, 0.35 and 0.25: 0.2 leaves the first alone, 0.575 the first two."""
+    scores: Tensor = torch.tensor([[0.25, 0.4, 0.35]]).log()
+    assert (narrowed(scores, Sampling(top_p=0.2))[0] > 0).sum() == 1
+    assert (narrowed(scores, Sampling(top_p=0.575))[0] > 0).sum() == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"temperature": 0.0},
+        {"temperature": float("nan")},
+        {"top_k": -1},
+        {"top_p": 0.0},
+        {"top_p": 1.1},
+        {"min_p": 2.0},
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        Sampling(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,247 @@
+"""Promises hold even where the model knows nothing: every term, every span, no phrase that was to be avoided."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qkv.core.block import StackConfig
+from qkv.errors import UserError
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.models.translator import TranslatorConfig
+from qkv.pipeline import Decoding, Glossary, Languages, Translator, TranslatorDefaults
+from qkv.pipeline.guarantees import Job, Mark, Places, Reading, anchored, completed, is_loop, marked
+from qkv.text.protect import BY_DEFAULT, PATTERNS, occurrences, protected_spans
+from qkv.text.tokenizer import Tokenizer
+
+LINES = ["the cat danced", "my friends like tomatoes", "Tom and Mary are in Boston", "die Katze tanzte"]
+TOKENIZER = Tokenizer.learn(LINES * 4, 330)
+
+
+def knows_nothing(*stand_ins: str) -> Translator:
+    torch.manual_seed(5)
+    stack = StackConfig(depth=2, width=12, heads=3, hidden=20, norm="pre", activation="relu", dropout=0.1)
+    config = TranslatorConfig(
+        vocab=len(TOKENIZER),
+        context=120,
+        pad=0,
+        start=1,
+        end=2,
+        positions="halves",
+        encoder=stack,
+        decoder=stack,
+    )
+    model = TranslatorModel(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 2:
+                parameter *= 2
+    return Translator(
+        model,
+        TOKENIZER,
+        TranslatorDefaults(
+            languages=Languages(source="en", target="de"),
+            longest=60,
+            beam=2,
+            length_penalty=1.0,
+            stand_ins=stand_ins,
+        ),
+    )
+
+
+WITHOUT, WITH = knows_nothing(), knows_nothing("Tom", "Mary", "Boston")
+
+words = st.sampled_from(
+    ["the", "cat", "danced", "my", "friends", "like", "tomatoes", "and", "are", "in", "a"]
+)
+spans = st.sampled_from(
+    [
+        "{name}",
+        "%s",
+        "%d",
+        "{0}",
+        "https://example.org/a?b=c",
+        "a.b@example.org",
+        "{{ user }}",
+        "%(count)s",
+        "${x}",
+    ]
+)
+tags = st.sampled_from(["<b>", "</b>", "<br/>", '<a href="x">', "</a>", "<i>", "</i>"])
+
+
+@st.composite
+def texts(draw: st.DrawFn, parts: st.SearchStrategy[str]) -> str:
+    """Parts with and without spaces between them, but for addresses: nobody could tell where one of these ends."""
+    found = draw(st.lists(st.one_of(words, parts), min_size=1, max_size=9))
+    gaps = [[" ", ", "] if "example.org" in part else [" ", " ", ", ", ""] for part in found]
+    return "".join(part + draw(st.sampled_from(gap)) for part, gap in zip(found, gaps, strict=True))
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts(st.one_of(spans, tags)), st.booleans())
+def test_every_protected_span_survives_as_often_as_it_was_there(text: str, stand_ins: bool) -> None:
+    answer = (WITH if stand_ins else WITHOUT).translate(text)
+    wanted = [span.text for span in protected_spans(text, BY_DEFAULT)]
+    assert sorted(span.text for span in protected_spans(answer, BY_DEFAULT) if span.text in wanted) == sorted(
+        wanted
+    ), answer
+    for span in set(wanted):
+        assert answer.count(span) == sum(other.count(span) for other in wanted), (span, answer)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    texts(words),
+    st.dictionaries(
+        words, st.sampled_from(["Katze", "der Hund", "Ü-Wagen", "C++", "x", "die Katze tanzte"]), max_size=4
+    ),
+)
+def test_every_term_of_a_glossary_comes_out_in_its_form(text: str, terms: dict[str, str]) -> None:
+    glossary = Glossary.of(terms.items())
+    answer = WITHOUT.translate(text, Decoding(glossary=glossary))
+    for term in glossary.found_in(text):
+        assert occurrences(answer, term), (term, answer)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    texts(words),
+    st.lists(st.text("aeintcd ", min_size=1, max_size=3), min_size=1, max_size=3),
+    st.integers(1, 3),
+)
+def test_what_is_to_be_avoided_does_not_appear(text: str, avoided: list[str], beam: int) -> None:
+    answer = WITHOUT.translate(text.strip(), Decoding(avoid=tuple(avoided), beam=beam))
+    if any(character.isalpha() for character in text):
+        assert not any(phrase in f" {answer}" for phrase in avoided if phrase.strip()), (avoided, answer)
+
+
+@settings(max_examples=30, deadline=None)
+@given(texts(words), st.sampled_from(["die", "die Katze", "Kat", "Ü", "42 "]))
+def test_every_answer_begins_with_the_prefix(text: str, prefix: str) -> None:
+    if len(WITHOUT.pieces_of(text)) == 1:
+        for answer in WITHOUT.answers([text.strip()], Decoding(prefix=prefix, beam=3, nbest=3))[0]:
+            assert answer.text.startswith(prefix)
+
+
+def test_phrases_that_must_be_there_are_and_contradictions_are_refused() -> None:
+    for answer in WITHOUT.answers(LINES, Decoding(contain=("Katze", "Boston"), beam=4, nbest=2)):
+        assert all(occurrences(each.text, "Katze") and occurrences(each.text, "Boston") for each in answer)
+    with pytest.raises(UserError, match="cannot contain 'Katze' and avoid 'atz'"):
+        WITHOUT.translate("the cat", Decoding(contain=("Katze",), avoid=("atz",)))
+    with pytest.raises(UserError, match="ask for less"):
+        WITHOUT.translate("the cat", Decoding(contain=tuple(f"Ü{number}" for number in range(60))))
+
+
+def test_a_text_without_terms_is_translated_as_without_a_glossary() -> None:
+    glossary = Glossary.of([("dog", "Hund")])
+    assert WITHOUT.translate(LINES, Decoding(glossary=glossary)) == WITHOUT.translate(LINES)
+
+
+def test_entities_survive() -> None:
+    for text in ("my friends &amp; the cat", "the &quot;cat&quot; danced", "&#39;the cat&#39;"):
+        answer = WITHOUT.translate(text)
+        found = [span.text for span in protected_spans(answer, BY_DEFAULT)]
+        assert found == [span.text for span in protected_spans(text, BY_DEFAULT)]
+
+
+def test_a_text_of_nothing_but_spans_comes_back_as_it_is() -> None:
+    for text in ("{name}", "<b>%s</b>", "https://example.org/a", " <br/> {x}, 42 "):
+        assert WITHOUT.translate(text) == text
+
+
+def test_no_span_of_a_long_text_is_cut() -> None:
+    address = f"https://example.org/{'x' * 150}"
+    text = f"the cat danced. my friends <a href='a b. c d'>like tomatoes</a> {address} and {{name}}. " * 6
+    answer = WITHOUT.translate(text)
+    assert answer.count(address) == 6
+    assert answer.count("{name}") == 6
+    assert answer.count("<a href='a b. c d'>") == answer.count("</a>") == 6
+
+
+def test_numbers_survive_on_request() -> None:
+    text = "my 3 friends like 1,250.00 tomatoes"
+    answer = WITHOUT.translate(text, Decoding(protect=("numbers",)))
+    assert answer.count("1,250.00") == 1
+    assert len(occurrences(answer, "3")) == 1
+
+
+# Where things go ------------------------------------------------------------------------------------------
+
+
+def test_tags_go_around_what_comes_from_the_words_between_them() -> None:
+    job = Job.of("the <b>black cat</b> danced<br/>", Decoding())
+    assert job.text == "the black cat danced"
+    assert job.marks == (Mark("<b>", 4), Mark("</b>", 13), Mark("<br/>", 20))
+    links = [(0, 1), (1, 3), (2, 2), (3, 0)]  # danced the cat black
+    said = "tanzte die Katze schwarze"
+    assert completed(Reading.plain(job), said, links) == "tanzte die <b>Katze schwarze</b><br/>"
+
+
+def test_nested_tags_and_tags_without_words_stay_in_order() -> None:
+    job = Job.of("<p>the <i>cat</i></p><br/>", Decoding())
+    assert completed(Reading.plain(job), "die Katze", [(0, 0), (1, 1)]) == "<p>die <i>Katze</i></p><br/>"
+    empty = Job.of("the <b></b> cat", Decoding())
+    assert completed(Reading.plain(empty), "die Katze", [(0, 0), (1, 1)]) == "die<b></b> Katze"
+
+
+def test_a_span_that_was_dropped_goes_behind_what_came_before_it_and_a_second_one_goes() -> None:
+    job = Job.of("the cat {name} danced", Decoding())
+    links = [(0, 0), (1, 1), (5, 2)]
+    assert completed(Reading.plain(job), "die Katze tanzte", links) == "die Katze {name} tanzte"
+    assert completed(Reading.plain(job), "die {name} Katze {name}", []).count("{name}") == 1
+
+
+def test_a_term_takes_the_place_of_what_came_from_its_source() -> None:
+    job = Job.of(
+        "the cat on a ladder", Decoding(glossary=Glossary.of([("ladder", "Tritt"), ("cat", "Mieze")]))
+    )
+    links = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
+    reading = Reading.plain(job)
+    assert anchored(reading, "die Katze auf einer Leiter .", links) == "die Mieze auf einer Tritt ."
+    assert anchored(reading, "die Mieze auf einer Leiter .", links) == "die Mieze auf einer Tritt ."
+    assert (
+        anchored(reading, "die Katze auf einer Leiter .", links[:4]) is None
+    )  # nobody knows where one belongs
+    free = Job.of("the cat", Decoding(contain=("Mieze",)))
+    assert anchored(Reading.plain(free), "die Katze", [(0, 0), (1, 1)]) is None
+
+
+def test_stand_ins_are_words_that_the_text_does_not_have() -> None:
+    job = Job.of("Tom saw {a} and {b}", Decoding())
+    reading = Reading.with_stand_ins(job, ["Tom", "Mary", "Boston", "John"])
+    assert reading is not None
+    assert reading.text == "Tom saw Mary and Boston"
+    assert reading.back("Boston sah Tom und Mary") == "{b} sah Tom und {a}"
+    assert Reading.with_stand_ins(job, ["Tom", "Mary"]) is None
+
+
+def test_marks_find_their_place_also_without_links() -> None:
+    places = Places("a b c d", "w x y z", [])
+    assert marked([Mark("<b>", 0), Mark("<i/>", 4), Mark("<u/>", 7)], places) == [0, 4, 7]
+
+
+# Loops ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "source", "loops"),
+    [
+        ([5, 6, 7, 8], [1, 2, 3], False),
+        ([5, 5, 5, 5], [1, 2, 3], True),
+        ([5, 5, 5, 5], [1, 1, 1, 1], False),
+        ([5] * 12, [1, 1, 1, 1], True),
+        ([5, 6, 7, 5, 6, 7], [1, 2, 3], False),
+        ([5, 6, 7, 5, 6, 7, 5, 6, 7], [1, 2, 3], True),
+        ([9, 5, 6, 5, 6, 5, 6, 5, 6], [1, 2], True),
+        ([], [1], False),
+    ],
+)
+def test_a_loop_is_told_from_a_source_that_repeats_itself(
+    said: list[int], source: list[int], loops: bool
+) -> None:
+    assert is_loop(said, source) == loops
+
+
+def test_every_kind_that_can_be_protected_is_known() -> None:
+    assert set(BY_DEFAULT) < set(PATTERNS)

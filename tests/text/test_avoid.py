@@ -1,0 +1,34 @@
+"""A phrase is kept out of a text however the text is cut into pieces."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qkv.text.avoid import NO, automaton
+
+PIECES = [
+    b"",
+    b"a",
+    b"b",
+    b"c",
+    b"ab",
+    b"ba",
+    b"bc",
+    b"abc",
+    b"cab",
+    "ä".encode(),
+    "ä".encode()[:1],
+    "ä".encode()[1:],
+]
+phrases = st.text("abcä", min_size=1, max_size=5)
+
+
+@given(phrases, st.lists(st.integers(0, len(PIECES) - 1), max_size=12))
+def test_the_piece_that_would_complete_it_is_forbidden_and_no_other(phrase: str, ids: list[int]) -> None:
+    table, wanted = automaton(phrase, PIECES), phrase.encode()
+    state, text = 0, b""
+    for number in ids:
+        state = int(table[state, number])
+        text += PIECES[number]
+        assert (state == NO) == (wanted in text)
+        if state == NO:
+            break

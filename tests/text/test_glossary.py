@@ -1,0 +1,62 @@
+"""A glossary: which terms a text has, and files that make no sense."""
+
+from pathlib import Path
+
+import pytest
+
+from qkv.errors import UserError
+from qkv.text.glossary import Glossary
+
+TERMS = Glossary.of([("cat", "Katze"), ("black cat", "schwarze Katze"), ("Straße", "street"), ("C++", "C++")])
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("the cat", ["Katze"]),
+        ("The CAT, the dog.", ["Katze"]),
+        ("concatenate the cats", []),
+        ("a black cat and a cat", ["schwarze Katze", "Katze"]),
+        ("cat and cat", ["Katze"]),
+        ("eine straße", ["street"]),
+        ("C++ is not C", ["C++"]),
+        ("", []),
+    ],
+)
+def test_terms_are_whole_words_of_any_case_and_longer_ones_come_first(text: str, wanted: list[str]) -> None:
+    found = TERMS.found_in(text)
+    assert sorted(found, key=lambda target: found[target]) == wanted
+    for source, target in TERMS.terms:
+        if target in found:
+            start, end = found[target]
+            assert text[start:end].lower() == source.lower()
+
+
+def test_a_file_has_a_term_and_its_translation_on_every_line(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text("\ufeff# a comment\ncat\tKatze\n\nhot dog \t Hot Dog\n", encoding="utf-8")
+    assert Glossary.read(path) == Glossary.of([("cat", "Katze"), ("hot dog", "Hot Dog")])
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("cat Katze\n", "line 1: a line of a glossary is a source term, a tab and its translation"),
+        ("dog\tHund\ncat\t\n", "line 2: a line of a glossary"),
+        ("a\tb\tc\n", "line 1: a line of a glossary"),
+        ("cat\tKatze\nCat\tKater\n", "line 2: 'Cat' has two translations, 'Katze' and 'Kater'"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_named(content: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=sentence):
+        Glossary.read(path)
+
+
+def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no glossary"):
+        Glossary.read(tmp_path / "none.tsv")
+    (tmp_path / "latin1.tsv").write_bytes("größe\tsize\n".encode("latin1"))
+    with pytest.raises(UserError, match="must be text in UTF-8"):
+        Glossary.read(tmp_path / "latin1.tsv")

@@ -1,0 +1,73 @@
+"""Spans that are not for translation are found, and nothing else is."""
+
+import pytest
+
+from qkv.text.protect import BY_DEFAULT, PATTERNS, occurrences, protected_spans, replaced, survive, without
+
+
+def found(text: str, kinds: tuple[str, ...] = BY_DEFAULT) -> list[str]:
+    return [span.text for span in protected_spans(text, kinds)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("Hello {name}, you have %d new messages.", ["{name}", "%d"]),
+        ("%(count)s of %1$s, %5.2f%% and %@", ["%(count)s", "%1$s", "%5.2f", "%%", "%@"]),
+        ("{{ user.name }} and ${HOME} and {0} and {}", ["{{ user.name }}", "${HOME}", "{0}", "{}"]),
+        ("a <b>bold</b> word<br/>", ["<b>", "</b>", "<br/>"]),
+        (
+            '<a href="https://x.org/?q=1">link</a> &amp; &#39;',
+            ['<a href="https://x.org/?q=1">', "</a>", "&amp;", "&#39;"],
+        ),
+        (
+            "See https://example.org/a_b?c=d#e. Or (www.example.org).",
+            ["https://example.org/a_b?c=d#e", "www.example.org"],
+        ),
+        ("Write to first.last+tag@mail.example.org!", ["first.last+tag@mail.example.org"]),
+        ("100% sure, 5 % of all, a < b and c > d, {not a placeholder}", []),
+        ("the cat danced", []),
+    ],
+)
+def test_placeholders_markup_and_addresses_are_found(text: str, spans: list[str]) -> None:
+    assert found(text) == spans
+
+
+def test_numbers_are_protected_on_request() -> None:
+    text = "On 12.5.2024 at 10:30 we paid 1,250.00 for 3 of B52."
+    assert found(text) == []
+    assert found(text, ("numbers",)) == ["12.5.2024", "10:30", "1,250.00", "3"]
+    assert found(text, ()) == []
+
+
+def test_spans_are_taken_out_and_replaced() -> None:
+    text = "a <b>{x}</b> b"
+    spans = protected_spans(text, ("tags",))
+    assert without(text, spans) == "a {x} b"
+    assert replaced(text, spans, ["[", "]"]) == "a [{x}] b"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "whole"),
+    [
+        ("%s and %s", ["%s", "%s"], True),
+        ("%s and %s", ["%s"], False),
+        ("Tom and Tomorrow", ["Tom"], True),
+        ("nothing", ["%s"], False),
+        ("", [], True),
+    ],
+)
+def test_a_span_survives_where_it_is_there_as_often_as_it_was(
+    text: str, wanted: list[str], whole: bool
+) -> None:
+    assert survive(text, wanted) == whole
+
+
+def test_no_part_of_a_longer_word_is_an_occurrence() -> None:
+    assert occurrences("Haus, Hausboot, Haus", "Haus") == [0, 16]
+    assert occurrences("x%s x{y}x", "%s") == [1]
+    assert occurrences("x%s x{y}x", "{y}") == [5]
+
+
+def test_every_kind_has_a_pattern() -> None:
+    assert set(BY_DEFAULT) < set(PATTERNS)

@@ -1,0 +1,46 @@
+"""Pieces and words: every piece belongs to the word whose bytes it has."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qkv.text.tokenizer import Tokenizer
+from qkv.text.words import FINE, SPACED, owners, spans
+
+LINES = ["the cat danced", "Größe und Übermut", "don't park here!", "Tom's 3.5 °C …"]
+TOKENIZER = Tokenizer.learn(LINES * 4, 330)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@given(texts)
+def test_words_are_found_as_bytes(text: str) -> None:
+    raw = text.encode()
+    assert [raw[start:end].decode() for start, end in spans(text, SPACED)] == SPACED.findall(text)
+    assert [raw[start:end].decode() for start, end in spans(text, FINE)] == FINE.findall(text)
+
+
+@given(texts)
+def test_the_pieces_of_a_text_have_its_bytes_one_after_another(text: str) -> None:
+    ids = TOKENIZER.encode(text)
+    found = TOKENIZER.spans(ids)
+    assert [end for _, end in found] == [start for start, _ in found[1:]] + (
+        [len(text.encode())] if found else []
+    )
+    raw, pieces = text.encode(), TOKENIZER.piece_bytes
+    for place, (number, (start, end)) in enumerate(zip(ids, found, strict=True)):
+        written = pieces[number][1:] if place == 0 else pieces[number]
+        assert raw[start:end] == written
+
+
+def test_each_piece_has_its_word_and_spaces_have_none() -> None:
+    text = "don't  park"
+    words = spans(text, SPACED)
+    assert owners([(0, 3), (3, 5), (5, 6), (6, 8), (8, 11)], words) == [0, 0, None, 1, 1]
+    assert owners([(0, 3)], []) == [None]
+
+
+def test_what_continues_a_word_is_told_from_what_begins_anew() -> None:
+    begins, pieces = TOKENIZER.begins_anew, TOKENIZER.piece_bytes
+    assert begins[TOKENIZER.end]
+    assert not begins[TOKENIZER.pad]
+    for number in range(3, len(TOKENIZER)):
+        assert begins[number] == (chr(pieces[number][0]) in " \t\n.,;:!?)]}\"'")
