@@ -4,7 +4,14 @@ from qkv.decoding.sampling import Sampling
 from qkv.pipeline.alignment import Aligner
 from qkv.pipeline.answers import Answer, Confidence, Word
 from qkv.pipeline.options import PROTECTED, Decoding
-from qkv.pipeline.translator import AttentionMap, Languages, Translator, TranslatorDefaults, load
+from qkv.pipeline.translator import (
+    AttentionMap,
+    Languages,
+    Translator,
+    TranslatorDefaults,
+    load,
+    load_weights,
+)
 from qkv.text.glossary import Glossary
 
 __all__ = [
@@ -21,4 +28,5 @@ __all__ = [
     "TranslatorDefaults",
     "Word",
     "load",
+    "load_weights",
 ]

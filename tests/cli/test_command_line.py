@@ -27,7 +27,9 @@ OPTIONS = {
         --training.sharded --training.log-every
         --data.longest --data.ratio --data.valid --data.subword-dropout --data.languages --data.variant
         --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
-    "translate": "--beam --length-penalty",
+    "translate": """--input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
+        --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain --avoid --glossary
+        --protect --scores --alignments --json --min-confidence --withhold --also --batch-tokens --threads --compute""",
     "evaluate": """
         --source --reference --pairs --source-language --target-language --merge --against --json --output --beam
         --length-penalty --tokenize --lowercase""",
