@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "configs": {"errors"},
     "core": set(),
     "models": {"core"},
+    "hub": {"errors", "core", "models", "text"},
     "text": {"errors"},
     "data": {"errors"},
     "decoding": set(),
