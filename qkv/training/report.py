@@ -134,6 +134,8 @@ def on_trust(report: Mapping[str, Any]) -> str:
     if "trust" not in report:
         return ""
     told = report["trust"]["confidence"]
+    if told["calibration_error"] is None:
+        return ""
     return f"""How sure it is (`qkv translate . --scores`) is the probability of a good translation, which means
 {told["good"]}: {100 * told["share_good"]:.0f} % of the validation part is that, and what it says is off by
 {100 * told["calibration_error"]:.1f} percentage points in the mean (expected calibration error, each fifth of the sentences by a fit on the others).
