@@ -138,13 +138,13 @@ def check(command: Translate) -> None:
 def opened(command: Translate) -> "Translator":
     import torch
 
-    from qkv.pipeline import load
+    from qkv.pipeline import Translator, load_for
 
     if command.threads is not None:
         torch.set_num_threads(command.threads)
-    translator = load(command.model)
-    if command.also:
-        translator = translator.with_others(*map(load, command.also))
+    translator, *others = (load_for(path, "translate", Translator) for path in (command.model, *command.also))
+    if others:
+        translator = translator.with_others(*others)
     return translator.computing_in(command.compute)
 
 

@@ -261,7 +261,11 @@ def repairs(reading: Reading, said: str, places: "Places") -> list[Edit]:
 def within(start: int, name: str, names: Sequence[str], text: str) -> bool:
     """Is what stands there a part of one of the longer names?"""
     longer = [other for other in names if len(other) > len(name)]
-    return any(at <= start < at + len(other) for other in longer for at in occurrences(text, other))
+    return any(
+        match.start() <= start < match.end()
+        for other in longer
+        for match in re.finditer(re.escape(other), text)
+    )
 
 
 def span_starts(reading: Reading) -> list[int]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Self, overload
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from qkv.checkpoint.bundle import Bundle, load_bundle, save_bundle
+from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
@@ -23,6 +23,7 @@ from qkv.pipeline.alignment import Aligner, align
 from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
 from qkv.pipeline.compute import Compute, computing_in
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
+from qkv.pipeline.loading import load_weights
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
 from qkv.pipeline.search import Request, Search, Searcher
 from qkv.text.avoid import automaton
@@ -103,25 +104,38 @@ class Translator:
         return f"Translator({languages.source} → {languages.target}, {len(self.tokenizer):,} pieces)"
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle, where: str) -> Self:
-        config = dict(bundle.config)
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        config, where = dict(bundle.config), bundle.folder
+        tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
         architecture = from_dict(TranslatorConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
-        if len(bundle.tokenizer) != architecture.vocab:
+        if len(tokenizer) != architecture.vocab:
             raise UserError(
-                f"{where}: the tokenizer has {len(bundle.tokenizer)} pieces, the model {architecture.vocab}; "
+                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab}; "
                 f"these files do not belong together."
             )
         model = TranslatorModel(architecture)
-        load_weights(model, bundle.weights, where)
-        return cls(model, bundle.tokenizer, defaults)
+        load_weights(model, bundle.weights, str(where))
+        return cls(model, tokenizer, defaults)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        config, defaults = self.model.config, self.defaults
+        return {
+            "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
+            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
+            "vocabulary": f"{config.vocab:,} pieces",
+            "encoder": config.encoder.sentence(),
+            "decoder": config.decoder.sentence(),
+            "positions": config.positions,
+            "longest source": f"{self.limit:,} pieces; more is translated in parts",
+            "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",
+        }
 
     def save(self, folder: Path) -> None:
         config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
-        weights = self.model.state_dict()
-        save_bundle(
-            folder, Bundle(kind="translator", config=config, weights=weights, tokenizer=self.tokenizer)
-        )
+        files = {TOKENIZER_FILE: self.tokenizer.text()}
+        save_bundle(folder, "translator", config, self.model.state_dict(), files)
 
     @overload  # a str is a sequence of str too, but the first signature that fits is taken
     def translate(  # type: ignore[overload-overlap]
@@ -465,21 +479,6 @@ class Translator:
         )
 
 
-def load_weights(model: torch.nn.Module, weights: Any, where: str) -> None:
-    """Every fault at once: what is missing, what is left over, what has another shape."""
-    own = model.state_dict()
-    faults = [f"{name} is missing" for name in own if name not in weights]
-    faults += [f"{name} is unknown" for name in weights if name not in own]
-    faults += [
-        f"{name} has shape {tuple(weights[name].shape)} instead of {tuple(own[name].shape)}"
-        for name in own
-        if name in weights and weights[name].shape != own[name].shape
-    ]
-    if faults:
-        raise UserError(f"{where}: the weights do not fit the config: {'; '.join(faults)}.")
-    model.load_state_dict(weights)
-
-
 def has_letters(text: str) -> bool:
     return any(character.isalpha() for character in text)
 
@@ -522,12 +521,3 @@ def surrounded(piece: str, translation: str) -> str:
         return piece
     before, after = piece[: len(piece) - len(piece.lstrip())], piece[len(piece.rstrip()) :]
     return before + translation + after
-
-
-def load(path: str | Path) -> Translator:
-    """Open a bundle: `qkv.load("runs/en-de").translate("the cat danced")`."""
-    folder = Path(path)
-    bundle = load_bundle(folder)
-    if bundle.kind != "translator":
-        raise UserError(f"{folder} holds a {bundle.kind}, which this version of qkv does not know.")
-    return Translator.from_bundle(bundle, str(folder))

@@ -1,5 +1,7 @@
 """Promises hold even where the model knows nothing: every term, every span, no phrase that was to be avoided."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -170,12 +172,12 @@ def test_a_text_in_pieces_begins_once_with_its_prefix_and_has_a_phrase_once() ->
 def test_the_best_answers_of_a_text_in_pieces_are_the_best_sums() -> None:
     text = "the cat danced. my friends like tomatoes. " * 4
     answers = WITHOUT.answers([text], Decoding(beam=4, nbest=3, no_repeat=2))[0]
-    assert len(answers) == 3
     assert [each.score for each in answers] == sorted((each.score for each in answers), reverse=True)
     parts = [
         WITHOUT.answers([piece], Decoding(beam=4, nbest=3, no_repeat=2))[0]
         for piece in WITHOUT.pieces_of(text)
     ]
+    assert len(answers) == min(3, math.prod(len(part) for part in parts)) > 1
     best = sum(part[0].score for part in parts)
     least = min(part[0].score - part[1].score for part in parts if len(part) > 1)
     assert answers[0].score == pytest.approx(best, abs=1e-3)
