@@ -1,0 +1,1 @@
+"""Weights that others have published, under our names."""
