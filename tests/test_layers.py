@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
+    "hub": {"errors", "configs", "core", "models", "text", "checkpoint", "pipeline"},
     "pictures": {"errors", "pipeline"},
     "training": {
         "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "evaluation", "checkpoint",
@@ -31,7 +32,7 @@ MAY_IMPORT = {
     },
     "cli": {
         "__init__", "errors", "environment", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures",
-        "training",
+        "hub", "training",
     },
     "__init__": {"errors", "pipeline"},
     "__main__": {"cli"},
