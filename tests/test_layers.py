@@ -17,7 +17,6 @@ MAY_IMPORT = {
     "configs": {"errors"},
     "core": set(),
     "models": {"core"},
-    "hub": {"errors", "core", "models", "text"},
     "text": {"errors"},
     "data": {"errors"},
     "decoding": set(),

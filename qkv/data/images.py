@@ -71,7 +71,7 @@ class LabelledParts:
     test: Labelled | None
 
 
-def read_labelled(folder: Path, *, size: int | None = None, colours: Colours | None = None) -> LabelledParts:
+def read_image_folder(folder: Path, *, size: int | None = None, colours: Colours | None = None) -> LabelledParts:
     """Pictures of a folder. With a size or a choice of colours, those that differ are made to fit."""
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder: give one whose folders are named like the classes.")

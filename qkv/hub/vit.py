@@ -6,9 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
-from qkv.core.block import ACTIVATIONS, StackConfig
-from qkv.errors import UserError
-from qkv.models.vit import VitConfig
+from qkv.core.block import StackConfig
+from qkv.hub.naming import check_known, placed
+from qkv.models.vit import Vit, VitConfig
 
 # Files that are published have the first of two names, the library of today writes the second.
 BLOCK = r"vit\.(?:encoder\.layer|layers)\.(\d+)\."
@@ -27,16 +27,17 @@ NAMES = {
     r"vit\.layernorm\.": "stack.norm.",
     r"classifier\.": "head.",
 }
-ACTIVATION_NAMES = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
+ACTIVATION_NAMES: dict[str, Any] = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+}
 
 
-def vit_config(theirs: Mapping[str, Any], classes: int) -> VitConfig:
+def vit_config(theirs: Mapping[str, Any], classes: int, where: str) -> VitConfig:
     """From the content of their config.json."""
-    activation: Any = ACTIVATION_NAMES.get(theirs["hidden_act"])
-    if activation not in ACTIVATIONS:
-        raise UserError(f"this ViT has the activation {theirs['hidden_act']}, which qkv does not know.")
-    if not theirs.get("qkv_bias", True):
-        raise UserError("this ViT has no biases in its attention, and those of qkv have.")
+    check_known(theirs, {"hidden_act": tuple(ACTIVATION_NAMES), "qkv_bias": (True,)}, where)
     return VitConfig(
         height=theirs["image_size"],
         width=theirs["image_size"],
@@ -49,7 +50,7 @@ def vit_config(theirs: Mapping[str, Any], classes: int) -> VitConfig:
             heads=theirs["num_attention_heads"],
             hidden=theirs["intermediate_size"],
             norm="pre",
-            activation=activation,
+            activation=ACTIVATION_NAMES[theirs["hidden_act"]],
             dropout=theirs["hidden_dropout_prob"],
             attention_dropout=theirs["attention_probs_dropout_prob"],
             norm_eps=theirs["layer_norm_eps"],
@@ -57,28 +58,23 @@ def vit_config(theirs: Mapping[str, Any], classes: int) -> VitConfig:
     )
 
 
-def vit_weights(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Every weight under our name; one that has no place here is an error and not left out."""
-    found, strange = {}, []
-    for name, tensor in theirs.items():
-        own = own_name(name)
-        if own is None:
-            strange.append(name)
-        elif own == "patches.weight":
-            found[own] = tensor.flatten(1)  # (D, C, size, size): a convolution that never overlaps is a linear map
-        elif own == "class_token":
-            found[own] = tensor.flatten()  # from (1, 1, D)
-        elif own == "positions.table":
-            found[own] = tensor[0]  # from (1, 1 + P, D)
-        else:
-            found[own] = tensor
-    if strange:
-        raise UserError(f"these weights have no place in a ViT for classification: {', '.join(strange)}.")
-    return found
+def vit_weights(theirs: Mapping[str, Tensor], model: Vit, where: str) -> dict[str, Tensor]:
+    """Every weight under our name and in our shape."""
+    return placed({name: reshaped(name, tensor) for name, tensor in theirs.items()}, own_name, model, where)
 
 
-def own_name(name: str) -> str | None:
+def reshaped(name: str, tensor: Tensor) -> Tensor:
+    if name.endswith("projection.weight"):
+        return tensor.flatten(1)  # (D, C, size, size): a convolution that never overlaps is a linear map
+    if name.endswith("cls_token"):
+        return tensor.flatten()  # (1, 1, D)
+    if name.endswith("position_embeddings"):
+        return tensor[0]  # (1, 1 + P, D)
+    return tensor
+
+
+def own_name(name: str) -> str:
     for pattern, replacement in NAMES.items():
         if re.match(pattern, name):
             return re.sub(pattern, replacement, name, count=1)
-    return None
+    return name

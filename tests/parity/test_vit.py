@@ -31,8 +31,8 @@ def both() -> tuple[ViTForImageClassification, Vit]:
     with torch.no_grad():
         for parameter in theirs.parameters():
             parameter.copy_(torch.randn_like(parameter) * 0.4)
-    ours = Vit(vit_config(theirs.config.to_dict(), CLASSES)).eval()
-    ours.load_state_dict(vit_weights(theirs.state_dict()))
+    ours = Vit(vit_config(theirs.config.to_dict(), CLASSES, "tiny")).eval()
+    ours.load_state_dict(vit_weights(theirs.state_dict(), ours, "tiny"))
     return theirs, ours
 
 
@@ -51,7 +51,7 @@ def test_the_gradients_of_the_loss_are_those_of_hugging_face() -> None:
     classes = torch.tensor([5, 1])
     torch.nn.functional.cross_entropy(ours(pictures()), classes).backward()
     theirs(pictures(), labels=classes).loss.backward()
-    wanted = vit_weights({name: p.grad for name, p in theirs.named_parameters() if p.grad is not None})
+    wanted = vit_weights({name: p.grad for name, p in theirs.named_parameters() if p.grad is not None}, ours, "tiny")
     assert wanted.keys() == dict(ours.named_parameters()).keys()
     for name, parameter in ours.named_parameters():
         torch.testing.assert_close(parameter.grad, wanted[name], atol=1e-5, rtol=1e-4)
@@ -73,12 +73,12 @@ def test_the_names_in_published_files_are_known_too() -> None:
         for new, old in older.items():
             name = name.replace(new, old)
         published[name] = tensor
-    renamed = vit_weights(published)
+    renamed = vit_weights(published, ours, "tiny")
     assert published.keys() != theirs.state_dict().keys()
     assert renamed.keys() == ours.state_dict().keys()
     assert all(torch.equal(renamed[name], tensor) for name, tensor in ours.state_dict().items())
 
 
 def test_a_weight_that_has_no_place_is_named() -> None:
-    with pytest.raises(UserError, match=r"vit\.pooler\.dense\.weight"):
-        vit_weights({"vit.pooler.dense.weight": torch.zeros(2, 2)})
+    with pytest.raises(UserError, match=r"left over: vit\.pooler\.dense\.weight"):
+        vit_weights({"vit.pooler.dense.weight": torch.zeros(2, 2)}, both()[1], "tiny")
