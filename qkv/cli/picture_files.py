@@ -36,9 +36,10 @@ class GivenPictures:
     @classmethod
     def from_stored(cls, stored: dict[str, Any]) -> Self:
         paths = {field.name for field in fields(cls) if "Path" in str(field.type)}
-        return cls(
-            **{name: Path(value) if value and name in paths else value for name, value in stored.items()}
-        )
+        values: dict[str, Any] = {
+            name: Path(value) if value and name in paths else value for name, value in stored.items()
+        }
+        return cls(**values)
 
     def can_be_read_again(self) -> bool:
         return True
@@ -95,10 +96,8 @@ class PlainPictures(GivenPictures):
 
         self.check()
         if self.images is None:
-            train, valid = (
-                scene_pictures(part, count, self.side).pictures
-                for part, count in (("train", self.scenes), ("valid", min(held_out, self.scenes // 10)))
-            )
+            train = scene_pictures("train", self.scenes, self.side).pictures
+            valid = scene_pictures("valid", min(held_out, self.scenes // 10), self.side).pictures
             return Sights(train=train, valid=valid, origin=f"{self.scenes:,} built-in scenes")
         pictures = read_plain(self.images, self.size)
         kept, out = hold_out(len(pictures), held_out, seed=1)

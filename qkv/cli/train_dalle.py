@@ -83,6 +83,7 @@ def main(arguments: list[str]) -> None:
 
 
 def read_album(files: CaptionedPictures, held_out: int) -> Album:
+    from qkv.data.worlds.scenes import all_captions
     from qkv.pipeline import load_for
     from qkv.pipeline.codes import Codes
     from qkv.training.dalle import Album
@@ -107,6 +108,6 @@ def read_album(files: CaptionedPictures, held_out: int) -> Album:
         valid=valid,
         codes=codes,
         origin=f"{files.scenes:,} built-in scenes" if files.images is None else files.images.resolve().name,
-        closed=built_in,
+        world=all_captions() if built_in else [],
         measure=measured_on_scenes if built_in else lambda painter: {},
     )

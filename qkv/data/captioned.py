@@ -33,11 +33,6 @@ class Captioned:
     def take(self, rows: Sequence[int]) -> "Captioned":
         return Captioned(self.pictures[list(rows)], [self.captions[row] for row in rows])
 
-    @property
-    def words(self) -> list[str]:
-        """Every word of the captions."""
-        return sorted({word for each in self.captions for text in each for word in words_of(text)})
-
     def fingerprint(self) -> str:
         digest = sha256(json.dumps(self.captions).encode())
         digest.update(np.ascontiguousarray(self.pictures).data)
@@ -112,12 +107,13 @@ def from_npz(images: Path, captions: Path, size: int | None) -> Captioned:
     texts = [
         entry.get("caption", entry.get("name")) if isinstance(entry, dict) else entry for entry in entries
     ]
-    if not all(isinstance(text, str) for text in texts):
+    found = [text for text in texts if isinstance(text, str)]
+    if len(found) < len(texts):
         raise UserError(f"{captions}: each entry is a text, or an object with a caption or a name.")
     pictures = npz_pictures(images, size)
     if len(texts) != len(pictures):
         raise UserError(f"{images} has {len(pictures):,} pictures, but {captions} {len(texts):,} captions.")
-    return Captioned(pictures, [(text,) for text in checked(texts, captions)])
+    return Captioned(pictures, [(text,) for text in checked(found, captions)])
 
 
 def checked(texts: list[str], where: Path) -> list[str]:

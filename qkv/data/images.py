@@ -273,7 +273,7 @@ def idx_file(folder: Path, part: str, what: Literal["images", "labels"]) -> Path
 
 def idx_part(folder: Path, names: Sequence[str]) -> Labelled | None:
     for name in names:
-        images, labels = (idx_file(folder, name, what) for what in ("images", "labels"))  # type: ignore[arg-type]
+        images, labels = (idx_file(folder, name, what) for what in ("images", "labels"))
         if images is None:
             continue
         if labels is None:

@@ -1,7 +1,7 @@
 """How a painter is trained: captioned pictures and a codebook in, a bundle with its report out."""
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.checkpoint.files import tensors_hash
-from qkv.data.captioned import Captioned
+from qkv.data.captioned import Captioned, words_of
 from qkv.errors import UserError
 from qkv.models.dalle import CaptionedBatch, Dalle, DalleConfig
 from qkv.pipeline.codes import Codes
@@ -38,7 +38,9 @@ class Album:
     valid: Captioned
     codes: Codes
     origin: str
-    closed: bool  # do captions use a few words only, all of which training shows?
+    world: Sequence[
+        str
+    ]  # where captions come from a closed world: some with its every word, and of its greatest length
     measure: Callable[[Painter], dict[str, Any]]  # what the report says of its drawings
 
 
@@ -75,7 +77,7 @@ class DalleTask:
 
     def files(self) -> dict[str, bytes]:
         """The vocabulary of the captions, and the codes of all pictures, those held out last."""
-        texts = [text for each in self.album.train.captions for text in each]
+        texts = [*(text for each in self.album.train.captions for text in each), *self.album.world]
         tokenizer = Tokenizer.learn(texts, self.settings.vocabulary)
         codes = [self.album.codes.encode(part.pictures) for part in (self.album.train, self.album.valid)]
         content = io.BytesIO()
@@ -87,7 +89,8 @@ class DalleTask:
         tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
         codes = torch.from_numpy(np.load(folder / CODES_FILE, allow_pickle=False)).long()
         train, valid = (encoded(part.captions, tokenizer) for part in (album.train, album.valid))
-        places = 2 + max(len(ids) for each in train for ids in each)
+        world = encoded([tuple(album.world)], tokenizer)
+        places = 2 + max(len(ids) for each in (*train, *world) for ids in each)
         config = self.architecture(tokenizer, places)
         model = Dalle(config)
         drawing = settings.drawing
@@ -95,7 +98,10 @@ class DalleTask:
             model,
             tokenizer,
             album.codes,
-            PainterDefaults(words=tuple(album.train.words) if album.closed else (), **asdict(drawing)),
+            PainterDefaults(
+                words=tuple(sorted({word for text in album.world for word in words_of(text)})),
+                **asdict(drawing),
+            ),
         )
         pieces = places + config.area
         at_once = settings.training.batch_tokens // pieces

@@ -62,7 +62,7 @@ def codebook(pictures: int) -> CodebookSettings:
         steps=None,
         minutes=8,
         training=TrainingSettings(
-            batch_tokens=64 * 64,
+            batch_tokens=32 * 64,
             rate=3e-3,
             warmup=200,
             validate_every=500,

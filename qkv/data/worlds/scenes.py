@@ -4,13 +4,13 @@ A scene is what a caption says. Drawing it leaves to chance what the caption lea
 and how large they are where no size is mentioned. Some pairs of colour and shape are in no training scene at all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
-from itertools import islice
+from itertools import islice, product
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ def _corner(x: Floats, y: Floats) -> Floats:
     return np.maximum(np.abs(x), np.abs(y))
 
 
-SHAPES = {  # what is inside, for x to the right and y downwards, both from −1 to 1
+SHAPES: dict[str, Callable[[Floats, Floats], Any]] = {  # what is inside, for x to the right and y downwards, both from −1 to 1
     "circle": lambda x, y: x**2 + y**2 <= 1,
     "square": lambda x, y: _corner(x, y) <= 0.9,
     "triangle": lambda x, y: (y <= 0.95) & (np.abs(x) <= (y + 1) / 1.95),
@@ -268,6 +268,16 @@ def _spanish(thing: Thing) -> str:
     if thing.texture != "plain":
         words.append(_SPANISH_TEXTURES[thing.texture])
     return " ".join(words)
+
+
+def all_captions() -> list[str]:
+    """Captions in which every word occurs, and than which none is longer."""
+    things = [
+        Thing(shape=shape, colour=colour, size=size, texture=texture)
+        for shape, colour, size, texture in product(SHAPES, COLOURS, (*SIZES, None), TEXTURES)
+    ]
+    scenes = [Scene((thing, thing), relation) for thing in things for relation in RELATIONS]
+    return [caption(scene, language) for scene in scenes for language in LANGUAGES]
 
 
 def pictures(part: Part, count: int, seed: int, side: int = SIDE, most_things: int = 2) -> Iterator[Picture]:
