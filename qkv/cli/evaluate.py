@@ -12,6 +12,7 @@ import tyro
 
 from qkv.cli.files import OptionalFile, OptionalLanguage
 from qkv.cli.options import read_options
+from qkv.cli.training import names_in
 from qkv.errors import UserError
 from qkv.training.settings import ScoringSettings
 
@@ -86,6 +87,11 @@ class System:
 
 
 def main(arguments: list[str]) -> None:
+    if {"--scenes", "--images"} & names_in(arguments):  # of what sees or draws there is another question
+        from qkv.cli.evaluate_pictures import main as of_pictures
+
+        of_pictures(arguments)
+        return
     command = read_options(
         Evaluate,
         arguments,
