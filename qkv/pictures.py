@@ -89,10 +89,9 @@ def sheet_picture(path: Path, exhibits: Sequence[Exhibit], across: int = 6) -> N
 
     rows = sum(math.ceil(len(exhibit.pictures) / across) for exhibit in exhibits)
     figure = new_figure(1.7 * across, 2.1 * rows + 0.5 * len(exhibits))
-    parts = figure.subfigures(
-        len(exhibits), 1, height_ratios=[math.ceil(len(each.pictures) / across) for each in exhibits]
-    )
-    for part, exhibit in zip(np.atleast_1d(parts), exhibits, strict=True):
+    ratios = [math.ceil(len(each.pictures) / across) for each in exhibits]
+    parts = figure.subfigures(len(exhibits), 1, squeeze=False, height_ratios=ratios)[:, 0]
+    for part, exhibit in zip(parts, exhibits, strict=True):
         part.suptitle(exhibit.title, fontsize=11, fontweight="bold")
         down = math.ceil(len(exhibit.pictures) / across)
         for place, axes in enumerate(part.subplots(down, across, squeeze=False).flat):

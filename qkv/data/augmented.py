@@ -97,7 +97,7 @@ COLOURINGS: list[Callable[[Tensor, Tensor], Tensor]] = [
     lambda x, strength: away_from(x, x.mean((1, 2, 3), keepdim=True), strength),  # contrast
     lambda x, strength: away_from(x, x.mean(1, keepdim=True), strength),  # saturation
     sharpened,
-    lambda x, strength: torch.where(x < 1 - strength.abs() / 2, x, 1 - x),  # solarised
+    lambda x, strength: torch.where(x <= 1 - strength.abs() / 2, x, 1 - x),  # solarised
     lambda x, strength: (
         (x * (levels := 2 ** (8 - 6 * strength.abs()).round())).floor() / levels
     ),  # fewer shades

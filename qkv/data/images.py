@@ -4,14 +4,15 @@ import gzip
 import struct
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from qkv.errors import UserError
 
@@ -23,6 +24,7 @@ MOST_PIXELS = 50_000_000  # of one file: 150 MB while it is read
 MOST_BYTES = 4_000_000_000  # of all pictures together
 CHANNELS: dict[Colours, int] = {"grey": 1, "colour": 3}
 MODES: dict[Colours, str] = {"grey": "L", "colour": "RGB"}
+GREY_MODES = ("1", "L", "LA", "I;16", "I", "F")
 TRAIN, VALID, TEST = "train", ("val", "valid", "validation", "dev"), ("test", "t10k")
 
 
@@ -140,9 +142,9 @@ def form_for(first: Path, size: int | None, colours: Colours | None) -> Form:
     """What was asked for, and for the rest what the first picture is."""
     if size is not None and not 1 <= size <= 4096:
         raise UserError("--size must lie between 1 and 4096.")
-    picture = opened(first)
-    found: Colours = "grey" if picture.mode in ("1", "L", "LA", "I;16", "I", "F") else "colour"
-    return Form(size or picture.height, size or picture.width, colours or found)
+    with opened(first) as picture:
+        found: Colours = "grey" if picture.mode in GREY_MODES else "colour"
+        return Form(size or picture.height, size or picture.width, colours or found)
 
 
 def read_pictures(paths: Sequence[Path], form: Form, *, fit: bool) -> Bytes:
@@ -158,34 +160,29 @@ def read_pictures(paths: Sequence[Path], form: Form, *, fit: bool) -> Bytes:
     return pictures
 
 
-def read_picture(path: Path, form: Form | None, *, fit: bool = False) -> Bytes:
+def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
     """One picture, (C, height, width): as it is, or made to fit the form; refused where it differs and may not be."""
-    picture = opened(path)
-    if form is None:
-        form = Form(picture.height, picture.width, "grey" if picture.mode in ("1", "L") else "colour")
     wanted = MODES[form.colours]
-    if not fit and not same_mode(picture, wanted):
-        raise UserError(
-            f"{path} has the mode {picture.mode} and not {wanted} ({form.colours}): {to_fit(form)}"
-        )
-    if not fit and picture.size != (form.width, form.height):
-        raise UserError(
-            f"{path} is {picture.width} × {picture.height} pixels large and not {form.width} × {form.height}: "
-            f"{to_fit(form)}"
-        )
-    try:
-        picture.draft(wanted, (form.width, form.height))  # a large JPEG is read at a fraction of its size
-        picture.load()
-        picture = converted(picture, wanted)
-        if picture.size != (form.width, form.height):
-            picture = fitted(picture, form)
-        pixels = np.asarray(picture, dtype=np.uint8)
-    except MemoryError:
-        raise
-    except Exception as error:  # Pillow's readers raise whatever broken bytes lead them to
-        raise UserError(
-            f"{path} is damaged or cut off ({one_line(error)}): replace it or take it away."
-        ) from None
+    with opened(path) as picture:
+        if not fit and not same_mode(picture, wanted):
+            raise UserError(
+                f"{path} has the mode {picture.mode} and not {wanted} ({form.colours}): {to_fit(form)}"
+            )
+        if not fit and picture.size != (form.width, form.height):
+            raise UserError(
+                f"{path} is {picture.width} × {picture.height} pixels large and not {form.width} × {form.height}: "
+                f"{to_fit(form)}"
+            )
+        try:
+            picture.draft(wanted, (form.width, form.height))  # a large JPEG is read at a fraction of its size
+            picture.load()
+            pixels = np.asarray(fitted(converted(picture, wanted), form), dtype=np.uint8)
+        except MemoryError:
+            raise
+        except Exception as error:  # Pillow's readers raise whatever broken bytes lead them to
+            raise UserError(
+                f"{path} is damaged or cut off ({one_line(error)}): replace it or take it away."
+            ) from None
     return pixels.reshape(form.height, form.width, -1).transpose(2, 0, 1)
 
 
@@ -193,14 +190,14 @@ def to_fit(form: Form) -> str:
     return f"convert it, or give --fit to a command that uses a model and --size {form.width} to one that trains."
 
 
-def opened(path: Path) -> Image.Image:
+@contextmanager
+def opened(path: Path) -> Iterator[Image.Image]:
     """Its header alone is read: what is too large is known before memory is taken for it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             warnings.simplefilter("ignore", UserWarning)  # of odd tags, which matter to nobody here
             picture = Image.open(path)
-            frames = getattr(picture, "n_frames", 1)
     except FileNotFoundError:
         raise UserError(f"there is no file {path}.") from None
     except IsADirectoryError:
@@ -209,16 +206,25 @@ def opened(path: Path) -> Image.Image:
         raise UserError(f"{path} is a huge picture: {too_many_pixels()}") from None
     except MemoryError:
         raise
-    except Exception as error:
-        reason = "no format that Pillow knows" if isinstance(error, Image.UnidentifiedImageError) else error
+    except Exception as error:  # Pillow's readers raise whatever broken bytes lead them to
+        reason = "no format that Pillow knows" if isinstance(error, UnidentifiedImageError) else error
         raise UserError(f"{path} cannot be read as a picture ({one_line(reason)}).") from None
+    with picture:
+        check_header(picture, path)
+        yield picture
+
+
+def check_header(picture: Image.Image, path: Path) -> None:
     if picture.width * picture.height > MOST_PIXELS:
         raise UserError(
             f"{path} is a huge picture of {picture.width:,} × {picture.height:,} pixels: {too_many_pixels()}"
         )
+    try:
+        frames = getattr(picture, "n_frames", 1)
+    except Exception as error:
+        raise UserError(f"{path} is damaged or cut off ({one_line(error)}).") from None
     if frames > 1:
         raise UserError(f"{path} is animated or has several pages ({frames}): save one of them as a file.")
-    return picture
 
 
 def too_many_pixels() -> str:
@@ -252,6 +258,8 @@ def converted(picture: Image.Image, wanted: str) -> Image.Image:
 
 def fitted(picture: Image.Image, form: Form) -> Image.Image:
     """The largest part around the middle that has the wanted proportions, at the wanted size."""
+    if picture.size == (form.width, form.height):
+        return picture
     scale = min(picture.width / form.width, picture.height / form.height)
     across, down = form.width * scale, form.height * scale
     left, top = (picture.width - across) / 2, (picture.height - down) / 2

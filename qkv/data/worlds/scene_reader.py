@@ -6,9 +6,11 @@ shape and size; the pattern of dark places inside is its texture; the way from m
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from qkv.data.worlds.scenes import (
@@ -118,28 +120,39 @@ def grown(mask: Mask) -> Mask:
 def best_template(share: Floats) -> tuple[str, str, tuple[int, int]]:
     """Shape, size and place of the template from which the covered share of every pixel differs least."""
     side = len(share)
-    scale, total = side // SIDE, max(1e-6, float(share.sum()))
-    middle = [float((share.sum(axis=1 - axis) * (np.arange(side) + 0.5)).sum()) / total for axis in (0, 1)]
+    scale, middle = side // SIDE, middle_of(share)
     best: tuple[float, str, str, tuple[int, int]] | None = None
     for shape in SHAPES:
         for size, extent in SIZES.items():
-            stamp = coverage(shape, extent * scale)
-            own = [float((stamp.sum(axis=1 - axis) * (np.arange(len(stamp)) + 0.5)).sum()) for axis in (0, 1)]
-            starts = [round(at - each / float(stamp.sum())) for at, each in zip(middle, own, strict=True)]
-            for top, left in neighbours(starts, side - len(stamp)):
-                part = share[top : top + len(stamp), left : left + len(stamp)]
-                # (share − template)², of which all but this is the same for every template
-                missed = float((stamp * (stamp - 2 * part)).sum())
-                if best is None or missed < best[0]:
-                    best = missed, shape, size, (top, left)
+            stamp, own = template(shape, extent * scale)
+            most = side - len(stamp)
+            top, left = (
+                min(most, max(0, round(at - each) - MARGIN * scale))
+                for at, each in zip(middle, own, strict=True)
+            )
+            reach = len(stamp) + 2 * MARGIN * scale
+            windows = sliding_window_view(share[top : top + reach, left : left + reach], stamp.shape)
+            # (share − template)², of which all but this is the same for every template
+            missed = float((stamp**2).sum()) - 2 * np.tensordot(windows, stamp, 2)  # (down, across)
+            down, right = np.unravel_index(missed.argmin(), missed.shape)
+            if best is None or missed[down, right] < best[0]:
+                best = float(missed[down, right]), shape, size, (top + int(down), left + int(right))
     assert best is not None
     return best[1:]
 
 
-def neighbours(starts: Sequence[int], most: int) -> list[tuple[int, int]]:
-    around = range(-MARGIN, MARGIN + 1)
-    rows, columns = (sorted({min(most, max(0, start + step)) for step in around}) for start in starts)
-    return [(top, left) for top in rows for left in columns]
+@cache
+def template(shape: str, extent: int) -> tuple[Floats, tuple[float, float]]:
+    stamp = coverage(shape, extent)
+    return stamp, middle_of(stamp)
+
+
+def middle_of(share: Floats) -> tuple[float, float]:
+    """Down and right, weighted by what is covered."""
+    total, places = max(1e-6, float(share.sum())), np.arange(len(share)) + 0.5
+    return float((share.sum(axis=1) * places).sum()) / total, float(
+        (share.sum(axis=0) * places).sum()
+    ) / total
 
 
 def best_texture(brightness: Floats, inside: Mask) -> str:
