@@ -109,5 +109,5 @@ def read_album(files: CaptionedPictures, held_out: int) -> Album:
         codes=codes,
         origin=f"{files.scenes:,} built-in scenes" if files.images is None else files.images.resolve().name,
         world=all_captions() if built_in else [],
-        measure=measured_on_scenes if built_in else lambda painter: {},
+        measure=measured_on_scenes if built_in else lambda painter, wanted: {},
     )

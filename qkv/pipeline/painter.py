@@ -97,7 +97,7 @@ class Painter:
         strange = [word for word in words_of(text) if known and word not in known]
         if strange:
             near = difflib.get_close_matches(strange[0], known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it knows {', '.join(known[:12])}, …"
+            hint = f"did you mean '{near[0]}'?" if near else f"it knows {', '.join(known[:12])} and others."
             raise UserError(f"this model does not know the word '{strange[0]}'; {hint}")
         places, config = self.model.config.places, self.model.config
         ids = self.tokenizer.encode(text.lower() if known else text)

@@ -24,7 +24,7 @@ from qkv.training.distributed import Group
 from qkv.training.loop import Run, Watch
 from qkv.training.picture_data import Rows
 from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
-from qkv.training.vision_settings import DalleSettings, check_dalle
+from qkv.training.vision_settings import DalleSettings, MeasuredSettings, check_dalle
 from qkv.training.vit import stack_of
 
 CODES_FILE = "codes.npy"  # in OUT/training
@@ -41,7 +41,7 @@ class Album:
     world: Sequence[
         str
     ]  # where captions come from a closed world: some with its every word, and of its greatest length
-    measure: Callable[[Painter], dict[str, Any]]  # what the report says of its drawings
+    measure: Callable[[Painter, MeasuredSettings], dict[str, Any]]  # what the report says of its drawings
 
 
 def train_dalle(
@@ -133,7 +133,7 @@ class DalleTask:
             raise UserError(f"such a model cannot be built: {error}.") from None
 
     def finish(self, product: Painter, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        measured = self.album.measure(product)
+        measured = self.album.measure(product, self.settings.measured)
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "dalle",

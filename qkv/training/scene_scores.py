@@ -9,9 +9,9 @@ from qkv.data.worlds.scene_reader import judged, read_scene
 from qkv.data.worlds.scenes import LANGUAGES, Part, Scene, caption, distinct
 from qkv.pipeline.drawing import Drawn
 from qkv.pipeline.painter import Drawing, Painter
+from qkv.training.vision_settings import MeasuredSettings
 
 PARTS: dict[Part, str] = {"test": "seen combinations", "unseen": "unseen combinations"}
-IN_REPORT = {"captions": 200, "candidates": 8}  # about a minute on two cores
 
 
 def attribute_scores(scenes: Sequence[Scene], pictures: Sequence[Bytes]) -> dict[str, float]:
@@ -67,8 +67,8 @@ def as_results(scores: dict[str, Any], count: int, how: Drawn) -> dict[str, str]
     }
 
 
-def measured_on_scenes(painter: Painter) -> dict[str, Any]:
+def measured_on_scenes(painter: Painter, wanted: MeasuredSettings) -> dict[str, Any]:
     """For the report of a run on built-in scenes."""
-    how = Drawn(candidates=IN_REPORT["candidates"])
-    scores = scene_scores(painter, IN_REPORT["captions"], how)
-    return {"scenes": {"how": IN_REPORT, **scores}, "results": as_results(scores, IN_REPORT["captions"], how)}
+    how = Drawn(candidates=wanted.candidates)
+    scores = scene_scores(painter, wanted.captions, how)
+    return {"scenes": scores, "results": as_results(scores, wanted.captions, how)}

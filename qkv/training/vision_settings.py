@@ -87,12 +87,21 @@ class DrawingSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeasuredSettings:
+    captions: int = 200
+    """Captions of built-in scenes drawn for the report, of seen and of unseen combinations each."""
+    candidates: int = 8
+    """Pictures drawn for each, of which the best counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DalleSettings(RunSettings):
     vocabulary: int
     """Pieces of captions."""
     model: DalleModelSettings
     data: HeldOutSettings = HeldOutSettings(valid=1_000)
     drawing: DrawingSettings = DrawingSettings()
+    measured: MeasuredSettings = MeasuredSettings()
 
 
 def rules_of_blocks(model: BlockSettings) -> dict[str, bool]:
@@ -152,6 +161,10 @@ def check_dalle(settings: DalleSettings) -> None:
             "--drawing.temperature must be more than 0": drawing.temperature > 0,
             "--drawing.top-p must lie above 0, up to 1": 0 < drawing.top_p <= 1,
             "--drawing.guidance must not be negative": drawing.guidance >= 0,
+            "--measured.captions and --measured.candidates must be at least 1": min(
+                settings.measured.captions, settings.measured.candidates
+            )
+            >= 1,
             "--data.valid must be at least 1": settings.data.valid >= 1,
         }
     )

@@ -79,7 +79,7 @@ def test_a_fault_in_an_array_is_named(
 def test_what_is_no_array_at_all_is_named(tmp_path: Path) -> None:
     images, captions = npz_of(tmp_path, ["one"])
     images.write_bytes(images.read_bytes()[:100])
-    with pytest.raises(UserError, match="cannot be read as an .npz file"):
+    with pytest.raises(UserError, match=r"cannot be read as an \.npz file"):
         read_captioned(images, captions, None)
     with pytest.raises(UserError, match="--captions"):
         read_captioned(images, None, None)
