@@ -26,6 +26,32 @@ OPTIONS = {
         --model.attention-dropout --model.norm --model.activation --model.positions --model.context
         --model.smoothing --data.longest --data.ratio --data.valid --data.subword-dropout --data.languages
         --data.variant --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
+    "train vit": """
+        --out --recipe --resume --tensorboard --images --scenes --size --colours --steps --minutes --seed
+        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
+        --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every --model.depth
+        --model.width --model.heads --model.hidden --model.dropout --model.attention-dropout --model.activation
+        --model.smoothing --model.patch --data.valid --augment.crop --augment.flip --augment.operations
+        --augment.magnitude --augment.no-colours --augment.erase""",
+    "train codebook": """
+        --out --recipe --resume --tensorboard --images --scenes --size --steps --minutes --seed
+        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
+        --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every --model.patch
+        --model.width --model.depth --model.quantiser --model.levels --model.temperature --data.valid""",
+    "train dalle": """
+        --out --recipe --resume --tensorboard --images --scenes --size --captions --codebook --steps --minutes --seed
+        --vocabulary --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
+        --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every --model.depth
+        --model.width --model.heads --model.hidden --model.dropout --model.attention-dropout --model.activation
+        --model.smoothing --model.text-share --model.blank-captions --data.valid --drawing.temperature
+        --drawing.top-p --drawing.guidance --measured.captions --measured.candidates""",
+    "draw": "--best --scale --threads --candidates --seed --temperature --top-p --guidance --ranking",
     "translate": """--input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
         --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain --avoid --glossary
         --protect --scores --alignments --json --min-confidence --withhold --also --batch-tokens --threads --compute""",
@@ -96,7 +122,10 @@ def test_the_commands_are_these_and_no_others() -> None:
     [
         (["translat"], "there is no command 'translat'; did you mean `qkv translate`?"),
         (["xyzzy"], "there is no command 'xyzzy'; `qkv --help` lists the commands."),
-        (["train", "poet"], "qkv train needs to know what to train: translator, not 'poet'."),
+        (
+            ["train", "poet"],
+            "qkv train needs to know what to train: translator, vit, codebook, dalle, not 'poet'.",
+        ),
     ],
 )
 def test_an_unknown_command_gets_a_suggestion(
