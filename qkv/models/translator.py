@@ -1,18 +1,16 @@
 """The encoder-decoder Transformer of the paper (T-ED in deck 003): source ids in, target logits out."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
-import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.block import Stack, StackConfig
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
-from qkv.core.loss import output_cross_entropy
-from qkv.core.masks import causal_mask, padding_mask
-from qkv.core.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
+from qkv.core.masks import causal_mask
+from qkv.core.pairs import PairModel, joint_embedding, source_mask
+from qkv.core.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions
 from qkv.core.tape import Tape, inside
 
 
@@ -23,7 +21,7 @@ class TranslatorConfig:
     pad: int
     start: int  # what the decoder reads before the first word
     end: int
-    positions: Literal["interleaved", "halves", "learned", "rotary"]
+    positions: Literal["interleaved", "halves", "learned", "rotary", "none"]
     encoder: StackConfig
     decoder: StackConfig
     smoothing: float = 0.0
@@ -36,51 +34,27 @@ class TranslatorConfig:
         if not 0 <= self.smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
 
-
-@dataclass(frozen=True, kw_only=True)
-class CrossHeads:
-    """Heads of the attention on the source, in one block of the decoder."""
-
-    block: int
-    heads: tuple[int, ...]
-
     @property
-    def recorded_as(self) -> str:
-        return f"decoder.{self.block}.cross_attention.weights"
+    def looking(self) -> tuple[int, int]:
+        return self.decoder.depth, self.decoder.heads
 
-    def of(self, tape: Tape) -> Tensor:
-        """Their mean, (B, T, S)."""
-        return tape[self.recorded_as][:, list(self.heads)].mean(1)
-
-
-@dataclass(frozen=True)
-class TranslationBatch:
-    """Sentence pairs as padded ids. Teacher forcing: the decoder reads `shifted` and must say `target`."""
-
-    source: Tensor  # (B, S)
-    shifted: Tensor  # (B, T) start, word 1, word 2, …
-    target: Tensor  # (B, T) word 1, word 2, …, end
-    real: Tensor  # (N) the places in the flattened target that are no padding
-
-    @classmethod
-    def of(cls, source: Tensor, shifted: Tensor, target: Tensor, pad: int) -> Self:
-        return cls(source, shifted, target, (target != pad).flatten().nonzero().squeeze(1))
-
-    def to(self, device: torch.device) -> Self:
-        """On a device nothing is asked for that only the data can tell, such as how many places are real."""
-        own = self.source, self.shifted, self.target, self.real
-        if device.type == "cuda":  # from such memory it copies by itself, and nobody waits
-            return type(self)(*(each.pin_memory().to(device, non_blocking=True) for each in own))
-        return type(self)(*(each.to(device) for each in own))
+    def facts(self) -> dict[str, str]:
+        return {
+            "encoder": self.encoder.sentence(),
+            "decoder": self.decoder.sentence(),
+            "positions": self.positions,
+        }
 
 
-class Translator(nn.Module):
+class Translator(PairModel):
+    architecture = "transformer"
+    config: TranslatorConfig
+
     def __init__(self, config: TranslatorConfig):
         super().__init__()
         self.config = config
         width = config.encoder.width
-        self.tokens = nn.Embedding(config.vocab, width)  # shared by source, target and output (section 3.4)
-        nn.init.normal_(self.tokens.weight, std=width**-0.5)
+        self.tokens = joint_embedding(config.vocab, width)
         self.source_positions = added_positions(config)
         self.target_positions = added_positions(config)
         self.source_rotation = rotations(config, config.encoder)
@@ -101,9 +75,7 @@ class Translator(nn.Module):
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """The memory that the decoder looks at, (B, S, D), and its mask, (B, 1, 1, S)."""
-        mask = padding_mask(source, self.config.pad)
-        if source.device.type == "cpu" and not mask.any(dim=-1).all():  # elsewhere the answer would take time
-            raise ValueError("a source sentence has no tokens")
+        mask = source_mask(source, self.config.pad)
         tape = inside(tape, "encoder")
         length = source.shape[1]
         x = self.embed(source, between(self.source_positions, 0, length), tape)
@@ -136,25 +108,8 @@ class Translator(nn.Module):
         )
         return y
 
-    def output(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.tokens.weight)  # (B, T, D) -> (B, T, V)
-
-    def forward(self, source: Tensor, shifted: Tensor, tape: Tape | None = None) -> Tensor:
-        memory, mask = self.encode(source, tape)
-        logits = self.output(self.decode(shifted, memory, mask, tape=tape))
-        if tape is not None:
-            tape.record("logits", logits)
-        return logits
-
-    def loss(self, batch: TranslationBatch) -> Tensor:
-        """Mean cross-entropy per real target token; smoothed labels, like dropout, belong to training alone."""
-        x = self.decode(batch.shifted, *self.encode(batch.source))
-        smoothing = self.config.smoothing if self.training else 0.0
-        rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
-        return output_cross_entropy(rows, self.tokens.weight, targets, smoothing)
-
-    def begin(self, source: Tensor, look: CrossHeads | None = None) -> "TranslatorStep":
-        return TranslatorStep(self, source, look)
+    def new_cache(self) -> Cache:
+        return Cache(self.config.decoder.depth)
 
 
 def added_positions(config: TranslatorConfig) -> nn.Module | None:
@@ -165,6 +120,8 @@ def added_positions(config: TranslatorConfig) -> nn.Module | None:
             return LearnedPositions(config.context, width)
         case "interleaved" | "halves":
             return SinusoidalPositions(config.context, width, config.positions)
+        case "none":
+            return NoPositions(config.context, width)
         case "rotary":
             return None
 
@@ -179,33 +136,3 @@ def rotations(config: TranslatorConfig, stack: StackConfig) -> nn.Module | None:
 def between(positions: nn.Module | None, start: int, length: int) -> Tensor | None:
     found: Tensor | None = None if positions is None else positions(start, length)
     return found
-
-
-class TranslatorStep:
-    """One decoding of a batch of sources, word by word (the Step protocol)."""
-
-    def __init__(self, model: Translator, source: Tensor, look: CrossHeads | None = None):
-        self.model, self.look = model, look
-        self.memory, self.mask = model.encode(source)
-        self.cache = Cache(model.config.decoder.depth)
-        self.newest: Tensor | None = None  # (B, S) where the last call has looked, if that was asked for
-
-    def __call__(self, ids: Tensor) -> Tensor:
-        """The newest ids, (B, T), in; logits of the word after the last of them, (B, V), out."""
-        tape = None if self.look is None else Tape(only=self.look.recorded_as)
-        x = self.model.decode(ids, self.memory, self.mask, self.cache, tape)
-        if self.look is not None and tape is not None:
-            self.newest = self.look.of(tape)[:, -1]
-        return self.model.output(x[:, -1])
-
-    @property
-    def looked(self) -> Tensor:
-        """(B, S) of the last call; padding counts as fully seen."""
-        if self.newest is None:
-            raise ValueError("a step tells where it has looked only if it is begun with heads to look at")
-        return self.newest.masked_fill(~self.mask[:, 0, 0], 1.0)
-
-    def select(self, rows: Tensor) -> None:
-        self.memory, self.mask = self.memory[rows], self.mask[rows]
-        self.cache.select(rows)
-        self.newest = None if self.newest is None else self.newest[rows]

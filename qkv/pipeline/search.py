@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from qkv.core.pairs import CrossHeads, PairModel
 from qkv.data.batching import pad_rows, token_batches
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain
@@ -15,7 +16,6 @@ from qkv.decoding.sampling import Drawn, Sampling, sample
 from qkv.decoding.step import Ensemble, Hypothesis, Step
 from qkv.decoding.walk import walk
 from qkv.errors import UserError
-from qkv.models.translator import CrossHeads, Translator
 
 WIDEST = 16  # beams for phrases that must be said: more would cost more than they find
 
@@ -55,9 +55,7 @@ FREELY = Search(beam=1, length_penalty=0.0, batch_tokens=1)
 class Searcher:
     """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid."""
 
-    def __init__(
-        self, models: Sequence[Translator], boundary: Sequence[bool], automata: Tensor | None = None
-    ):
+    def __init__(self, models: Sequence[PairModel], boundary: Sequence[bool], automata: Tensor | None = None):
         self.models, self.boundary, self.automata = models, boundary, automata
         self.config, self.device = models[0].config, models[0].tokens.weight.device
         self.context = min(model.config.context for model in models)

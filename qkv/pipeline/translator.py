@@ -14,13 +14,13 @@ from torch.nn.utils.rnn import pad_sequence
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
+from qkv.core.pairs import PairModel, recorded_look
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
 from qkv.pipeline.alignment import Aligner, align
 from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
+from qkv.pipeline.architectures import built
 from qkv.pipeline.compute import Compute, computing_in
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
 from qkv.pipeline.loading import load_weights
@@ -91,10 +91,10 @@ class Trial:
 class Translator:
     def __init__(
         self,
-        model: TranslatorModel,
+        model: PairModel,
         tokenizer: Tokenizer,
         defaults: TranslatorDefaults,
-        others: Sequence[TranslatorModel] = (),
+        others: Sequence[PairModel] = (),
     ):
         self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
         self.others = others  # that decide with it
@@ -107,14 +107,15 @@ class Translator:
     def from_bundle(cls, bundle: Bundle) -> Self:
         config, where = dict(bundle.config), bundle.folder
         tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
-        architecture = from_dict(TranslatorConfig, config.pop("model", None), f"{where}/config.json")
+        model = built(
+            config.pop("architecture", "transformer"), config.pop("model", None), f"{where}/config.json"
+        )
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
-        if len(tokenizer) != architecture.vocab:
+        if len(tokenizer) != model.config.vocab:
             raise UserError(
-                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab}; "
+                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {model.config.vocab}; "
                 f"these files do not belong together."
             )
-        model = TranslatorModel(architecture)
         load_weights(model, bundle.weights, str(where))
         return cls(model, tokenizer, defaults)
 
@@ -125,15 +126,17 @@ class Translator:
             "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
             "vocabulary": f"{config.vocab:,} pieces",
-            "encoder": config.encoder.sentence(),
-            "decoder": config.decoder.sentence(),
-            "positions": config.positions,
+            **config.facts(),
             "longest source": f"{self.limit:,} pieces; more is translated in parts",
             "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",
         }
 
     def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        config = {
+            "architecture": self.model.architecture,
+            "model": to_dict(self.model.config),
+            **to_dict(self.defaults),
+        }
         files = {TOKENIZER_FILE: self.tokenizer.text()}
         save_bundle(folder, "translator", config, self.model.state_dict(), files)
 
@@ -468,9 +471,7 @@ class Translator:
         tape = Tape()
         source, shifted = torch.tensor([[*ids, config.end]]), torch.tensor([[config.start, *said]])
         self.model(source.to(device), shifted.to(device), tape)
-        weights = [
-            tape[f"decoder.{block}.cross_attention.weights"][0] for block in range(config.decoder.depth)
-        ]
+        weights = [tape[recorded_look(block)][0] for block in range(config.looking[0])]
         show = self.tokenizer.show
         return AttentionMap(
             source=show([*ids, config.end]),

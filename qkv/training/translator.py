@@ -7,9 +7,11 @@ from typing import Any
 
 from qkv.checkpoint.bundle import save_report
 from qkv.core.block import StackConfig
+from qkv.core.pairs import PairModel
 from qkv.errors import UserError
 from qkv.evaluation.overlap import seen_in, write_seen
 from qkv.evaluation.scores import Scorer
+from qkv.models.recurrent import Recurrent, RecurrentConfig
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Translator, TranslatorDefaults
@@ -76,7 +78,7 @@ class TranslatorTask:
         valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
         if not len(train) or not len(valid):
             raise UserError(f"no sentence pair fits into a context of {context} pieces.")
-        model = TranslatorModel(architecture(settings.model, len(tokenizer), tokenizer))
+        model = MODELS[settings.model.kind](settings.model, len(tokenizer), tokenizer)
         longest = max(ALWAYS_WHOLE, *map(len, train.sources))
         defaults = TranslatorDefaults(
             languages=corpus.languages, longest=longest, **asdict(settings.decoding)
@@ -133,3 +135,29 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> Tran
         )
     except ValueError as error:
         raise UserError(f"such a model cannot be built: {error}.") from None
+
+
+def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> RecurrentConfig:
+    try:
+        return RecurrentConfig(
+            vocab=vocab,
+            context=model.context,
+            pad=tokenizer.pad,
+            start=tokenizer.start,
+            end=tokenizer.end,
+            width=model.width,
+            hidden=model.hidden,
+            encoder_depth=model.encoder_depth,
+            decoder_depth=model.decoder_depth,
+            heads=model.heads,
+            dropout=model.dropout,
+            smoothing=model.smoothing,
+        )
+    except ValueError as error:
+        raise UserError(f"such a model cannot be built: {error}.") from None
+
+
+MODELS: dict[str, Callable[[ModelSettings, int, Tokenizer], PairModel]] = {
+    "transformer": lambda *given: TranslatorModel(architecture(*given)),
+    "recurrent": lambda *given: Recurrent(recurrent_architecture(*given)),
+}

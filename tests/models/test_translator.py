@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.core.block import StackConfig
-from qkv.models.translator import TranslationBatch, Translator, TranslatorConfig
+from qkv.core.pairs import TranslationBatch
+from qkv.models.translator import Translator, TranslatorConfig
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, V = H * K, 11
