@@ -76,7 +76,9 @@ def test_the_spelled_out_attention_gives_the_same_logits(config: GPTConfig) -> N
 def first_spread(norm: Literal["pre", "post"]) -> dict[str, float]:
     stack = replace(STACK, width=96, heads=3, hidden=96, depth=8, norm=norm)
     model = GPT(replace(CONFIG, stack=stack))
-    return {name: weight.detach().std().item() for name, weight in model.named_parameters() if weight.ndim == 2}
+    return {
+        name: weight.detach().std().item() for name, weight in model.named_parameters() if weight.ndim == 2
+    }
 
 
 def test_residual_branches_of_pre_norm_start_smaller() -> None:

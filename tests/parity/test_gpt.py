@@ -51,9 +51,7 @@ def test_logits_equal_theirs(kind: str) -> None:
 def test_the_loss_equals_theirs(kind: str) -> None:
     ours, theirs = pair(kind)
     batch = TextBatch.of(list(IDS), pad=0)
-    torch.testing.assert_close(
-        ours.loss(batch), theirs(input_ids=IDS, labels=IDS).loss, atol=1e-4, rtol=1e-4
-    )
+    torch.testing.assert_close(ours.loss(batch), theirs(input_ids=IDS, labels=IDS).loss, atol=1e-4, rtol=1e-4)
 
 
 @both
