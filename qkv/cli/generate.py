@@ -49,16 +49,12 @@ def main(arguments: list[str]) -> None:
         prog="qkv generate",
         description="Continue a text, or make music. The prompt is printed too, so that standard output has the whole.",
     )
-    from qkv.pipeline import load
+    from qkv.pipeline import load_for
     from qkv.pipeline.generator import Generator
 
     generation = settings_of(command)
-    generator = load(command.model)
-    if not isinstance(generator, Generator):
-        raise UserError(
-            f"{command.model} does not continue texts: give a model that `qkv train gpt` has made."
-        )
-    if generator.defaults.reads == "music":
+    generator = load_for(command.model, "generate", Generator)
+    if generator.defaults.pieces == "notes":
         compose(generator, command, generation)
     else:
         write(generator, command, generation)

@@ -8,7 +8,7 @@ from typing import Literal, Self
 import torch
 from torch import Tensor
 
-from qkv.checkpoint.bundle import Bundle, save_bundle
+from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.windows import sliding_windows, stream_of
 from qkv.decoding.greedy import likeliest
@@ -17,17 +17,17 @@ from qkv.decoding.sampling import Drawn, Sampling
 from qkv.decoding.walk import walk
 from qkv.errors import UserError
 from qkv.models.gpt import GPT, GPTConfig, TextBatch
-from qkv.pipeline.translator import load_weights, silent
+from qkv.pipeline.loading import load_weights
 from qkv.text.characters import Characters
 from qkv.text.notes import VOICES, Frame, Notes
 from qkv.text.stream import decoded, until
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 
-Reads = Literal["subwords", "characters", "music"]
-TOKENIZERS: dict[Reads, type[Tokenizer]] = {
+PieceKind = Literal["subwords", "characters", "notes"]
+TOKENIZERS: dict[PieceKind, type[Tokenizer]] = {
     "subwords": Tokenizer,
     "characters": Characters,
-    "music": Notes,
+    "notes": Notes,
 }
 TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
 
@@ -70,7 +70,8 @@ class Generation:
 class GeneratorDefaults:
     """What a generator needs to know beside its weights."""
 
-    reads: Reads
+    pieces: PieceKind
+    """What a token is."""
 
 
 class Generator:
@@ -79,26 +80,25 @@ class Generator:
 
     def __repr__(self) -> str:
         config = self.model.config
-        return f"Generator({self.defaults.reads}, {config.vocab:,} in the vocabulary, context {config.context:,})"
+        return f"Generator({self.defaults.pieces}, {config.vocab:,} in the vocabulary, context {config.context:,})"
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle, where: str) -> Self:
-        config = dict(bundle.config)
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(GPTConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(GeneratorDefaults, config, f"{where}/config.json")
-        if len(bundle.tokenizer) != architecture.vocab:
-            raise UserError(
-                f"{where}: the tokenizer has {len(bundle.tokenizer)} pieces, the model {architecture.vocab}; "
-                f"these files do not belong together."
-            )
+        tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.vocab)
         model = GPT(architecture)
-        load_weights(model, bundle.weights, where)
-        return cls(model, TOKENIZERS[defaults.reads](bundle.tokenizer.pieces), defaults)
+        load_weights(model, bundle.weights, str(where))
+        return cls(model, tokenizer, defaults)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        return {"kind": "gpt, a language model", **facts_of_gpt(self.model, self.defaults.pieces)}
 
     def save(self, folder: Path) -> None:
         config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
-        weights = self.model.state_dict()
-        save_bundle(folder, Bundle(kind="gpt", config=config, weights=weights, tokenizer=self.tokenizer))
+        save_bundle(folder, "gpt", config, self.model.state_dict(), {TOKENIZER_FILE: self.tokenizer.text()})
 
     # Continuing a text ------------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Generator:
         It ends after so many tokens, before the `stop`, or where the model ends its document. A text that is longer
         than the context is read in a window: when that is full, its older half is forgotten.
         """
-        if self.defaults.reads == "music":
+        if self.defaults.pieces == "notes":
             raise UserError("this model makes music, not text: ask it for notes, with -o NAME.mid.")
         known = self.tokenizer.piece_bytes
         ids = self.stream_ids(self.tokenizer.encode(prompt), generation, slides)
@@ -210,3 +210,28 @@ class Generator:
             after = self.tokenizer.encode(choice)
             scores.append(float(self.log_probabilities_of([*before, *after])[-len(after) :].sum()))
         return scores
+
+
+def tokenizer_for(pieces: PieceKind, path: Path, vocab: int) -> Tokenizer:
+    tokenizer = TOKENIZERS[pieces].load(path)
+    if len(tokenizer) != vocab:
+        raise UserError(
+            f"{path.parent}: the tokenizer has {len(tokenizer)} pieces, the model {vocab}; these files do not belong "
+            "together."
+        )
+    return tokenizer
+
+
+def facts_of_gpt(model: GPT, pieces: PieceKind) -> dict[str, str]:
+    config = model.config
+    return {
+        "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
+        "vocabulary": f"{config.vocab:,} {pieces}",
+        "stack": config.stack.sentence(),
+        "positions": config.positions,
+        "context": f"{config.context:,} tokens; what is longer slides",
+    }
+
+
+def silent(count: int) -> None:
+    """Nobody is told."""
