@@ -32,6 +32,10 @@ TOKENIZERS: dict[PieceKind, type[Tokenizer]] = {
 TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
 
 
+def silent(count: int = 0) -> None:
+    """Nobody is told."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Generation:
     """How a text is continued."""
@@ -110,7 +114,7 @@ class Generator:
         self,
         prompt: str = "",
         generation: Generation = Generation(),  # noqa: B008
-        slides: Callable[[], None] = lambda: None,
+        slides: Callable[[], None] = silent,
     ) -> Iterator[str]:
         """The same bit by bit, as it is found. `slides` is told once when the beginning is forgotten.
 
@@ -127,7 +131,7 @@ class Generator:
         self,
         beginning: Sequence[Frame] = (),
         generation: Generation = Generation(),  # noqa: B008
-        slides: Callable[[], None] = lambda: None,
+        slides: Callable[[], None] = silent,
         done: Callable[[int], None] = silent,
     ) -> list[Frame]:
         """Music that begins with these frames."""
@@ -231,7 +235,3 @@ def facts_of_gpt(model: GPT, pieces: PieceKind) -> dict[str, str]:
         "positions": config.positions,
         "context": f"{config.context:,} tokens; what is longer slides",
     }
-
-
-def silent(count: int) -> None:
-    """Nobody is told."""

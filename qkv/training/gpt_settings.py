@@ -221,7 +221,9 @@ def gpt2(characters: int) -> GPTSettings:
         before,
         vocabulary=50_257,
         model=replace(before.model, context=1_024, norm="pre"),
-        training=replace(before.training, batch_tokens=512 * 1_024, rate=6e-4, betas=(0.9, 0.95), weight_decay=0.1),
+        training=replace(
+            before.training, batch_tokens=512 * 1_024, rate=6e-4, betas=(0.9, 0.95), weight_decay=0.1
+        ),
     )
 
 

@@ -1,0 +1,36 @@
+"""What a classifier says, whatever it reads: `qkv classify` knows no more of one than this."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The likeliest class with the probabilities of all, best first; or, on a scale, a number alone."""
+
+    label: str
+    probabilities: Mapping[str, float]
+    number: float | None = None
+
+    @classmethod
+    def of(cls, classes: Sequence[str], probabilities: Sequence[float]) -> "Verdict":
+        ranked = sorted(zip(classes, probabilities, strict=True), key=lambda pair: -pair[1])
+        return cls(label=ranked[0][0], probabilities=dict(ranked))
+
+    @classmethod
+    def on_scale(cls, number: float) -> "Verdict":
+        return cls(label=f"{number:.4f}", probabilities={}, number=number)
+
+
+class Classifier(Protocol):
+    """A loaded bundle that can be asked which class something belongs to."""
+
+    reads: Literal["text", "pairs", "pictures"]  # pictures are given as the names of their files
+    classes: tuple[str, ...]  # none where it gives numbers
+
+    def classify(
+        self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = ...
+    ) -> list[Verdict]:
+        """A verdict for each input, which is one text, two of a pair, or the path of a picture; `done` counts along."""
+        ...
