@@ -97,7 +97,7 @@ def python_source(folder: Path | None = None) -> Documents:
 def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:
     """Whole documents, about a `share` of them chosen by the seed; of few documents the end of each."""
     if len(documents) < FEW:
-        cuts = [round(len(text) * (1 - share)) for text in documents.texts]
+        cuts = [int(len(text) * (1 - share)) for text in documents.texts]
         train = [text[:cut] for text, cut in zip(documents.texts, cuts, strict=True)]
         valid = [text[cut:] for text, cut in zip(documents.texts, cuts, strict=True)]
     else:
