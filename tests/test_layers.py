@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
+    "hub": {"errors", "core", "models"},
     "pictures": {"errors", "pipeline"},
     "training": {
         "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "evaluation", "checkpoint",

@@ -9,10 +9,11 @@ from typing import Any, cast
 import torch
 
 from qkv.cli.terminal import counting
-from qkv.core.pairs import PairModel, TranslationBatch
+from qkv.core.pairs import TranslationBatch, TranslationModel
+from qkv.pipeline.architectures import built
 from qkv.training.recipes import multi30k_tiny, recurrent
 from qkv.training.settings import ModelSettings
-from qkv.training.translator import MODELS
+from qkv.training.translator import CONFIGS
 
 PAD, START, END = 0, 1, 2
 VOCABULARY = 8_000
@@ -38,13 +39,15 @@ def settings_of_both() -> dict[str, ModelSettings]:
     }
 
 
-def both_models() -> dict[str, PairModel]:
+def both_models() -> dict[str, TranslationModel]:
     torch.manual_seed(1)
     marks = cast(Any, SimpleNamespace(pad=PAD, start=START, end=END))
-    return {kind: MODELS[kind](model, VOCABULARY, marks) for kind, model in settings_of_both().items()}
+    return {
+        kind: built(CONFIGS[kind](model, VOCABULARY, marks)) for kind, model in settings_of_both().items()
+    }
 
 
-def blocks_of(model: PairModel) -> int:
+def blocks_of(model: TranslationModel) -> int:
     """Weights besides the words, which both have alike."""
     return sum(parameter.numel() for parameter in model.parameters()) - model.tokens.weight.numel()
 
@@ -57,7 +60,7 @@ def batch_of(length: int, sentences: int) -> TranslationBatch:
     return TranslationBatch.of(source, shifted, target, PAD)
 
 
-def training(model: PairModel, length: int, sentences: int) -> Work:
+def training(model: TranslationModel, length: int, sentences: int) -> Work:
     """Steps of AdamW on made-up sentences of one length."""
     batch = batch_of(length, sentences)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
@@ -73,7 +76,7 @@ def training(model: PairModel, length: int, sentences: int) -> Work:
     return step
 
 
-def saying(model: PairModel, length: int) -> Work:
+def saying(model: TranslationModel, length: int) -> Work:
     """Words one after another, whichever they are."""
     batch = batch_of(length, SAID_AT_ONCE)
 
@@ -88,7 +91,7 @@ def saying(model: PairModel, length: int) -> Work:
     return say_all
 
 
-WORKS: dict[str, Callable[[PairModel, int], Work]] = {
+WORKS: dict[str, Callable[[TranslationModel, int], Work]] = {
     f"training, {BATCH_TOKENS:,} tokens a step": lambda model, length: training(
         model, length, max(1, BATCH_TOKENS // length)
     ),

@@ -51,7 +51,7 @@ def recorded_look(block: int) -> str:
     return f"decoder.{block}.cross_attention.weights"
 
 
-class PairConfig(Protocol):
+class TranslationConfig(Protocol):
     """What is asked of a model's configuration by those who do not know what the model is made of."""
 
     @property
@@ -84,11 +84,11 @@ class Selectable(Protocol):
     def select(self, rows: Tensor) -> None: ...  # keep these rows of the batch, in this order
 
 
-class PairModel(nn.Module):
+class TranslationModel(nn.Module):
     """Source ids in, target logits out. One matrix embeds source and target and makes the logits (section 3.4)."""
 
     architecture: ClassVar[str]  # its name in bundles and on the command line
-    config: PairConfig
+    config: TranslationConfig
     tokens: nn.Embedding
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
@@ -126,14 +126,14 @@ class PairModel(nn.Module):
         rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
         return output_cross_entropy(rows, self.tokens.weight, targets, smoothing)
 
-    def begin(self, source: Tensor, look: CrossHeads | None = None) -> "PairStep":
-        return PairStep(self, source, look)
+    def begin(self, source: Tensor, look: CrossHeads | None = None) -> "TranslationStep":
+        return TranslationStep(self, source, look)
 
 
-class PairStep:
+class TranslationStep:
     """One decoding of a batch of sources, word by word (the Step protocol)."""
 
-    def __init__(self, model: PairModel, source: Tensor, look: CrossHeads | None = None):
+    def __init__(self, model: TranslationModel, source: Tensor, look: CrossHeads | None = None):
         self.model, self.look = model, look
         self.memory, self.mask = model.encode(source)
         self.cache = model.new_cache()

@@ -14,7 +14,7 @@ from qkv.core.attention import Attention
 from qkv.core.cache import Fixed
 from qkv.core.dropout import Dropout
 from qkv.core.masks import as_scores
-from qkv.core.pairs import PairModel, joint_embedding, source_mask
+from qkv.core.pairs import TranslationModel, joint_embedding, source_mask
 from qkv.core.tape import Tape, inside
 
 States = list[tuple[Tensor, Tensor]]  # of each LSTM: what it shows and what it keeps, (1, B, F) each
@@ -58,7 +58,7 @@ class RecurrentConfig:
         }
 
 
-class Recurrent(PairModel):
+class Recurrent(TranslationModel):
     architecture = "recurrent"
     config: RecurrentConfig
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from qkv.core.pairs import CrossHeads, PairModel
+from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.core.tape import Tape
 from qkv.pipeline.answers import Links
 from qkv.text.tokenizer import Tokenizer
@@ -24,7 +24,7 @@ class Aligner:
     """True: the look after a word was said, when the decoder has read it, tells where it came from."""
 
     @classmethod
-    def for_any(cls, model: PairModel) -> "Aligner":
+    def for_any(cls, model: TranslationModel) -> "Aligner":
         """Where nobody has chosen: all heads of the last block but one, the look before a word is said."""
         blocks, heads = model.config.looking
         return cls(block=max(0, blocks - 2), heads=tuple(range(heads)), late=False)
@@ -34,7 +34,7 @@ class Aligner:
         return CrossHeads(block=self.block, heads=self.heads)
 
     @torch.inference_mode()
-    def looks(self, model: PairModel, source: Sequence[int], said: Sequence[int]) -> Tensor:
+    def looks(self, model: TranslationModel, source: Sequence[int], said: Sequence[int]) -> Tensor:
         """How much each id said looked at each id of the source, its end mark included. (T, S)"""
         config, device = model.config, model.tokens.weight.device
         tape = Tape(only=self.cross_heads.recorded_as)
@@ -91,7 +91,7 @@ def links_in(words: Tensor) -> Links:
 
 def align(
     aligner: Aligner,
-    model: PairModel,
+    model: TranslationModel,
     tokenizer: Tokenizer,
     source: str,
     said: Sequence[int],

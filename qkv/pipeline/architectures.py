@@ -3,23 +3,28 @@
 from typing import Any
 
 from qkv.configs import from_dict
-from qkv.core.pairs import PairModel
+from qkv.core.pairs import TranslationConfig, TranslationModel
 from qkv.errors import UserError
 from qkv.models.recurrent import Recurrent, RecurrentConfig
-from qkv.models.translator import Translator, TranslatorConfig
+from qkv.models.translator import OneStream, OneStreamConfig, Translator, TranslatorConfig
 
-ARCHITECTURES: dict[str, tuple[type[Any], type[PairModel]]] = {
-    Translator.architecture: (TranslatorConfig, Translator),
-    Recurrent.architecture: (RecurrentConfig, Recurrent),
+MODELS: dict[type[Any], type[Any]] = {
+    TranslatorConfig: Translator,
+    OneStreamConfig: OneStream,
+    RecurrentConfig: Recurrent,
 }
 
 
-def built(architecture: str, config: Any, where: str) -> PairModel:
-    """A model with its first weights, from its configuration as a file has it."""
-    if str(architecture) not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise UserError(
-            f"{where}: this version of qkv knows the architectures {known}, not {architecture!r}."
-        )
-    kind, model = ARCHITECTURES[architecture]
-    return model(from_dict(kind, config, where))
+def built(config: TranslationConfig) -> TranslationModel:
+    """The model that a configuration describes, with its first weights."""
+    model: TranslationModel = MODELS[type(config)](config)
+    return model
+
+
+def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig:
+    """As a file has it."""
+    known = {model.architecture: config for config, model in MODELS.items()}
+    if str(architecture) not in known:
+        raise UserError(f"{where}: this version of qkv knows {', '.join(known)}, and no {architecture!r}.")
+    config: TranslationConfig = from_dict(known[architecture], values, where)
+    return config

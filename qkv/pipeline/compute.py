@@ -6,13 +6,13 @@ from typing import Literal
 
 import torch
 
-from qkv.core.pairs import PairModel
+from qkv.core.pairs import TranslationModel
 from qkv.errors import UserError
 
 Compute = Literal["float32", "bf16", "int8"]
 
 
-def computing_in(model: PairModel, compute: Compute) -> PairModel:
+def computing_in(model: TranslationModel, compute: Compute) -> TranslationModel:
     """The model itself, or a copy with smaller numbers: bf16 throughout, or int8 in the layers of weights.
 
     int8 rounds weights once, by column, and what comes in anew each time (torch's dynamic quantisation).
@@ -25,7 +25,7 @@ def computing_in(model: PairModel, compute: Compute) -> PairModel:
         raise UserError("int8 is for a CPU: elsewhere use --compute bf16.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch announces where this will live in later versions
-        quantised: PairModel = torch.ao.quantization.quantize_dynamic(
+        quantised: TranslationModel = torch.ao.quantization.quantize_dynamic(
             copy.deepcopy(model),
             {
                 torch.nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from qkv.core.pairs import CrossHeads, PairModel
+from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.data.batching import pad_rows, token_batches
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain
@@ -55,7 +55,9 @@ FREELY = Search(beam=1, length_penalty=0.0, batch_tokens=1)
 class Searcher:
     """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid."""
 
-    def __init__(self, models: Sequence[PairModel], boundary: Sequence[bool], automata: Tensor | None = None):
+    def __init__(
+        self, models: Sequence[TranslationModel], boundary: Sequence[bool], automata: Tensor | None = None
+    ):
         self.models, self.boundary, self.automata = models, boundary, automata
         self.config, self.device = models[0].config, models[0].tokens.weight.device
         self.context = min(model.config.context for model in models)

@@ -14,13 +14,13 @@ from torch.nn.utils.rnn import pad_sequence
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
-from qkv.core.pairs import PairModel, recorded_look
+from qkv.core.pairs import TranslationModel, recorded_look
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
 from qkv.pipeline.alignment import Aligner, align
 from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
-from qkv.pipeline.architectures import built
+from qkv.pipeline.architectures import built, config_from
 from qkv.pipeline.compute import Compute, computing_in
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
 from qkv.pipeline.loading import load_weights
@@ -91,10 +91,10 @@ class Trial:
 class Translator:
     def __init__(
         self,
-        model: PairModel,
+        model: TranslationModel,
         tokenizer: Tokenizer,
         defaults: TranslatorDefaults,
-        others: Sequence[PairModel] = (),
+        others: Sequence[TranslationModel] = (),
     ):
         self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
         self.others = others  # that decide with it
@@ -107,9 +107,8 @@ class Translator:
     def from_bundle(cls, bundle: Bundle) -> Self:
         config, where = dict(bundle.config), bundle.folder
         tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
-        model = built(
-            config.pop("architecture", "transformer"), config.pop("model", None), f"{where}/config.json"
-        )
+        kind, values = config.pop("architecture", "transformer"), config.pop("model", None)
+        model = built(config_from(kind, values, f"{where}/config.json"))
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
         if len(tokenizer) != model.config.vocab:
             raise UserError(

@@ -186,20 +186,14 @@ RECIPES: dict[str, Callable[[int], TranslatorSettings]] = {
 def recurrent(settings: TranslatorSettings) -> TranslatorSettings:
     """The same run for `--model recurrent`: about as many weights in two LSTMs a side, with one head of attention.
 
-    LSTMs have no use for Muon, and take AdamW's steps at a lower rate than blocks do.
+    Muon is made for the matrices of blocks; LSTMs have AdamW, at the same rate.
     """
-    model, training = settings.model, settings.training
-    hidden = recurrent_hidden(model)
+    model, hidden = settings.model, recurrent_hidden(settings.model)
     return replace(
         settings,
         model=replace(model, kind="recurrent", encoder_depth=2, decoder_depth=2, heads=1, hidden=hidden),
-        training=replace(
-            training, optimiser="adamw", rate=min(training.rate, RECURRENT_RATE), weight_decay=0.0
-        ),
+        training=replace(settings.training, optimiser="adamw", weight_decay=0.0),
     )
-
-
-RECURRENT_RATE = 2e-3
 
 
 def recurrent_hidden(model: ModelSettings) -> int:

@@ -15,7 +15,7 @@ class ModelSettings:
     width: int
     """Width of every position's vector (d_model)."""
     encoder_depth: int
-    """Blocks in the encoder (N), or its LSTMs."""
+    """Blocks in the encoder (N), or its LSTMs; 0 for none: then the decoder reads source and target as one stream (T-D)."""
     decoder_depth: int
     """Blocks in the decoder (N), or its LSTMs."""
     heads: int
@@ -148,8 +148,8 @@ def check_settings(settings: TranslatorSettings) -> None:
     refuse_broken(
         rules_of_run(settings)
         | {
-            "--model.width, depths, heads and hidden must be at least 1": min(
-                model.width, model.encoder_depth, model.decoder_depth, model.heads, model.hidden
+            "--model.width, decoder depth, heads and hidden must be at least 1": min(
+                model.width, model.decoder_depth, model.heads, model.hidden
             )
             >= 1,
             f"--model.{'hidden' if model.kind == 'recurrent' else 'width'} must be a multiple of --model.heads": (
@@ -157,6 +157,10 @@ def check_settings(settings: TranslatorSettings) -> None:
             ),
             "--model.hidden must be even with --model recurrent, for two directions share it": (
                 model.kind != "recurrent" or model.hidden % 2 == 0
+            ),
+            "--model.encoder-depth must not be negative": model.encoder_depth >= 0,
+            "--model.encoder-depth must be at least 1 with --model recurrent": (
+                model.kind != "recurrent" or model.encoder_depth >= 1
             ),
             "--model.width / --model.heads must be even with rotary positions": model.heads < 1
             or (model.kind, model.positions) != ("transformer", "rotary")

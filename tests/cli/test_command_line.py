@@ -32,6 +32,7 @@ OPTIONS = {
     "evaluate": """
         --source --reference --pairs --source-language --target-language --merge --against --json --output --beam
         --length-penalty --tokenize --lowercase""",
+    "classify": "--input --labels --columns --json --threads",
     "info": "",
 }
 

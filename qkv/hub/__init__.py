@@ -1,0 +1,1 @@
+"""Published weights under our names."""
