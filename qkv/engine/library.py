@@ -13,7 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-SOURCES = ("kernel.cpp",)
+SOURCES = tuple(
+    f"{name}.h"
+    for name in ("model", "vectors", "products", "attention", "threads", "worker", "session", "search")
+)
+MAIN = "kernel.cpp"
 OPTIONS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
 FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that the compiler takes
 COMPILER, CACHE = "CXX", "QKV_CACHE"  # what the environment may say
@@ -134,7 +138,7 @@ def whole(folder: Path, key: str) -> Path | None:
 
 
 def build(folder: Path, key: str) -> Path:
-    source = Path(__file__).parent / SOURCES[0]
+    source = Path(__file__).parent / MAIN
     with tempfile.TemporaryDirectory(prefix=".engine-", dir=folder) as temporary:
         made = Path(temporary) / "engine.so"
         for tuned in FOR_THIS_PROCESSOR:
@@ -163,7 +167,7 @@ def compiler() -> str:
 
 def build_key() -> str:
     """What a library depends on: the code, how it is compiled, and for which processor."""
-    code = b"".join((Path(__file__).parent / name).read_bytes() for name in SOURCES)
+    code = b"".join((Path(__file__).parent / name).read_bytes() for name in (*SOURCES, MAIN))
     return digest(code + repr((OPTIONS, FOR_THIS_PROCESSOR, os.environ.get(COMPILER), processor())).encode())
 
 
