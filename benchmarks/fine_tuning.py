@@ -14,14 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from comparison import compare
 from rich.console import Console
 from rich.table import Table
 
-from qkv.checkpoint.files import write_json
-from qkv.cli import fail
-from qkv.cli.options import read_options
 from qkv.data.labels import Labelled, read_labelled
-from qkv.errors import UserError
 
 WAYS = {
     "pre-trained, auxiliary loss": (),
@@ -65,8 +62,6 @@ def train(*arguments: object) -> None:
 
 
 def run(options: Options) -> list[dict[str, Any]]:
-    if options.out.exists():
-        raise UserError(f"{options.out} is there already: give another --out.")
     labelled, valid = (
         read_labelled(path, options.columns) for path in (options.labels, options.valid_labels)
     )
@@ -95,17 +90,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    try:
-        options = read_options(
-            Options, sys.argv[1:], prog="benchmarks/fine_tuning.py", description=__doc__ or ""
-        )
-        rows = run(options)
-        write_json(options.out / "results.json", rows)
-        show(rows)
-    except UserError as error:
-        sys.exit(fail(str(error)))
-    except subprocess.CalledProcessError as error:
-        sys.exit(fail(f"a command ended with {error.returncode}: {' '.join(map(str, error.cmd))[:200]}."))
+    compare(Options, __doc__ or "", run, show)
 
 
 if __name__ == "__main__":

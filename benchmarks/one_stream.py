@@ -15,15 +15,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
+from comparison import compare
 from rich.console import Console
 from rich.table import Table
 
-from qkv.checkpoint.files import write_json
-from qkv.cli import fail
-from qkv.cli.options import read_options
 from qkv.cli.terminal import say
 from qkv.data.worlds import pairs
-from qkv.errors import UserError
 from qkv.training.recipes import RECIPES
 from qkv.training.settings import ModelSettings
 
@@ -109,23 +106,16 @@ def show(rows: list[dict[str, Any]]) -> None:
     Console(highlight=False, width=140).print(table)
 
 
+def run(options: Options) -> list[dict[str, Any]]:
+    files = built_in_files(options.out / "built-in", options.seed)
+    rows = train_both("built-in", "built-in", files, options)
+    if options.data is not None:
+        rows += train_both("multi30k", "multi30k-tiny", ["--data", str(options.data)], options)
+    return rows
+
+
 def main() -> None:
-    try:
-        options = read_options(
-            Options, sys.argv[1:], prog="benchmarks/one_stream.py", description=__doc__ or ""
-        )
-        if options.out.exists():
-            raise UserError(f"{options.out} is there already: give another --out.")
-        files = built_in_files(options.out / "built-in", options.seed)
-        rows = train_both("built-in", "built-in", files, options)
-        if options.data is not None:
-            rows += train_both("multi30k", "multi30k-tiny", ["--data", str(options.data)], options)
-        write_json(options.out / "results.json", rows)
-        show(rows)
-    except UserError as error:
-        sys.exit(fail(str(error)))
-    except subprocess.CalledProcessError as error:
-        sys.exit(fail(f"a command ended with {error.returncode}: {' '.join(map(str, error.cmd))[:200]}."))
+    compare(Options, __doc__ or "", run, show)
 
 
 if __name__ == "__main__":

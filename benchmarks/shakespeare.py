@@ -25,12 +25,10 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
+from comparison import compare
 from rich.console import Console
 from rich.table import Table
 
-from qkv.checkpoint.files import write_json
-from qkv.cli import fail
-from qkv.cli.options import read_options
 from qkv.cli.terminal import say
 from qkv.errors import UserError
 
@@ -131,8 +129,6 @@ def points_of(folder: Path) -> list[tuple[int, float, float]]:
 def run(options: Options) -> list[Result]:
     if not options.text.is_file():
         raise UserError(f"there is no file {options.text}: give tiny Shakespeare by --text.")
-    if options.out.exists():
-        raise UserError(f"{options.out} is there already: give another --out.")
     missing = (
         [] if options.nanogpt is None else [name for name in NEEDED if not (options.nanogpt / name).is_file()]
     )
@@ -164,17 +160,12 @@ def show(results: list[Result]) -> None:
 
 
 def main() -> None:
-    try:
-        options = read_options(
-            Options, sys.argv[1:], prog="benchmarks/shakespeare.py", description=__doc__ or ""
-        )
-        results = run(options)
-        write_json(options.out / "results.json", {each.name: vars(each) for each in results})
-        show(results)
-    except UserError as error:
-        sys.exit(fail(str(error)))
-    except subprocess.CalledProcessError as error:
-        sys.exit(fail(f"a command ended with {error.returncode}: {' '.join(map(str, error.cmd))[:200]}."))
+    compare(
+        Options,
+        __doc__ or "",
+        lambda options: [vars(result) for result in run(options)],
+        lambda rows: show([Result(**row) for row in rows]),
+    )
 
 
 if __name__ == "__main__":
