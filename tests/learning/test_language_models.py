@@ -7,7 +7,22 @@ import pytest
 from commands import code_of
 from language_models import counting_text
 
-SHAPE = ["--model.width", "32", "--model.depth", "2", "--model.heads", "2", "--model.hidden", "64", "--model.context", "32", "--model.dropout", "0", "--training.processes", "1"]
+SHAPE = [
+    "--model.width",
+    "32",
+    "--model.depth",
+    "2",
+    "--model.heads",
+    "2",
+    "--model.hidden",
+    "64",
+    "--model.context",
+    "32",
+    "--model.dropout",
+    "0",
+    "--training.processes",
+    "1",
+]
 Output = pytest.CaptureFixture[str]
 
 
