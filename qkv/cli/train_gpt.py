@@ -214,7 +214,11 @@ class MusicKind:
 
 
 def main(arguments: list[str]) -> None:
-    training.main(kind_of(arguments), arguments)
+    kind = kind_of(arguments)
+    if {"-h", "--help"} & set(arguments):  # an option that chooses the kind may stand there without its value
+        recipe = option(arguments, "--recipe")
+        arguments = ["--help", *([] if recipe is None else ["--recipe", recipe])]
+    training.main(kind, arguments)
 
 
 def kind_of(arguments: list[str]) -> training.Kind:

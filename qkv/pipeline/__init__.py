@@ -3,6 +3,7 @@
 from qkv.decoding.sampling import Sampling
 from qkv.pipeline.alignment import Aligner
 from qkv.pipeline.answers import Answer, Confidence, Word
+from qkv.pipeline.generator import Generation, Generator
 from qkv.pipeline.loading import load, load_for, load_weights
 from qkv.pipeline.options import PROTECTED, Decoding
 from qkv.pipeline.translator import (
@@ -20,6 +21,8 @@ __all__ = [
     "AttentionMap",
     "Confidence",
     "Decoding",
+    "Generation",
+    "Generator",
     "Glossary",
     "Languages",
     "Sampling",

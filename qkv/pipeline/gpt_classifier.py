@@ -81,6 +81,7 @@ class GPTClassifier:
             "kind": f"gpt, fine-tuned for {self.defaults.form}",
             **({"classes": ", ".join(self.classes)} if self.classes else {}),
             **facts_of_gpt(self.model.gpt, self.defaults.pieces),
+            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
         }
 
     def readings(self, texts: Sequence[str]) -> list[Tensor]:
