@@ -593,6 +593,52 @@ void reserve(Common& common, const Stack& stack, int rows) {
     if (stack.depth) common.hidden.reserve(size_t(rows) * stack.blocks[0].expand.outputs);
 }
 
+// Texts one after another: where each begins, whose every row is, and its place in its text.
+struct Texts {
+    std::vector<int32_t> first, length, owner, position;
+    int longest = 0;
+
+    Texts(const int32_t* lengths, int texts) : length(lengths, lengths + texts) {
+        for (int text = 0; text < texts; text++) {
+            first.push_back(count());
+            longest = std::max(longest, int(lengths[text]));
+            for (int t = 0; t < lengths[text]; t++) owner.push_back(text), position.push_back(t);
+        }
+    }
+
+    int count() const { return int(owner.size()); }
+};
+
+// Through the encoder's stack, in which every row sees all rows of its text. begin gives a thread its rows, end takes them.
+template <class Begin, class End>
+void see_all(const Model& model, const Texts& texts, Common& common, int threads, Begin begin, End end) {
+    const Stack& stack = model.encoder;
+    const int count = texts.count(), inner = stack.heads * stack.head;
+    Array<float> keys, values;
+    keys.reserve(size_t(count) * inner), values.reserve(size_t(count) * inner);
+    reserve(common, stack, count);
+    together(threads, [&](Team& team, int index) {
+        Worker me(model, stack, team, index, common);
+        me.reserve(count);
+        begin(me);
+        for (int b = 0; b < stack.depth; b++) {
+            me.look_at_self(
+                stack.blocks[b].own, count, keys.get(), values.get(), [&](int row) { return texts.position[row]; },
+                [&](int row, Looks& looks) {
+                    const int text = texts.owner[row];
+                    looks.resize(texts.length[text]);
+                    for (int t = 0; t < texts.length[text]; t++) {
+                        looks.keys[t] = keys.get() + size_t(texts.first[text] + t) * inner;
+                        looks.values[t] = values.get() + size_t(texts.first[text] + t) * inner;
+                    }
+                });
+            me.feed_forward(stack.blocks[b], count);
+        }
+        me.finish(count);
+        end(me);
+    });
+}
+
 // One decoding -----------------------------------------------------------------------------------------------------
 
 struct Hypothesis {
@@ -636,39 +682,16 @@ struct Session {
 
     void encode(const int32_t* ids, const int32_t* lengths, int sentences) {
         const Stack& stack = model.encoder;
-        std::vector<int32_t> owner, position;
-        for (int s = 0; s < sentences; s++) {
-            first.push_back(int(owner.size())), length.push_back(lengths[s]);
-            longest = std::max(longest, int(lengths[s]));
-            for (int t = 0; t < lengths[s]; t++) owner.push_back(s), position.push_back(t);
-        }
-        tokens = owner.size();
+        const Texts texts(lengths, sentences);
+        first = texts.first, length = texts.length, longest = texts.longest, tokens = texts.count();
         if (!stack.depth) return;  // nothing to look at: a decoder alone
-        const int count = int(tokens), inner_size = stack.heads * stack.head;
         memory.reserve(size_t(model.decoder.depth) * 2 * tokens * inner());
-        Array<float> keys, values;
-        keys.reserve(size_t(count) * inner_size), values.reserve(size_t(count) * inner_size);
-        reserve(common, stack, count);
-        together(threads, [&](Team& team, int index) {
-            Worker me(model, stack, team, index, common);
-            me.reserve(count);
-            for (int row = 0; row < count; row++) me.embed(row, ids[row], position[row]);
-            for (int b = 0; b < stack.depth; b++) {
-                me.look_at_self(
-                    stack.blocks[b].own, count, keys.get(), values.get(), [&](int row) { return position[row]; },
-                    [&](int row, Looks& looks) {
-                        const int s = owner[row];
-                        looks.resize(length[s]);
-                        for (int t = 0; t < length[s]; t++) {
-                            looks.keys[t] = keys.get() + size_t(first[s] + t) * inner_size;
-                            looks.values[t] = values.get() + size_t(first[s] + t) * inner_size;
-                        }
-                    });
-                me.feed_forward(stack.blocks[b], count);
-            }
-            me.finish(count);
-            remember(me, count);
-        });
+        see_all(
+            model, texts, common, threads,
+            [&](Worker& me) {
+                for (int row = 0; row < texts.count(); row++) me.embed(row, ids[row], texts.position[row]);
+            },
+            [&](Worker& me) { remember(me, texts.count()); });
     }
 
     // Keys and values of the source for every block of the decoder.
@@ -1008,6 +1031,19 @@ void qkv_search(Session* session, const Wish* wish, int32_t longest, int32_t* id
             counts[2 * at] = int32_t(each.ids.size()), counts[2 * at + 1] = int32_t(each.gains.size());
             scores[at] = each.score, finished[at] = each.finished;
         }
+}
+
+// Rows of texts that are embedded already, (tokens, padded width), become what the encoder makes of them.
+void qkv_encode(const Model* model, float* x, const int32_t* lengths, int32_t texts, int32_t threads) {
+    Common common;
+    const Texts layout(lengths, texts);
+    see_all(
+        *model, layout, common, threads,
+        [&](Worker& me) { std::copy_n(x, size_t(layout.count()) * me.wide, me.x.get()); },
+        [&](Worker& me) {
+            me.team.meet();
+            if (me.index == 0) std::copy_n(me.x.get(), size_t(layout.count()) * me.wide, x);
+        });
 }
 
 }  // extern "C"

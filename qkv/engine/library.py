@@ -101,6 +101,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_step": ([Pointer, Pointer, Pointer], None),
         "qkv_select": ([Pointer, Pointer, Integer], None),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
+        "qkv_encode": ([ctypes.POINTER(ModelStruct), Pointer, Pointer, Integer, Integer], None),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], None),
     }
     for name, (arguments, result) in signatures.items():
