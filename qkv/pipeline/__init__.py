@@ -3,14 +3,13 @@
 from qkv.decoding.sampling import Sampling
 from qkv.pipeline.alignment import Aligner
 from qkv.pipeline.answers import Answer, Confidence, Word
+from qkv.pipeline.loading import load, load_for, load_weights
 from qkv.pipeline.options import PROTECTED, Decoding
 from qkv.pipeline.translator import (
     AttentionMap,
     Languages,
     Translator,
     TranslatorDefaults,
-    load,
-    load_weights,
 )
 from qkv.text.glossary import Glossary
 
@@ -28,5 +27,6 @@ __all__ = [
     "TranslatorDefaults",
     "Word",
     "load",
+    "load_for",
     "load_weights",
 ]
