@@ -16,7 +16,11 @@ COMMANDS = {
     ),
     "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),
     "evaluate": ("qkv.cli.evaluate", "score a translator on sentences with reference translations"),
+    "fill": ("qkv.cli.fill", "fill in the words that a text hides behind [MASK]"),
+    "embed": ("qkv.cli.embed", "turn texts into vectors"),
+    "similar": ("qkv.cli.similar", "say how alike two texts are"),
     "classify": ("qkv.cli.classify", "say which class texts, pairs of texts or pictures belong to"),
+    "import": ("qkv.cli.import_model", "make a model of weights that others have published"),
     "info": ("qkv.cli.info", "say what a model is, what it was trained on and how good it is"),
 }
 

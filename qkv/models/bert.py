@@ -61,9 +61,11 @@ class MaskedBatch:
     )  # (B) 0 where the second part comes next in its document (as published models have it), else 1
 
     def to(self, device: torch.device) -> Self:
+        ids, segments, places, words = (
+            each.to(device) for each in (self.ids, self.segments, self.places, self.words)
+        )
         follows = None if self.follows is None else self.follows.to(device)
-        own = (each.to(device) for each in (self.ids, self.segments, self.places, self.words))
-        return type(self)(*own, follows)
+        return type(self)(ids, segments, places, words, follows)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ class Kind:
 
 KINDS = {
     "translator": Kind("qkv.pipeline.translator", "Translator", ("translate", "evaluate")),
+    "bert": Kind("qkv.pipeline.bert", "Bert", ("fill", "embed", "similar")),
+    "bert classifier": Kind("qkv.pipeline.text_classifier", "TextClassifier", ("classify",)),
 }
 
 
