@@ -68,12 +68,12 @@ class TextClassifier:
     def save(self, folder: Path) -> None:
         config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
         files = {TOKENIZER_FILE: self.pieces.text()}
-        save_bundle(folder, "bert classifier", config, self.model.state_dict(), files)
+        save_bundle(folder, "bert-classifier", config, self.model.state_dict(), files)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
         return {
-            "kind": f"bert classifier of {'pairs of texts' if self.defaults.pairs else 'texts'}",
+            "kind": f"bert-classifier of {'pairs of texts' if self.defaults.pairs else 'texts'}",
             **facts_of(self.model, self.model.config.encoder),
             "classes": ", ".join(self.classes) or "none: it gives numbers",
             "longest input": f"{self.defaults.longest:,} pieces",
