@@ -15,6 +15,7 @@ COMMANDS = {
         "train a translator from two text files (or .tsv, .jsonl, .tmx, .po)",
     ),
     "train gpt": ("qkv.cli.train_gpt", "train a language model on text or music, or fine-tune one"),
+    "train bert": ("qkv.cli.train_bert", "train a BERT on text, or fine-tune one on texts with labels"),
     "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),
     "evaluate": ("qkv.cli.evaluate", "score a translator on sentences with reference translations"),
     "fill": ("qkv.cli.fill", "fill in the words that a text hides behind [MASK]"),

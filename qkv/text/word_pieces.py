@@ -31,7 +31,9 @@ class WordPieces:
         missing = [token for token, number in ids.items() if number is None]
         if missing:
             raise UserError(f"{where} lacks {', '.join(missing)}: it is not one of BERT's.")
-        self.pad, self.unknown, self.begin, self.separator, self.mask = (number or 0 for number in ids.values())
+        self.pad, self.unknown, self.begin, self.separator, self.mask = (
+            number or 0 for number in ids.values()
+        )
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int, *, lowercase: bool = True) -> Self:
