@@ -67,7 +67,7 @@ class BertLabelKind:
 
     def from_stored(self, stored: dict[str, Any]) -> LabelFiles:
         words = ("columns", "valid_columns")
-        return LabelFiles(**{n: v if n in words or v is None else Path(v) for n, v in stored.items()})
+        return LabelFiles(**{n: v if n in words or v is None else Path(v) for n, v in stored.items()})  # type: ignore[arg-type]
 
     def check(self, settings: BertFineTuneSettings) -> None:
         check_bert_fine_tuning(settings)

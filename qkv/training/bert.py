@@ -204,7 +204,7 @@ def results(model: BertModel, data: MaskedData) -> dict[str, str]:
     """How often the hidden words, and what follows, are guessed right on the part that was held out."""
     model.eval()
     device = model.encoder.tokens.weight.device
-    right = words = agreed = texts = 0
+    right = words = agreed = texts = following = 0
     for rows in data.epoch(0):
         batch = data.batch(rows).to(device)
         states = model.encoder(batch.ids, batch.segments)
@@ -213,7 +213,10 @@ def results(model: BertModel, data: MaskedData) -> dict[str, str]:
         if len(batch.follows):
             said = model.next_logits(states).argmax(-1)
             agreed, texts = agreed + int((said == batch.follows).sum()), texts + len(said)
+            following += int((batch.follows == 0).sum())
     found = {"masked words guessed": f"{100 * right / words:.2f} % of {words:,}"}
     if texts:
-        found["next sentence told"] = f"{100 * agreed / texts:.2f} % of {texts:,}, of which half follow"
+        found["next sentence told"] = (
+            f"{100 * agreed / texts:.2f} % of {texts:,}, of which {following:,} follow"
+        )
     return found

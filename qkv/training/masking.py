@@ -44,30 +44,41 @@ def pairs_in(documents: Sequence[Document], number: int, room: int, generator: r
         while end < len(document) and (size < goal or end < start + 2):
             size += len(document[end])
             end += 1
-        alone = end - start < 2  # the last sentence: nothing follows it
-        if alone and len(documents) == 1:
-            break  # and there are no strangers
         cut = start + generator.randint(1, max(1, end - start - 1))
-        first = joined(document[start:cut])
-        stranger = len(documents) > 1 and (alone or generator.random() < 0.5)
-        if stranger:
-            second = from_anywhere_else(documents, number, goal - len(first), generator)
-            start = cut  # what would have followed is used the next time
+        first, alone = joined(document[start:cut]), end - start < 2  # the last sentence: nothing follows it
+        strange = (
+            strangers(documents, number, start, end, generator) if alone or generator.random() < 0.5 else []
+        )
+        if strange:
+            second, start = (
+                beginning_of(strange, goal - len(first)),
+                cut,
+            )  # what would have followed is for the next pair
+        elif alone:
+            break
         else:
             second, start = joined(document[cut:end]), end
-        found.append(Pair(*fitted(first, second, room), follows=not stranger))
+        found.append(Pair(*fitted(first, second, room), follows=not strange))
     return found
 
 
-def from_anywhere_else(
-    documents: Sequence[Document], number: int, size: int, generator: random.Random
-) -> list[int]:
-    """About so many ids from another document than this one."""
-    other = generator.randrange(len(documents) - 1)
-    document = documents[other + (other >= number)]
-    start = generator.randrange(len(document))
+def strangers(
+    documents: Sequence[Document], number: int, start: int, end: int, generator: random.Random
+) -> list[Sentence]:
+    """Sentences from anywhere in another document; where there is only one, from elsewhere in it, if it is long enough."""
+    if len(documents) > 1:
+        other = generator.randrange(len(documents) - 1)
+        document = documents[other + (other >= number)]
+        return document[generator.randrange(len(document)) :]
+    document = documents[number]
+    elsewhere = [place for place in range(len(document)) if not start <= place <= end]
+    return document[generator.choice(elsewhere) :] if elsewhere else []
+
+
+def beginning_of(sentences: Sequence[Sentence], size: int) -> list[int]:
+    """As many of them as make up the size."""
     ids: list[int] = []
-    for sentence in document[start:]:
+    for sentence in sentences:
         ids += sentence
         if len(ids) >= size:
             break
