@@ -5,8 +5,8 @@
 
 Counted is all that lies between ids and normalised means over the places: batches, padding or none, the model, the mean. Ids
 come from one tokenizer, which is not counted. Sentences come in the order of the file, 1 or 32 at a time, and every system
-has the same ones: for each batch all systems have their turn, in another order each time, so that a slow moment of the
-machine is a slow moment for all. Every system uses all cores.
+has the same ones: all systems have their turn at every few sentences, in another order each time, so that a slow moment
+of the machine is a slow moment for all. Every system uses all cores.
 
   ours                  qkv's encoding, as `qkv embed` runs it: float32, and int8
   BertModel             transformers' model with its own attention, float32, batches padded to their longest
@@ -39,6 +39,8 @@ from qkv.text.word_pieces import WordPieces
 
 MULTI30K = Path(__file__).parents[1] / ".." / "shared" / "data" / "multi30k" / "train.en"
 BATCHES = (1, 32)
+TURN = 64  # sentences
+REST = 0.3  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +91,9 @@ def main(arguments: list[str]) -> None:
         rows = sentences(options, published)
         systems = contestants(published, Path(folder), console)
         check_equal(systems, rows[:40], console)
-        count, rounds = (96, 1) if options.quick else (len(rows), options.rounds)
+        count, rounds = (128, 1) if options.quick else (len(rows), options.rounds)
         for size in BATCHES:
-            wanted = rows[: max(count, 8 * size)]
-            compete(systems, wanted, size, rounds)
+            compete(systems, rows[:count], size, rounds)
         show(systems, console)
 
 
@@ -158,27 +159,27 @@ def check_equal(systems: list[Timed], rows: Sequence[list[int]], console: Consol
 
 
 def compete(systems: list[Timed], rows: list[list[int]], size: int, rounds: int) -> None:
+    """In turns of some sentences each. After a turn the threads of a system wait for more work with a busy core: each
+    gets a rest to go to sleep, and its successor a batch for nothing to wake up."""
     generator = random.Random(size)
-    batches = [rows[start : start + size] for start in range(0, len(rows), size)]
-    for timed in systems:  # once for nothing: memory is asked for, threads are started
-        for batch in batches[:3]:
-            timed.system(batch)
+    turns = [rows[start : start + TURN] for start in range(0, len(rows), TURN)]
     by_length = sorted(rows, key=len)
+    lengthwise = [by_length[start : start + TURN] for start in range(0, len(rows), TURN)] if size > 1 else []
+    plain = [timed for timed in systems if "int8" not in timed.system.name]
     for _ in range(rounds):
-        for batch in batches:
+        for turn in turns:
             for timed in generator.sample(systems, len(systems)):
-                timed.run(batch, size)
-        sorted_batches(systems, by_length, size)
+                one_turn(timed, turn, size, size)
+        for turn in lengthwise:
+            for timed in generator.sample(plain, len(plain)):
+                one_turn(timed, turn, size, -size)
 
 
-def sorted_batches(systems: list[Timed], rows: list[list[int]], size: int) -> None:
-    """BertModel once more, in turns with ours, on batches that hardly need padding."""
-    if size == 1:
-        return
+def one_turn(timed: Timed, rows: list[list[int]], size: int, named: int) -> None:
+    time.sleep(REST)
+    timed.system(rows[:size])
     for start in range(0, len(rows), size):
-        for timed in systems:
-            if timed.system.name in ("ours", "BertModel", "onnxruntime"):
-                timed.run(rows[start : start + size], -size)
+        timed.run(rows[start : start + size], named)
 
 
 def show(systems: list[Timed], console: Console) -> None:
