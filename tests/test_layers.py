@@ -20,10 +20,10 @@ MAY_IMPORT = {
     "text": {"errors"},
     "data": {"errors"},
     "decoding": set(),
+    "engine": {"core", "models", "decoding"},
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
-    "engine": {"core", "models", "decoding"},
-    "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint", "engine"},
+    "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "engine", "checkpoint"},
     "hub": {"errors", "configs", "core", "models", "text", "checkpoint", "pipeline"},
     "pictures": {"errors", "pipeline"},
     "training": {

@@ -894,6 +894,7 @@ template <class Decide> void search(Session& session, const Wish& wish, int most
 
 void greedy(Session& session, const Wish& wish) {
     session.found.assign(session.rows, std::vector<Hypothesis>(1));
+    std::vector<double> total(session.rows, 0);
     search(session, wish, session.rows, 1, [&](Step& step) {
         const int length = int(session.pages.size());
         std::vector<int32_t> going, newest;
@@ -903,7 +904,8 @@ void greedy(Session& session, const Wish& wish) {
             const Candidate best = *step.of(row);
             const float gain = best.logit - step.total(row);
             hypothesis.gains.push_back(gain);
-            hypothesis.score += gain;
+            total[s] += gain;
+            hypothesis.score = total[s] / wish.penalty[length];
             hypothesis.finished = best.id == wish.end || best.id < 0;
             if (hypothesis.finished) continue;
             hypothesis.ids.push_back(best.id);

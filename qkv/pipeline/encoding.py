@@ -1,5 +1,6 @@
 """Texts as ids through an encoder, many at a time, by the fastest way that this machine has."""
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,11 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.data.batching import pad_rows
-from qkv.engine.library import NoCompiler
+from qkv.engine import NoCompiler
+from qkv.engine.rounding import round_layers
 from qkv.engine.texts import TextEngine
 from qkv.errors import UserError
 from qkv.models.bert import Encoder
-from qkv.pipeline.compute import Compute, computing_in
+from qkv.pipeline.compute import Compute
 
 BATCH_TOKENS = 4_096  # whose states are held at once
 
@@ -36,7 +38,7 @@ class Encoding:
         self.encoder, self.compute = encoder.eval(), compute
         self.device = encoder.tokens.weight.device
         self.engine = self.engine_if_possible()
-        self.plain = encoder if self.engine else computing_in(encoder, compute)
+        self.plain = encoder if self.engine else by_torch(encoder, compute)
 
     def engine_if_possible(self) -> TextEngine | None:
         if self.device.type != "cpu" or self.compute == "bf16":
@@ -86,6 +88,19 @@ class Encoding:
         segments = pad_rows([row.segments for row in rows], 0).to(self.device)
         x = self.plain(ids, segments)
         return torch.cat([x[number, : len(row.ids)] for number, row in enumerate(rows)])
+
+
+def by_torch(encoder: Encoder, compute: Compute) -> Encoder:
+    """The encoder itself, or a copy with smaller numbers."""
+    if compute == "float32":
+        return encoder
+    encoder = copy.deepcopy(encoder)
+    if compute == "bf16":
+        return encoder.to(torch.bfloat16)
+    if encoder.tokens.weight.device.type != "cpu":
+        raise UserError("int8 is for a CPU: elsewhere use --compute bf16.")
+    round_layers(encoder)
+    return encoder
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -5,7 +5,7 @@ import torch
 from tiny_bert import tiny_bert
 
 from qkv.errors import UserError
-from qkv.pipeline.encoding import Encoding, Row, batches, first_of, mean_of
+from qkv.pipeline.encoding import Encoding, Row, batches, by_torch, first_of, mean_of
 
 ROWS = [Row([2, *range(6, 6 + n), 3], [0] * (n + 2)) for n in (4, 1, 9, 2)]
 ROWS.append(Row([2, 7, 8, 3, 9, 3], [0, 0, 0, 0, 1, 1]))
@@ -28,6 +28,16 @@ def test_each_row_gets_the_vector_of_its_own_states(pool: str, compiled: bool) -
         pytest.skip("the engine cannot be built here")
     found = encoding.pooled(ROWS, mean_of if pool == "mean" else first_of)
     torch.testing.assert_close(found, wanted(pool), rtol=1e-5, atol=1e-5)
+
+
+def test_without_a_compiler_int8_is_the_same_arithmetic() -> None:
+    encoder = tiny_bert().model.encoder
+    encoding = Encoding(encoder, "int8")
+    if encoding.engine is None:
+        pytest.skip("the engine cannot be built here")
+    by_engine = encoding.pooled(ROWS, mean_of)
+    encoding.engine, encoding.plain = None, by_torch(encoder, "int8")
+    torch.testing.assert_close(encoding.pooled(ROWS, mean_of), by_engine, rtol=1e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize("compute", ["int8", "bf16"])
