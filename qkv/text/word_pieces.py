@@ -84,8 +84,11 @@ class WordPieces:
         return cls(untrained({word: number for number, word in enumerate(words)}, lowercase), str(path))
 
     def text(self) -> str:
-        """The content of tokenizer.json, which Hugging Face's library reads as well."""
-        return str(self.pieces.to_str(pretty=False))
+        """The content of tokenizer.json, which Hugging Face's library reads as well, with the pieces in their order."""
+        content = json.loads(self.pieces.to_str(pretty=False))
+        vocabulary = content["model"]["vocab"]
+        content["model"]["vocab"] = dict(sorted(vocabulary.items(), key=lambda item: item[1]))
+        return json.dumps(content, ensure_ascii=False)
 
     def __len__(self) -> int:
         return int(self.pieces.get_vocab_size())
