@@ -5,6 +5,7 @@ vocab.txt. A character that no piece has makes its whole word [UNK].
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -42,17 +43,24 @@ class WordPieces:
             raise UserError(
                 f"a vocabulary of {size} is too small: the special tokens alone are {len(SPECIAL)}."
             )
-        pieces = untrained({token: number for number, token in enumerate(SPECIAL)}, lowercase)
+        empty = untrained({token: number for number, token in enumerate(SPECIAL)}, lowercase)
+        words = word_counts(empty, texts)
+        first, later = alphabet(words, min(ALPHABET, size // 4))
         trainer = trainers.WordPieceTrainer(
             vocab_size=size,
             min_frequency=2,  # a merge seen once teaches nothing
-            limit_alphabet=min(ALPHABET, size // 4),
-            special_tokens=SPECIAL,
+            # Named in their order, so that the same text gives the same pieces: the library numbers letters as it meets
+            # them, which is never twice the same, and lets their numbers decide between merges that are as common.
+            special_tokens=[*SPECIAL, *first, *later],
+            initial_alphabet=first,
+            limit_alphabet=len(first),
             continuing_subword_prefix=CONTINUES,
             show_progress=False,
         )
-        pieces.train_from_iterator(texts, trainer)
-        return cls(pieces)
+        learner = untrained({token: number for number, token in enumerate(SPECIAL)}, lowercase)
+        learner.train_from_iterator(words.elements(), trainer)
+        learned = sorted(learner.get_vocab().items(), key=lambda item: item[1])
+        return cls(untrained({piece: number for number, (piece, _) in enumerate(learned[:size])}, lowercase))
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -128,6 +136,23 @@ class WordPieces:
             ids += [*text, self.separator]
             segments += [number] * (len(text) + 1)
         return ids, segments
+
+
+def word_counts(pieces: Pieces, texts: Iterable[str]) -> Counter[str]:
+    normalise, cut = pieces.normalizer.normalize_str, pieces.pre_tokenizer.pre_tokenize_str
+    return Counter(word for text in texts for word, _ in cut(normalise(text)))
+
+
+def alphabet(words: Counter[str], most: int) -> tuple[list[str], list[str]]:
+    """The commonest letters, as they begin a word and, of those that do so, as they go on with one."""
+    letters: Counter[str] = Counter()
+    later: set[str] = set()
+    for word, count in words.items():
+        for letter in word:
+            letters[letter] += count
+        later.update(word[1:])
+    kept = sorted(sorted(letters), key=lambda letter: -letters[letter])[:most]
+    return sorted(kept), [f"{CONTINUES}{letter}" for letter in sorted(kept) if letter in later]
 
 
 def untrained(vocabulary: dict[str, int], lowercase: bool) -> Pieces:
