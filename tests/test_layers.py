@@ -21,10 +21,10 @@ MAY_IMPORT = {
     "data": {"errors"},
     "decoding": set(),
     "engine": {"core", "models", "decoding"},
-    "hub": {"errors", "core", "models"},
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "engine", "checkpoint"},
+    "hub": {"errors", "configs", "core", "models", "text", "checkpoint", "pipeline"},
     "pictures": {"errors", "pipeline"},
     "training": {
         "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "evaluation", "checkpoint",
@@ -32,7 +32,7 @@ MAY_IMPORT = {
     },
     "cli": {
         "__init__", "errors", "environment", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures",
-        "training",
+        "hub", "training",
     },
     "__init__": {"errors", "pipeline"},
     "__main__": {"cli"},

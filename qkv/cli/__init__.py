@@ -15,10 +15,15 @@ COMMANDS = {
         "train a translator from two text files (or .tsv, .jsonl, .tmx, .po)",
     ),
     "train gpt": ("qkv.cli.train_gpt", "train a language model on text or music, or fine-tune one"),
+    "train bert": ("qkv.cli.train_bert", "train a BERT on text, or fine-tune one on texts with labels"),
     "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),
     "evaluate": ("qkv.cli.evaluate", "score a translator on sentences with reference translations"),
+    "fill": ("qkv.cli.fill", "fill in the words that a text hides behind [MASK]"),
+    "embed": ("qkv.cli.embed", "turn texts into vectors"),
+    "similar": ("qkv.cli.similar", "say how alike two texts are"),
     "generate": ("qkv.cli.generate", "continue a text, or make music"),
     "classify": ("qkv.cli.classify", "say which class texts, pairs of texts or pictures belong to"),
+    "import": ("qkv.cli.import_model", "make a model of weights that others have published"),
     "info": ("qkv.cli.info", "say what a model is, what it was trained on and how good it is"),
 }
 

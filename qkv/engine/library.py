@@ -15,7 +15,7 @@ from typing import Any
 
 SOURCES = tuple(
     f"{name}.h"
-    for name in ("model", "vectors", "products", "attention", "threads", "worker", "session", "search")
+    for name in ("model", "vectors", "products", "attention", "threads", "worker", "texts", "session", "search")
 )
 MAIN = "kernel.cpp"
 OPTIONS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
@@ -105,6 +105,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_step": ([Pointer, Pointer, Pointer], None),
         "qkv_select": ([Pointer, Pointer, Integer], None),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
+        "qkv_encode": ([ctypes.POINTER(ModelStruct), Pointer, Pointer, Integer, Integer], None),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], None),
     }
     for name, (arguments, result) in signatures.items():
