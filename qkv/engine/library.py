@@ -15,7 +15,17 @@ from typing import Any
 
 SOURCES = tuple(
     f"{name}.h"
-    for name in ("model", "vectors", "products", "attention", "threads", "worker", "texts", "session", "search")
+    for name in (
+        "model",
+        "vectors",
+        "products",
+        "attention",
+        "threads",
+        "worker",
+        "texts",
+        "session",
+        "search",
+    )
 )
 MAIN = "kernel.cpp"
 OPTIONS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
@@ -126,7 +136,9 @@ def library() -> ctypes.CDLL:
         with alone(folder / f"engine-{key}.lock"):
             return declared(ctypes.CDLL(str(whole(folder, key) or build(folder, key))))
     except OSError as error:
-        raise NoCompilerError(f"the compiled part cannot be kept in {folder}: {error.strerror or error}") from None
+        raise NoCompilerError(
+            f"the compiled part cannot be kept in {folder}: {error.strerror or error}"
+        ) from None
 
 
 def whole(folder: Path, key: str) -> Path | None:
