@@ -154,6 +154,7 @@ def test_results_are_shown_and_drawn_again(
     [
         ({"only": "sped"}, "--only knows speed, distance, damage, quality"),
         ({"only": "quality"}, "needs --data"),
+        ({"models": "rotry"}, "--models knows recurrent, sinusoidal, learned, rotary, none, not rotry"),
         ({"report": True}, "measure something first"),
     ],
     ids=str,
