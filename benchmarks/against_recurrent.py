@@ -19,7 +19,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,8 @@ class Options:
     """Of sentences and weights."""
     steps: int = languages.FULL.steps
     """Of each training on the built-in languages."""
+    models: str = ",".join(languages.MODELS)
+    """Which models to train on the built-in languages."""
     rounds: int = 5
     """Turns of each model for each length in the part speed; the fastest counts."""
     seconds: float = 1.0
@@ -78,8 +80,11 @@ def measured_speed(options: Options) -> dict[str, Any]:
 def amount_of(options: Options) -> languages.Amount:
     if options.quick:
         return languages.QUICK
-    full = languages.FULL
-    return languages.Amount(pairs=full.pairs, steps=options.steps, tested=full.tested, models=full.models)
+    names = tuple(name.strip() for name in options.models.split(","))
+    unknown = [name for name in names if name not in languages.MODELS]
+    if unknown:
+        raise UserError(f"--models knows {', '.join(languages.MODELS)}, not {', '.join(unknown)}.")
+    return replace(languages.FULL, steps=options.steps, models=names)
 
 
 def trained(options: Options) -> tuple[dict[str, Any], languages.Amount]:
@@ -158,6 +163,7 @@ def run(options: Options) -> None:
     path = options.out / ("quick.json" if options.quick else "results.json")
     results: dict[str, Any] = read_json(path) if path.exists() else {}
     names = parts_of(options)
+    amount_of(options)  # a wrong name is told at once
     if options.report:
         names = [name for name in PARTS if name in results]
         if not names:

@@ -53,8 +53,8 @@ class RecurrentConfig:
 
     def facts(self) -> dict[str, str]:
         return {
-            "encoder": f"{self.encoder_depth} LSTMs in both directions, hidden {self.hidden}, width {self.width}",
-            "decoder": f"{self.decoder_depth} LSTMs, hidden {self.hidden}, attention with {self.heads} heads",
+            "encoder": f"{counted(self.encoder_depth, 'LSTM')} in both directions, hidden {self.hidden}, width {self.width}",
+            "decoder": f"{counted(self.decoder_depth, 'LSTM')}, hidden {self.hidden}, attention with {counted(self.heads, 'head')}",
         }
 
 
@@ -215,6 +215,10 @@ def from_the_end(real: Tensor) -> Tensor:
 
 def rows_in(x: Tensor, order: Tensor) -> Tensor:
     return x.gather(1, order[:, :, None].expand_as(x))  # (B, S, D)
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def refuse_beyond(length: int, context: int) -> None:
