@@ -22,8 +22,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from qkv.cli.options import read_options
 from qkv.cli import fail
+from qkv.cli.options import read_options
 from qkv.errors import UserError
 
 QUICK_SECONDS = 40.0  # of the 50 that are allowed

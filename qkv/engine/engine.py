@@ -15,7 +15,6 @@ from qkv.engine.library import WishStruct, library
 from qkv.engine.packing import Packed
 from qkv.models.translator import CrossHeads, Translator, TranslatorConfig
 
-
 Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the most ids that each may get
 
 

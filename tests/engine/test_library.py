@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qkv.engine import library as built
-from qkv.engine.library import CACHE, COMPILER, NoCompiler, library
+from qkv.engine.library import CACHE, COMPILER, NoEngineError, library
 
 QUICK_OPTIONS = ("-std=c++17", "-O0", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
 BUILD = "from qkv.engine import library as built; built.OPTIONS = {options!r}; print(built.library()._name)"
@@ -51,7 +51,7 @@ def test_without_a_compiler_the_reason_is_told(
     compiler: str, empty_cache: Path, unloaded: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(COMPILER, compiler)
-    with pytest.raises(NoCompiler, match="compile"):
+    with pytest.raises(NoEngineError, match="compile"):
         built.library()
 
 
@@ -60,5 +60,5 @@ def test_a_cache_that_cannot_be_written_is_told(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(CACHE, str(tmp_path / "file" / "cache"))
-    with pytest.raises(NoCompiler, match="cannot be kept"):
+    with pytest.raises(NoEngineError, match="cannot be kept"):
         built.library()
