@@ -33,7 +33,7 @@ FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that t
 COMPILER, CACHE = "CXX", "QKV_CACHE"  # what the environment may say
 
 
-class NoCompilerError(Exception):
+class NoEngineError(Exception):
     """The compiled part cannot be had here; the message says why."""
 
 
@@ -136,7 +136,7 @@ def library() -> ctypes.CDLL:
         with alone(folder / f"engine-{key}.lock"):
             return declared(ctypes.CDLL(str(whole(folder, key) or build(folder, key))))
     except OSError as error:
-        raise NoCompilerError(
+        raise NoEngineError(
             f"the compiled part cannot be kept in {folder}: {error.strerror or error}"
         ) from None
 
@@ -162,7 +162,7 @@ def build(folder: Path, key: str) -> Path:
                 final = folder / f"engine-{key}-{digest(made.read_bytes())}.so"
                 made.replace(final)
                 return final
-    raise NoCompilerError(f"{compiler()} could not compile it: {first_error(result.stderr)}")
+    raise NoEngineError(f"{compiler()} could not compile it: {first_error(result.stderr)}")
 
 
 def first_error(output: str) -> str:
@@ -175,7 +175,7 @@ def compiler() -> str:
     for name in (asked,) if asked else ("c++", "g++", "clang++"):
         if (found := shutil.which(name)) is not None:
             return found
-    raise NoCompilerError(f"there is no C++ compiler{f' {asked}' if asked else ''}")
+    raise NoEngineError(f"there is no C++ compiler{f' {asked}' if asked else ''}")
 
 
 def build_key() -> str:
@@ -210,7 +210,7 @@ def alone(path: Path) -> Iterator[None]:
     try:
         import fcntl
     except ImportError as error:  # not on Windows
-        raise NoCompilerError("it is made for Linux and macOS") from error
+        raise NoEngineError("it is made for Linux and macOS") from error
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

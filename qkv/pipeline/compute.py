@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 
 from qkv.core.pairs import TranslationModel
-from qkv.engine import Engine, NoCompilerError
+from qkv.engine import Engine, NoEngineError
 from qkv.engine.rounding import RoundedTranslator
 from qkv.errors import UserError
 from qkv.models.translator import Translator
@@ -37,7 +37,7 @@ def computing_in(
     try:
         threads = torch.get_num_threads()
         return list(models), [Engine(model, int8=int8, threads=threads) for model in known]
-    except NoCompilerError as error:
+    except NoEngineError as error:
         warn(f"translating without the fast engine, with the same results but slower: {error}.")
     return [RoundedTranslator(model) if int8 else model for model in known], []
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.data.batching import pad_rows
-from qkv.engine import NoCompilerError
+from qkv.engine import NoEngineError
 from qkv.engine.rounding import round_layers
 from qkv.engine.texts import TextEngine
 from qkv.errors import UserError
@@ -46,7 +46,7 @@ class Encoding:
         stack, threads = self.encoder.config.stack, torch.get_num_threads()
         try:
             return TextEngine(self.encoder.stack, stack, int8=self.compute == "int8", threads=threads)
-        except NoCompilerError:
+        except NoEngineError:
             return None
 
     @torch.inference_mode()

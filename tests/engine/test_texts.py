@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from qkv.core.block import Stack, StackConfig
-from qkv.engine.library import NoCompilerError, library
+from qkv.engine.library import NoEngineError, library
 from qkv.engine.texts import TextEngine, shared_out
 
 
@@ -12,7 +12,7 @@ from qkv.engine.texts import TextEngine, shared_out
 def compiled() -> None:
     try:
         library()
-    except NoCompilerError as reason:
+    except NoEngineError as reason:
         pytest.skip(f"the engine cannot be built here: {reason}")
 
 
