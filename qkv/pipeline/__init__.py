@@ -3,7 +3,9 @@
 from qkv.decoding.sampling import Sampling
 from qkv.pipeline.alignment import Aligner
 from qkv.pipeline.answers import Answer, Confidence, Word
+from qkv.pipeline.experiments import Experiment
 from qkv.pipeline.options import PROTECTED, Decoding
+from qkv.pipeline.tracing import Trace, trace_translator
 from qkv.pipeline.translator import (
     AttentionMap,
     Languages,
@@ -21,12 +23,15 @@ __all__ = [
     "AttentionMap",
     "Confidence",
     "Decoding",
+    "Experiment",
     "Glossary",
     "Languages",
     "Sampling",
+    "Trace",
     "Translator",
     "TranslatorDefaults",
     "Word",
     "load",
     "load_weights",
+    "trace_translator",
 ]
