@@ -24,13 +24,14 @@ MAY_IMPORT = {
     "evaluation": {"errors", "environment", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
     "pictures": {"errors", "pipeline"},
+    "explore": {"errors", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures"},
     "training": {
         "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "evaluation", "checkpoint",
         "pipeline",
     },
     "cli": {
         "__init__", "errors", "environment", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures",
-        "training",
+        "training", "explore",
     },
     "__init__": {"errors", "pipeline"},
     "__main__": {"cli"},

@@ -16,6 +16,7 @@ COMMANDS = {
     ),
     "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),
     "evaluate": ("qkv.cli.evaluate", "score a translator on sentences with reference translations"),
+    "explore": ("qkv.cli.explore", "walk through a model step by step, with its own numbers, in a browser"),
     "info": ("qkv.cli.info", "say what a model is, what it was trained on and how good it is"),
 }
 

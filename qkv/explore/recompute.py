@@ -154,7 +154,7 @@ class Stack:
         scaled = scores / np.sqrt(q.shape[-1])
         masked = scaled.copy()
         if own and self.causal:
-            masked[:, ~np.tri(*scaled.shape[1:], dtype=bool)] = -np.inf
+            masked[:, np.tri(*scaled.shape[1:]) == 0] = -np.inf
         powers = np.exp(masked - masked.max(-1, keepdims=True))
         weights = powers / powers.sum(-1, keepdims=True)
         heads = weights @ v

@@ -1,11 +1,11 @@
 """Text in, text out: what a bundle does, with nothing else needed."""
 
 from qkv.decoding.sampling import Sampling
-from qkv.pipeline.alignment import Aligner
+from qkv.pipeline.alignment import Aligner, WordLooks
 from qkv.pipeline.answers import Answer, Confidence, Word
 from qkv.pipeline.experiments import Experiment
 from qkv.pipeline.options import PROTECTED, Decoding
-from qkv.pipeline.tracing import Trace, trace_translator
+from qkv.pipeline.tracing import Trace, trace, trace_translator
 from qkv.pipeline.translator import (
     AttentionMap,
     Languages,
@@ -31,7 +31,9 @@ __all__ = [
     "Translator",
     "TranslatorDefaults",
     "Word",
+    "WordLooks",
     "load",
     "load_weights",
+    "trace",
     "trace_translator",
 ]

@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from qkv.errors import UserError
 
-SILENCED = re.compile(r"(?P<stack>\w+)\.(?P<block>\d+)(?:\.(?P<sublayer>attention|cross_attention)\.(?P<head>\d+))?")
+SILENCED = re.compile(
+    r"(?P<stack>\w+)\.(?P<block>\d+)(?:\.(?P<sublayer>attention|cross_attention)\.(?P<head>\d+))?"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,9 @@ def changed(model: nn.Module, experiment: Experiment) -> Any:
         silence(stacks, name)
     if experiment.no_scaling:
         for attention in attentions_of(model):
-            for each in attention.query.parameters():  # so much longer that the division by √K comes to nothing
+            for (
+                each
+            ) in attention.query.parameters():  # so much longer that the division by √K comes to nothing
                 each.mul_((each.shape[0] // attention.heads) ** 0.5)
     if experiment.no_positions:
         for name, each in [*model.named_buffers(), *model.named_parameters()]:

@@ -1,7 +1,8 @@
 """One answer of a model with every number on the way to it: the pieces, all that was recorded, and what was chosen from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from qkv.pipeline.experiments import Anew, Experiment, changed, check_forced, sh
 from qkv.pipeline.guarantees import Job, attempts
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
 from qkv.pipeline.search import Request, Search, Searcher
-from qkv.pipeline.translator import Translator, Trial, is_for_translation
+from qkv.pipeline.translator import Translator, Trial, is_for_translation, load
 from qkv.pipeline.watching import Lost, Watched
 
 Arrays = dict[str, np.ndarray[Any, np.dtype[np.float32]]]
@@ -33,6 +34,11 @@ class Side:
     name: str  # under which its blocks are recorded
     pieces: tuple[str, ...]
     ids: tuple[int, ...]
+    stack: dict[str, Any]  # its config
+    weights: str  # what the names of its weights begin with
+    causal: bool  # does it see only what stands before?
+    embedding: str | None = None  # the weight whose rows its ids choose …
+    embedding_scale: float = 1.0  # … and what they are multiplied by
     said: tuple[str, ...] = ()  # what each row led to, where that is a word
 
 
@@ -60,7 +66,9 @@ class Beams:
 
     width: int
     length_penalty: float
-    hypotheses: tuple[tuple[str, Hypothesis, float], ...]  # that ended, best first: text, itself, what it was divided by
+    hypotheses: tuple[
+        tuple[str, Hypothesis, float], ...
+    ]  # that ended, best first: text, itself, what it was divided by
     lost: tuple[tuple[str, Lost], ...]
     rounds: tuple[tuple[tuple[str, float], ...], ...]  # at each step the beginnings that were alive
 
@@ -78,7 +86,9 @@ class Trace:
     """What it was computed with."""
     choices: tuple[Choice, ...] = field(repr=False)
     beams: Beams | None = field(default=None, repr=False)
-    experiment: Experiment = field(default=Experiment(), repr=False)  # noqa: RUF009  (it is frozen)
+    output_weight: str | None = None
+    """The weight whose rows give the logits, where it is one matrix alone."""
+    experiment: Experiment = field(default=Experiment(), repr=False)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.arrays:
@@ -125,12 +135,21 @@ class WatchedSearcher(Searcher):
 
 @torch.inference_mode()
 def trace_translator(
-    translator: Translator, text: str, experiment: Experiment = Experiment(), *, longest: int | None = None  # noqa: B008
+    translator: Translator,
+    text: str,
+    experiment: Experiment = Experiment(),  # noqa: B008
+    *,
+    beam: int | None = None,
+    longest: int | None = None,
 ) -> Trace:
     """Translate as `translate` does, then read the translation once more and record everything.
 
     A source of more than `longest` pieces is refused.
     """
+    if beam is not None:
+        translator = Translator(
+            translator.model, translator.tokenizer, replace(translator.defaults, beam=beam)
+        )
     decoding = Decoding()
     text = shuffled(text.strip(), experiment.shuffle)
     if not is_for_translation(text, decoding.protect):
@@ -140,7 +159,9 @@ def trace_translator(
     ids = translator.tokenizer.encode(attempt.reading.text)
     most = translator.limit if longest is None else min(longest, translator.limit)
     if len(ids) > most:
-        raise UserError(f"this text has {len(ids):,} pieces, and at most {most} can be looked at: shorten it.")
+        raise UserError(
+            f"this text has {len(ids):,} pieces, and at most {most} can be looked at: shorten it."
+        )
     model = changed(translator.model, experiment)
     if experiment.changes_model:
         translator = Translator(model, translator.tokenizer, translator.defaults)
@@ -208,13 +229,33 @@ def recorded(
         answer=answer,
         config=to_dict(config),
         sides=(
-            Side(name="encoder", pieces=tuple(show(read)), ids=tuple(read)),
-            Side(name="decoder", pieces=tuple(show(shifted)), ids=tuple(shifted), said=tuple(show(target))),
+            Side(
+                name="encoder",
+                pieces=tuple(show(read)),
+                ids=tuple(read),
+                stack=to_dict(config.encoder),
+                weights="encoder",
+                causal=False,
+                embedding="tokens.weight",
+                embedding_scale=config.encoder.width**0.5,
+            ),
+            Side(
+                name="decoder",
+                pieces=tuple(show(shifted)),
+                ids=tuple(shifted),
+                stack=to_dict(config.decoder),
+                weights="decoder",
+                causal=True,
+                embedding="tokens.weight",
+                embedding_scale=config.encoder.width**0.5,
+                said=tuple(show(target)),
+            ),
         ),
         arrays=without_batch(tape),
         weights=weights,
         choices=choices_of(logits, target, show),
         beams=beams,
+        output_weight="tokens.weight",
         experiment=experiment,
     )
 
@@ -241,3 +282,8 @@ def choices_of(logits: Tensor, target: Sequence[int], show: Any) -> tuple[Choice
         ]
         found.append(Choice(row=row, chosen=chosen, total=total, candidates=tuple(candidates)))
     return tuple(found)
+
+
+def trace(model: Translator | str | Path, text: str) -> Trace:
+    """Every number on the way to a translation, by name: `qkv.trace("runs/en-de", "the cat danced")`."""
+    return trace_translator(model if isinstance(model, Translator) else load(model), text)

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, overload
@@ -18,7 +18,7 @@ from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
-from qkv.pipeline.alignment import Aligner, align
+from qkv.pipeline.alignment import Aligner, WordLooks, align, looks_of_words
 from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
 from qkv.pipeline.compute import Compute, computing_in
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
@@ -341,6 +341,17 @@ class Translator:
     def word_links(self, source: str, target: str) -> Links:
         """Which words of a source those of a translation come from; marks count as words of their own."""
         return self.links(source, self.tokenizer.encode(target), FINE)
+
+    def word_looks(self, source: str, target: str) -> WordLooks:
+        """Where every head looks while this translation is read, in words; marks count as words of their own."""
+        self.model.eval()
+        return looks_of_words(self.model, self.tokenizer, source, target, FINE, self.aligner.late)
+
+    def with_weights(self, weights: Mapping[str, Tensor], where: str) -> "Translator":
+        """The same with other weights, such as those of an earlier step of its training."""
+        model = TranslatorModel(self.model.config)
+        load_weights(model, weights, where)
+        return Translator(model, self.tokenizer, self.defaults)
 
     # Other ways to decode -----------------------------------------------------------------------------------
 

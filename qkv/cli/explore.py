@@ -1,0 +1,96 @@
+"""`qkv explore`: a page on which every step of an answer can be looked at, or a file or picture of it."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from qkv.cli.options import read_options
+from qkv.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explore:
+    model: tyro.conf.Positional[Path]
+    """Folder of the model."""
+    text: str = ""
+    """Sentence to begin with; by default one of the lecture decks."""
+    html: Path | None = None
+    """Write one file that opens from disk instead of serving the page."""
+    png: Path | None = None
+    """Write a picture of one station instead of serving the page (needs matplotlib)."""
+    station: int = 16
+    """The station of --png, 1 to 20 …"""
+    side: str = ""
+    """… of this stack (encoder, decoder, cross) where a station has several …"""
+    layer: int = 1
+    """… in this layer, counted from 1 …"""
+    head: int = 1
+    """… and this head."""
+    host: str = "127.0.0.1"
+    """Address to listen on: by default nobody but this machine can see the page."""
+    port: int = 8765
+    """Port to listen on; 0 takes any that is free."""
+    no_open: bool = False
+    """Only say the address, do not open a browser."""
+
+
+def main(arguments: list[str]) -> None:
+    command = read_options(
+        Explore,
+        arguments,
+        prog="qkv explore",
+        description="Walk through a model step by step, with its own numbers, on a page of this machine.",
+    )
+    if command.html is not None and command.png is not None:
+        raise UserError("give either --html or --png, not both.")
+    if not 0 <= command.port <= 65535:
+        raise UserError("--port is a number from 0 to 65535.")
+    from qkv.cli.terminal import say
+    from qkv.explore.session import Explorer, Wish
+
+    explorer = Explorer(command.model)
+    wish = Wish(text=command.text or explorer.info()["examples"][0])
+    if command.html is not None:
+        from qkv.explore.single_file import write_html
+
+        write_html(command.html, explorer, wish)
+        say(f"written: {command.html}")
+    elif command.png is not None:
+        from qkv.explore.picture import Place, write_picture
+
+        place = Place(
+            station=command.station, side=command.side, layer=command.layer - 1, head=command.head - 1
+        )
+        write_picture(command.png, explorer, wish, place)
+        say(f"written: {command.png}")
+    else:
+        serve(command, explorer)
+
+
+def serve(command: Explore, explorer: object) -> None:
+    try:
+        from qkv.explore import service
+    except ImportError:
+        raise UserError("the page needs starlette and uvicorn: pip install 'qkv[explore]'.") from None
+    from urllib.parse import quote
+
+    from qkv.cli.terminal import say
+    from qkv.explore.session import Explorer
+
+    assert isinstance(explorer, Explorer)
+    local = service.is_loopback(command.host)
+    listener = service.listening(command.host, command.port)
+    shown = "localhost" if local else command.host
+    address = f"http://{shown}:{listener.getsockname()[1]}/"
+    if command.text:
+        address += f"#text={quote(command.text)}"
+    say(f"{address}   (Ctrl-C ends it)")
+    if not local:
+        say("Everybody who can reach this machine can see the page and type into it.")
+    if not command.no_open and sys.stderr.isatty():
+        import webbrowser
+
+        webbrowser.open(address)
+    service.serve(explorer, listener, local=local)
