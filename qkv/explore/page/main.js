@@ -116,7 +116,7 @@ function drawTop(context) {
   byId("checkpoint-name").textContent = cursor.checkpoint ? t("step", cursor.checkpoint) : t("final weights");
   byId("play").textContent = playing ? `❚❚ ${t("pause")}` : `▶ ${t("play")}`;
   const { check } = trace;
-  byId("check").textContent = t("check", check.arrays, check.numbers.toLocaleString(document.documentElement.lang), number(check.largest, 6), check.where);
+  byId("check").textContent = t("check", check.arrays, check.numbers.toLocaleString(document.documentElement.lang), check.largest.toExponential(1).replace("-", "−"), check.where);
 }
 
 function drawNavigation() {

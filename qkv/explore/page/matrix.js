@@ -59,7 +59,7 @@ function line(options, r, from, to, range, isRow, column) {
       "aria-label": `${name}, ${options.columns ? shown(options.columns[c]) : c + 1}: ${hidden ? options.hiddenText ?? "−∞" : number(value)}`,
       class: `${hidden ? "hidden" : ""}${options.bounds && c % options.bounds === 0 && c > from ? " bound" : ""}`,
       "data-value": String(value),
-    }, element("span", {}, hidden ? number(value, 0) : number(value, 2)));
+    }, element("span", {}, hidden ? number(value, 0) : value.toFixed(2).replace("-", "−")));
     if (!hidden) {
       cell.style.backgroundColor = colourOf(part);
       cell.style.color = inkOn(part);
