@@ -11,11 +11,12 @@ from digits import digit_lines
 
 from qkv.checkpoint.files import file_hash
 from qkv.data.parallel import ParallelText
-from qkv.pipeline import Languages
+from qkv.pipeline import Languages, Translator
 from qkv.training.corpus import Corpus
 from qkv.training.loop import Position
+from qkv.training.runs import Outcome
 from qkv.training.settings import DecodingSettings, ModelSettings, TrainingSettings, TranslatorSettings
-from qkv.training.translator import Outcome, train_translator
+from qkv.training.translator import train_translator
 
 
 def digit_corpus(count: int = 80, seed: int = 1) -> Corpus:
@@ -84,7 +85,9 @@ class Recorder:
         self.warnings.append(sentence)
 
 
-def train(out: Path, settings: TranslatorSettings | None = None, **options: Any) -> tuple[Outcome, Recorder]:
+def train(
+    out: Path, settings: TranslatorSettings | None = None, **options: Any
+) -> tuple[Outcome[Translator], Recorder]:
     recorder = options.pop("recorder", None) or Recorder()
     corpus = options.pop("corpus", None) or digit_corpus()
     outcome = train_translator(corpus, settings or tiny_settings(), out, watch=lambda _: recorder, **options)

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "text": {"errors"},
     "data": {"errors"},
     "decoding": set(),
-    "checkpoint": {"errors", "text"},
+    "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
     "pictures": {"errors", "pipeline"},

@@ -40,7 +40,7 @@ both = pytest.mark.parametrize("name", PAPER)
 
 def model_of(name: str) -> Translator:
     """The recipe's model, by the function that training uses, without memory for its weights."""
-    settings = find_recipe(name)(ANY_NUMBER_OF_PAIRS)
+    settings = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS)
     tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
     with torch.device("meta"):
         return Translator(architecture(settings.model, settings.vocabulary, tokenizer))
@@ -48,7 +48,7 @@ def model_of(name: str) -> Translator:
 
 @both
 def test_sizes_are_those_of_table_3(name: str) -> None:
-    settings, paper = find_recipe(name)(ANY_NUMBER_OF_PAIRS), PAPER[name]
+    settings, paper = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS), PAPER[name]
     model = settings.model
     assert (model.encoder_depth, model.decoder_depth) == (6, 6)
     assert (model.width, model.hidden, model.heads) == (paper["width"], paper["hidden"], paper["heads"])
@@ -70,7 +70,7 @@ def test_the_architecture_is_the_papers_figure_1(name: str) -> None:
 
 @both
 def test_training_is_that_of_section_5(name: str) -> None:
-    settings = find_recipe(name)(ANY_NUMBER_OF_PAIRS)
+    settings = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS)
     training = settings.training
     assert training.batch_tokens == 25_000
     assert (training.betas, training.epsilon) == ((0.9, 0.98), 1e-9)
@@ -84,7 +84,7 @@ def test_training_is_that_of_section_5(name: str) -> None:
 
 @both
 def test_the_optimiser_gets_the_papers_adam(name: str) -> None:
-    training = find_recipe(name)(ANY_NUMBER_OF_PAIRS).training
+    training = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS).training
     model = torch.nn.Linear(3, 4)
     optimiser = Optimiser(Shared(model, Alone(), training), training)
     assert not optimiser.muon
@@ -95,7 +95,7 @@ def test_the_optimiser_gets_the_papers_adam(name: str) -> None:
 @both
 @pytest.mark.parametrize("step", [1, 100, 4000, 50_000])
 def test_the_learning_rate_is_equation_3(name: str, step: int) -> None:
-    settings = find_recipe(name)(ANY_NUMBER_OF_PAIRS)
+    settings = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS)
     width: int = PAPER[name]["width"]
     equation = width**-0.5 * min(step**-0.5, step * 4000**-1.5)
     assert rate_at(settings.training, step, step / PAPER[name]["steps"]) == pytest.approx(equation, rel=1e-9)
@@ -103,13 +103,13 @@ def test_the_learning_rate_is_equation_3(name: str, step: int) -> None:
 
 @both
 def test_decoding_is_that_of_section_6_1(name: str) -> None:
-    decoding = find_recipe(name)(ANY_NUMBER_OF_PAIRS).decoding
+    decoding = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS).decoding
     assert (decoding.beam, decoding.length_penalty) == (4, 0.6)
 
 
 @both
 def test_the_papers_settings_do_not_depend_on_the_amount_of_data(name: str) -> None:
-    assert find_recipe(name)(10) == find_recipe(name)(10**8)
+    assert find_recipe(name, RECIPES)(10) == find_recipe(name, RECIPES)(10**8)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def parameters_by_hand(width: int, hidden: int) -> int:
 
 def test_table_3_rows_that_change_one_thing_have_the_papers_sizes_too() -> None:
     """Row C: 2, 4 and 8 blocks, widths of 256 and 1024, hidden widths of 1024 and 4096."""
-    base = find_recipe("paper-base")(ANY_NUMBER_OF_PAIRS).model
+    base = find_recipe("paper-base", RECIPES)(ANY_NUMBER_OF_PAIRS).model
     tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
     rows: list[tuple[dict[str, int], int]] = [
         ({"encoder_depth": 2, "decoder_depth": 2}, 36),
@@ -157,7 +157,7 @@ def test_table_3_rows_that_change_one_thing_have_the_papers_sizes_too() -> None:
 @pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize("pairs", [1, 300, 20_000, 200_000, 5_000_000])
 def test_every_recipe_can_be_built_for_any_amount_of_data(name: str, pairs: int) -> None:
-    settings = find_recipe(name)(pairs)
+    settings = find_recipe(name, RECIPES)(pairs)
     assert settings.steps is not None
     assert settings.training.validate_every < settings.steps
     assert settings.training.warmup < settings.steps
@@ -168,4 +168,4 @@ def test_every_recipe_can_be_built_for_any_amount_of_data(name: str, pairs: int)
 
 def test_a_misspelt_recipe_is_answered_with_the_nearest_name() -> None:
     with pytest.raises(UserError, match="did you mean paper-base"):
-        find_recipe("paper-bas")
+        find_recipe("paper-bas", RECIPES)

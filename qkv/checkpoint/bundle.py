@@ -1,8 +1,8 @@
 """The bundle: a folder that a person can open and that holds all a model needs.
 
-config.json        kind, architecture, languages, decoding defaults, format number
+config.json        kind, architecture, what the kind needs beside it, format number
 model.safetensors  the weights, with a hash of their content
-tokenizer.json     the vocabulary
+tokenizer.json     the vocabulary, where there is text
 report.json        what it was trained on, scores with signatures, how long it took
 README.md          the same for a reader
 seen.safetensors   fingerprints of the training sentences (made and read by evaluation/overlap.py)
@@ -18,27 +18,37 @@ from torch import Tensor
 
 from qkv.checkpoint.files import read_json, read_tensors, write_file, write_json, write_tensors
 from qkv.errors import UserError
-from qkv.text.tokenizer import Tokenizer
 
 FORMAT = 1
 MODEL_FILE = "model.safetensors"
 CONFIG_FILE = "config.json"
+TOKENIZER_FILE = "tokenizer.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bundle:
+    """What a folder holds; files beside config and weights are read by those who know them."""
+
     kind: str
-    config: dict[str, Any]  # architecture, languages and decoding defaults
+    config: dict[str, Any]  # architecture, and what else the kind needs to know
     weights: Mapping[str, Tensor]
-    tokenizer: Tokenizer
+    folder: Path
 
 
-def save_bundle(folder: Path, bundle: Bundle) -> None:
+def save_bundle(
+    folder: Path,
+    kind: str,
+    config: Mapping[str, Any],
+    weights: Mapping[str, Tensor],
+    files: Mapping[str, str] | None = None,
+) -> None:
+    """`files` are others that this kind of model needs, such as tokenizer.json, and their content."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_file(folder / "tokenizer.json", bundle.tokenizer.text().encode())
-    write_tensors(folder / MODEL_FILE, bundle.weights)
+    for name, content in (files or {}).items():
+        write_file(folder / name, content.encode())
+    write_tensors(folder / MODEL_FILE, weights)
     # Last: a folder without a config is no bundle, so a half-written one is never taken for a model.
-    write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": bundle.kind, **bundle.config})
+    write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": kind, **config})
 
 
 def save_report(folder: Path, report: Mapping[str, Any], card: str) -> None:
@@ -48,12 +58,8 @@ def save_report(folder: Path, report: Mapping[str, Any], card: str) -> None:
 
 def load_bundle(folder: Path) -> Bundle:
     config = read_config(folder)
-    return Bundle(
-        kind=config.pop("kind"),
-        config=config,
-        weights=read_tensors(folder / MODEL_FILE),
-        tokenizer=Tokenizer.load(folder / "tokenizer.json"),
-    )
+    weights = read_tensors(folder / MODEL_FILE)
+    return Bundle(kind=config.pop("kind"), config=config, weights=weights, folder=folder)
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from qkv.errors import ProcessEndedError, UserError
 COMMANDS = {
     "demo": ("qkv.cli.demo", "train the built-in English-German pair, and show what it has learned"),
     "train translator": (
-        "qkv.cli.train",
+        "qkv.cli.train_translator",
         "train a translator from two text files (or .tsv, .jsonl, .tmx, .po)",
     ),
     "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),

@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> None:
 def set_aside(out: Path) -> Path | None:
     """A demo takes the place of an earlier demo, which is kept until the new one is done, and of nothing else."""
     from qkv.checkpoint.files import read_json
-    from qkv.training.translator import RUN_FILE
+    from qkv.training.runs import RUN_FILE
 
     run_file = out / "training" / RUN_FILE
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
@@ -93,7 +93,8 @@ def set_aside(out: Path) -> Path | None:
 def train(command: Demo, arguments: list[str], began: float) -> tuple["Translator", dict[str, Any]]:
     from dataclasses import replace
 
-    from qkv.cli.terminal import TrainingDisplay, say
+    from qkv.cli.terminal import say
+    from qkv.cli.train_translator import showing_a_translation
     from qkv.data.parallel import ParallelText
     from qkv.data.worlds import LANGUAGES, deck_pairs, pairs
     from qkv.pipeline import Languages
@@ -111,7 +112,7 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     settings = replace(settings, training=replace(settings.training, processes=processes))
     with (
         shared_run(["demo", *arguments], processes) as group,
-        TrainingDisplay(deck_pairs(source, target)[-2].source) as display,
+        showing_a_translation(deck_pairs(source, target)[-2].source) as display,
     ):
         parts = [
             ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])
@@ -138,7 +139,7 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     if outcome.report is None:
         say(f"stopped; to start again: {program()} {shlex.join(['demo', *arguments])}")
         sys.exit(outcome.exit_code)
-    return outcome.translator, outcome.report
+    return outcome.product, outcome.report
 
 
 def show_scores(translator: "Translator", report: dict[str, Any], command: Demo) -> None:

@@ -74,12 +74,13 @@ class System:
     def opened(cls, path: Path) -> System:
         from qkv.data.parallel import read_lines
         from qkv.evaluation.overlap import read_seen
-        from qkv.pipeline import load
+        from qkv.pipeline import Translator, load_for
 
         if path.is_dir():
+            translator = load_for(path, "evaluate", Translator)
             scoring = scoring_in_report(path / "report.json")
             return cls(
-                path=path, translator=load(path), seen=read_seen(path), scoring=scoring, translations=[]
+                path=path, translator=translator, seen=read_seen(path), scoring=scoring, translations=[]
             )
         return cls(path=path, translator=None, seen=None, scoring=STANDARD, translations=read_lines(path))
 

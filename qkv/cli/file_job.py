@@ -56,15 +56,19 @@ class FileJob:
                 os.fsync(file.fileno())
                 done += len(lines)
                 write_json(self.note, {"job": self.identity, "lines": done, "bytes": file.tell()})
+        self.note.unlink(missing_ok=True)
         os.replace(self.part, self.output)
         sync_folder(self.output.parent)
-        self.note.unlink(missing_ok=True)
 
     def so_far(self) -> tuple[int, int]:
         """Lines of the input that are done, and bytes that they have become; nothing where the job is another."""
-        if not (self.part.exists() and self.note.exists()):
+        if not self.part.exists():
+            self.note.unlink(missing_ok=True)  # of a job whose part is gone
+        if not self.note.exists():
             return 0, 0
         note = read_json(self.note)
+        if self.part.stat().st_size < note["bytes"]:
+            raise UserError(f"{self.part} is shorter than {self.note} says: remove both to begin anew.")
         if note["job"] != self.identity:
             raise UserError(
                 f"{self.part} was begun with other options, another model or another file: remove it and "

@@ -23,18 +23,8 @@ def main(arguments: list[str]) -> None:
     from qkv.checkpoint.files import read_json
     from qkv.pipeline import load
 
-    translator = load(command.model)
-    model, defaults = translator.model.config, translator.defaults
-    rows = {
-        "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
-        "parameters": f"{sum(p.numel() for p in translator.model.parameters()):,}",
-        "vocabulary": f"{model.vocab:,} pieces",
-        "encoder": describe(model.encoder),
-        "decoder": describe(model.decoder),
-        "positions": model.positions,
-        "longest source": f"{translator.limit:,} pieces; more is translated in parts",
-        "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",
-    }
+    product = load(command.model)
+    rows = dict(product.facts())
     report_file = command.model / "report.json"
     try:
         rows |= (
@@ -50,11 +40,20 @@ def main(arguments: list[str]) -> None:
 
 
 def reported(report: dict[str, Any]) -> dict[str, str]:
-    data, training, validation = report["data"], report["training"], report["validation"]
+    data, training = report["data"], report["training"]
+    amount = f", {data['pairs']:,} pairs" if "pairs" in data else ""
     rows = {
-        "trained on": f"{data['origin']}, {data['pairs']:,} pairs",
+        "trained on": f"{data['origin']}{amount}",
         "training": f"{training['steps']:,} steps, {training['minutes']} minutes, seed {training['seed']}",
         "weights": training["weights"],
+    }
+    return rows | (report["results"] if "results" in report else scored(report))
+
+
+def scored(report: dict[str, Any]) -> dict[str, str]:
+    """Of a translator."""
+    validation = report["validation"]
+    rows = {
         "BLEU": f"{validation['bleu']['value']:.2f}   {validation['bleu']['signature']}",
         "chrF": f"{validation['chrf']['value']:.2f}   {validation['chrf']['signature']}",
         "exact match": f"{validation['exact_match']:.1f} % of {validation['sentences']:,} held-out pairs",
@@ -70,11 +69,3 @@ def reported(report: dict[str, Any]) -> dict[str, str]:
             f"pronouns right {test['pronoun_agreement']:.1f} %"
         )
     return rows
-
-
-def describe(stack: Any) -> str:
-    facts = vars(stack)
-    return (
-        f"{facts['depth']} blocks, width {facts['width']}, {facts['heads']} heads, "
-        f"hidden {facts['hidden']}, {facts['norm']}-norm, {facts['activation']}"
-    )

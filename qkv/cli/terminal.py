@@ -10,7 +10,6 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from qkv.environment import is_helper
-from qkv.pipeline import Translator
 from qkv.training.loop import Position
 
 
@@ -32,11 +31,14 @@ class Speed(ProgressColumn):
 
 
 class TrainingDisplay:
-    """A live line with loss, speed and time left; a lasting line at every validation, with an example."""
+    """A live line with loss, speed and time left; a lasting line at every validation, with an example.
 
-    def __init__(self, example: str | None):
-        self.example = example
-        self.translator: Translator | None = None
+    `title` says what the example is, and `example` makes it from what is being trained.
+    """
+
+    def __init__(self, title: str | None = None, example: Callable[[Any], str] | None = None):
+        self.title, self.example = title, example
+        self.product: Any = None
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=max(4, min(24, err.width - 62))),
@@ -48,13 +50,13 @@ class TrainingDisplay:
         self.progress = Progress(*columns, console=err, disable=not self.live)
         self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="")
 
-    def watch(self, translator: Translator) -> Self:
-        self.translator = translator
+    def watch(self, product: Any) -> Self:
+        self.product = product
         return self
 
     def __enter__(self) -> Self:
-        if self.example is not None:
-            err.print(f"What it makes of   [dim]{escaped(self.example)}[/dim]")
+        if self.title is not None:
+            err.print(f"[dim]{escaped(self.title)}[/dim]")
         self.progress.start()
         return self
 
@@ -81,8 +83,8 @@ class TrainingDisplay:
         say_line(
             f"step {position.step:>6,}   {position.seconds / 60:4.1f} min   validation loss {loss:.3f}{mark}"
         )
-        if self.example is not None and self.translator is not None:
-            say_line(f"              [dim]{escaped(self.translator.translate(self.example, beam=1))}[/dim]")
+        if self.example is not None and self.product is not None:
+            say_line(f"              [dim]{escaped(self.example(self.product))}[/dim]")
 
     def logged(self, facts: Mapping[str, object]) -> None:
         """For files, not for eyes."""

@@ -105,7 +105,7 @@ def main(arguments: list[str]) -> None:
     translator = opened(command)
     check_confidence(command, translator)
     if command.output is not None and command.input is not None:
-        job = FileJob(command.input, command.output, identity(command, arguments))
+        job = FileJob(command.input, command.output, identity(command))
         job.run(lambda first, lines, done: records(command, translator, decoding, lines, done, first))
         return
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
@@ -138,13 +138,13 @@ def check(command: Translate) -> None:
 def opened(command: Translate) -> "Translator":
     import torch
 
-    from qkv.pipeline import load
+    from qkv.pipeline import Translator, load_for
 
     if command.threads is not None:
         torch.set_num_threads(command.threads)
-    translator = load(command.model)
-    if command.also:
-        translator = translator.with_others(*map(load, command.also))
+    translator, *others = (load_for(path, "translate", Translator) for path in (command.model, *command.also))
+    if others:
+        translator = translator.with_others(*others)
     return translator.computing_in(command.compute)
 
 
@@ -198,7 +198,7 @@ def check_confidence(command: Translate, translator: "Translator") -> None:
     if command.min_confidence is not None and translator.defaults.confidence is None:
         raise UserError(
             f"{command.model} does not know how sure it is: it was trained before qkv calibrated models, or with "
-            "too little validation data; train it again."
+            "too little validation data; train it again with more."
         )
 
 
@@ -224,11 +224,14 @@ def records(
         for answer in answers:
             columns = [str(number)] if command.nbest > 1 else []
             columns.append(without_breaks(told(command, answer)))
+            if command.nbest > 1 or command.scores or command.alignments:
+                columns[-1] = columns[-1].replace("\t", " ")  # which is what stands between columns
             if command.scores:
                 sure = "" if answer.confidence is None else f"{answer.confidence:.3f}"
                 columns += [f"{answer.log_probability:.4f}", sure]
             if command.alignments:
-                columns.append(answer.pharaoh())
+                shift = 1 if is_unsure(command, answer) else 0  # by the word that marks it
+                columns.append("" if shift and command.withhold else answer.pharaoh(shift))
             found.append("\t".join(columns))
     return found
 
@@ -245,16 +248,22 @@ def is_unsure(command: Translate, answer: "Answer") -> bool:
     return least is not None and sure is not None and sure < least
 
 
+def is_withheld(command: Translate, answer: "Answer") -> bool:
+    return command.withhold and is_unsure(command, answer)
+
+
 def as_json(command: Translate, number: int, line: str, answers: "list[Answer]") -> str:
     translations = [
         {
-            "text": None if is_unsure(command, each) and command.withhold else each.text,
+            "text": None if is_withheld(command, each) else each.text,
             "score": round(each.score, 5),
             "log_probability": round(each.log_probability, 5),
             "confidence": None if each.confidence is None else round(each.confidence, 4),
             **({"unsure": is_unsure(command, each)} if command.min_confidence is not None else {}),
-            "words": [[word.text, round(word.log_probability, 5)] for word in each.words],
-            "alignment": None if each.alignment is None else each.pharaoh(),
+            "words": []
+            if is_withheld(command, each)
+            else [[word.text, round(word.log_probability, 5)] for word in each.words],
+            "alignment": None if each.alignment is None or is_withheld(command, each) else each.pharaoh(),
         }
         for each in answers
     ]
@@ -262,7 +271,7 @@ def as_json(command: Translate, number: int, line: str, answers: "list[Answer]")
 
 
 def without_breaks(text: str) -> str:
-    """A model may say anything, but each line of input gets one line of output, and tabs are between columns."""
+    """A model may say anything, but each line of input gets one line of output."""
     return text.replace("\r", " ").replace("\n", " ")
 
 
@@ -286,7 +295,7 @@ def enumerate_chunks(found: Iterator[list[str]]) -> Iterator[tuple[int, list[str
         number += len(lines)
 
 
-def identity(command: Translate, arguments: list[str]) -> dict[str, Any]:
+def identity(command: Translate) -> dict[str, Any]:
     """What makes two jobs the same: the model's files and every option but where and how fast."""
     from dataclasses import asdict
 

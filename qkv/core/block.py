@@ -51,6 +51,12 @@ class StackConfig:
         if not (0 <= self.dropout < 1 and 0 <= self.attention_dropout < 1):
             raise ValueError("dropout must be at least 0 and below 1")
 
+    def sentence(self) -> str:
+        return (
+            f"{self.depth} blocks, width {self.width}, {self.heads} heads, hidden {self.hidden}, {self.norm}-norm, "
+            f"{self.activation}"
+        )
+
 
 class FeedForward(nn.Module):
     """FFN(x) = σ(x W₁ + b₁) W₂ + b₂, the same for every position."""

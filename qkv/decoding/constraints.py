@@ -16,7 +16,7 @@ class MustContain:
     """A rule, and what beam search asks it to share out its places.
 
     `phrases` are those of each sentence. Each is said whole and at once; what follows it is an id of `boundary`
-    (V), True where no word is continued. With `once` no phrase is said a second time.
+    (V), True where no word is continued. The first `once` phrases of each sentence are not said a second time.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class MustContain:
         limits: Tensor,
         end: int,
         boundary: Tensor,
-        once: bool = False,
+        once: int = 0,
     ):
         self.table = PhraseTable(phrases, limits.device)
         if not self.table.lengths.numel():
@@ -35,11 +35,6 @@ class MustContain:
         if bool((needed > limits).any()):
             raise ValueError("the phrases of a sentence and its end are longer than it may become")
 
-    @property
-    def levels(self) -> int:
-        """How many degrees of being done there are."""
-        return int(self.table.lengths.sum(1).max()) + 1
-
     def __call__(self, scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
         ids, lengths = self.table.ids[rows], self.table.lengths[rows]  # (N, C, n), (N, C)
         met = self.met(said, rows)
@@ -47,10 +42,13 @@ class MustContain:
         following = ids.gather(2, started[..., None])[..., 0]  # (N, C): what continues each phrase
         original = scores
         just = whole_at_the_end(ids, lengths, said).any(1, keepdim=True)  # (N, 1)
-        scores = scores.masked_fill(just & ~self.boundary, NEVER)
-        if self.once:
-            scores = forbid(scores, following, met & (started == lengths - 1) & (lengths > 0))
         waiting = ~met & (lengths > 0)  # (N, C)
+        going_on = torch.zeros_like(scores, dtype=torch.bool)  # with a longer phrase
+        going_on.scatter_reduce_(1, following.clamp(min=0), waiting & (started > 0), "amax")
+        scores = scores.masked_fill(just & ~self.boundary & ~going_on, NEVER)
+        if self.once:
+            again = met & (started == lengths - 1) & (lengths > 0)
+            scores = forbid(scores, following[:, : self.once], again[:, : self.once])
         unmet = waiting.any(1)
         scores = torch.where(unmet[:, None] & self.is_end(scores), NEVER, scores)
         # Where there is just room for what must still be said, nothing else is; a phrase that was begun goes on.

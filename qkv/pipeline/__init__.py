@@ -4,6 +4,7 @@ from qkv.decoding.sampling import Sampling
 from qkv.pipeline.alignment import Aligner, WordLooks
 from qkv.pipeline.answers import Answer, Confidence, Word
 from qkv.pipeline.experiments import Experiment
+from qkv.pipeline.loading import load, load_for, load_weights
 from qkv.pipeline.options import PROTECTED, Decoding
 from qkv.pipeline.tracing import Trace, trace, trace_translator
 from qkv.pipeline.translator import (
@@ -11,8 +12,6 @@ from qkv.pipeline.translator import (
     Languages,
     Translator,
     TranslatorDefaults,
-    load,
-    load_weights,
 )
 from qkv.text.glossary import Glossary
 
@@ -33,6 +32,7 @@ __all__ = [
     "Word",
     "WordLooks",
     "load",
+    "load_for",
     "load_weights",
     "trace",
     "trace_translator",

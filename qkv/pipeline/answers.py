@@ -30,8 +30,9 @@ class Answer:
     def log_probability(self) -> float:
         return sum(self.log_probabilities)
 
-    def pharaoh(self) -> str:
-        return " ".join(f"{source}-{target}" for source, target in self.alignment or [])
+    def pharaoh(self, shift: int = 0) -> str:
+        """The alignment as people write it, target words counted from `shift`."""
+        return " ".join(f"{source}-{target + shift}" for source, target in self.alignment or [])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +63,23 @@ def distinct(answers: Iterable[Answer]) -> list[Answer]:
     return list(found.values())
 
 
-def joined(parts: Sequence[Answer], texts: Sequence[str]) -> Answer:
-    """The answers to the pieces of a text as one; `texts` are those of the pieces, with the space around them."""
+def joined(parts: Sequence[Answer], sources: Sequence[str], texts: Sequence[str]) -> Answer:
+    """The answers to the pieces of a text as one; `texts` are those of the answers, with the space around them."""
     if len(parts) == 1:
         return replace(parts[0], text=texts[0])
     confidences = [each.confidence for each in parts if each.confidence is not None]
+    links: Links = []
+    read = said = (
+        0  # words so far; a piece ends between words, or in one that is too long to be linked anyway
+    )
+    for part, source, text in zip(parts, sources, texts, strict=True):
+        links += [(read + one, said + other) for one, other in part.alignment or []]
+        read, said = read + len(source.split()), said + len(text.split())
     return Answer(
         text="".join(texts),
         score=sum(each.score for each in parts),
         log_probabilities=tuple(value for each in parts for value in each.log_probabilities),
         words=tuple(word for each in parts for word in each.words),
         confidence=min(confidences, default=None),  # a text is as good as its worst piece
+        alignment=links if any(each.alignment is not None for each in parts) else None,
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from qkv.errors import UserError
 from qkv.pipeline.answers import Links
 from qkv.pipeline.options import Decoding
-from qkv.text.protect import ProtectedSpan, glued, occurrences, protected_spans, replaced, survive, without
+from qkv.text.protect import ProtectedSpan, glued, located, occurrences, protected_spans, replaced, survive
 from qkv.text.words import FINE
 
 LONGEST_UNIT = 12  # pieces of what may be repeated in a loop
@@ -49,20 +49,31 @@ class Job:
     def of(cls, piece: str, decoding: Decoding) -> "Job":
         marks: list[Mark] = []
         kept: list[ProtectedSpan] = []
-        spans, taken = protected_spans(piece, decoding.protect), 0
-        for span in spans:
-            if span.kind == "tags":
-                marks.append(Mark(span.text, span.start - taken))
-                taken += len(span.text)
-            else:
-                kept.append(replace(span, start=span.start - taken, end=span.end - taken))
-        text = without(piece, [span for span in spans if span.kind == "tags"])
-        wanted = [Wanted(phrase, place) for phrase, place in decoding.glossary.found_in(text).items()]
+        text, last = "", 0
+        for span in protected_spans(piece, decoding.protect):
+            text += piece[last : span.start]
+            last = span.end
+            if span.kind != "tags":
+                kept.append(replace(span, start=len(text), end=len(text) + len(span.text)))
+                text += span.text
+                continue
+            marks.append(Mark(span.text, len(text)))
+            rest = piece[last : last + 1]
+            if text[-1:].isalnum() and rest.isalnum():
+                text += " "  # the tag was all that stood between two words
+            elif text[-1:].isspace() and rest.isspace():
+                last += 1
+        text += piece[last:]
+        wanted = [
+            Wanted(phrase, (start, end))
+            for phrase, (start, end) in decoding.glossary.found_in(text).items()
+            if not any(span.start < end and start < span.end for span in kept)
+        ]
         wanted += [Wanted(phrase, None) for phrase in decoding.contain]
-        for phrase in (*(each.text for each in wanted), *(span.text for span in kept)):
+        for each in wanted:
             for avoided in decoding.avoid:
-                if avoided in phrase:
-                    raise UserError(f"a translation cannot contain '{phrase}' and avoid '{avoided}'.")
+                if avoided in each.text:
+                    raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
         return cls(text=text, marks=tuple(marks), kept=tuple(kept), wanted=tuple(wanted))
 
     @property
@@ -122,11 +133,11 @@ class Reading:
         return applied(said, self.back_edits(said))
 
     def back_edits(self, said: str) -> "list[Edit]":
-        pairs = zip(self.stand_ins, self.job.kept, strict=False)
+        found = located(said, self.stand_ins)
         return [
             Edit(start, start + len(word), span.text)
-            for word, span in pairs
-            for start in occurrences(said, word)
+            for word, span in zip(self.stand_ins, self.job.kept, strict=False)
+            for start in found[word]
         ]
 
 
@@ -163,13 +174,14 @@ def anchored(reading: Reading, said: str, links: Links) -> str | None:
 def attempts(job: Job, stand_ins: Sequence[str], no_repeat: int) -> list[Attempt]:
     """From the freest to the strictest."""
     plain, other = Reading.plain(job), Reading.with_stand_ins(job, stand_ins)
+    sizes = [min(size, no_repeat or size) for size in NO_REPEAT]
     found = [Attempt(reading=plain, no_repeat=no_repeat)]
     if job.kept or job.wanted:
         under = [
             Attempt(reading=each, constrained=True, no_repeat=no_repeat) for each in (other, plain) if each
         ]
-        return [*found, *under, *(replace(each, no_repeat=NO_REPEAT[0]) for each in under)]
-    return [*found, *(replace(found[0], no_repeat=size) for size in NO_REPEAT)]
+        return [*found, *under, *(replace(each, no_repeat=sizes[0]) for each in under)]
+    return [*found, *(replace(found[0], no_repeat=size) for size in sizes)]
 
 
 @dataclass(frozen=True)
@@ -202,7 +214,10 @@ def completed(reading: Reading, said: str, links: Links) -> str:
     ]
     whole = [
         (match.start(), match.end())
-        for name in set(reading.stand_ins or reading.job.kept_texts)
+        for name in {
+            *(reading.stand_ins or reading.job.kept_texts),
+            *(each.text for each in reading.job.wanted),
+        }
         for match in re.finditer(re.escape(name), said)
     ]
     return applied(said, [outside(edit, whole) for edit in edits])
@@ -222,8 +237,9 @@ def repairs(reading: Reading, said: str, places: "Places") -> list[Edit]:
     names = reading.stand_ins or tuple(reading.job.kept_texts)
     texts = reading.job.kept_texts
     starts = span_starts(reading)
+    everywhere = located(said, names)
     for name, count in Counter(names).items():
-        found = occurrences(said, name)
+        found = everywhere[name]
         # A word in a longer word is another word, and a span in a longer span that one.
         stuck = (
             [] if name.isalnum() else [at for at in glued(said, name) if not within(at, name, names, said)]
@@ -245,7 +261,11 @@ def repairs(reading: Reading, said: str, places: "Places") -> list[Edit]:
 def within(start: int, name: str, names: Sequence[str], text: str) -> bool:
     """Is what stands there a part of one of the longer names?"""
     longer = [other for other in names if len(other) > len(name)]
-    return any(at <= start < at + len(other) for other in longer for at in occurrences(text, other))
+    return any(
+        match.start() <= start < match.end()
+        for other in longer
+        for match in re.finditer(re.escape(other), text)
+    )
 
 
 def span_starts(reading: Reading) -> list[int]:

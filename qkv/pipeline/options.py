@@ -59,5 +59,8 @@ class Decoding:
             raise UserError("the repetition penalty must be above 0, and --no-repeat not negative.")
         if (self.patience is not None and not self.patience > 0) or not 0 <= self.coverage_penalty < math.inf:
             raise UserError("patience must be above 0 and the coverage penalty not negative.")
+        for avoided in self.avoid:
+            if avoided and avoided in self.prefix:
+                raise UserError(f"a translation cannot begin with '{self.prefix}' and avoid '{avoided}'.")
         if not all((*self.contain, *self.avoid)):
             raise UserError("a phrase to contain or to avoid must not be empty.")

@@ -27,7 +27,7 @@ class Request:
     source: Sequence[int]
     prefix: tuple[int, ...] = ()
     contain: tuple[tuple[int, ...], ...] = ()
-    once: bool = False  # none of these phrases twice
+    once: int = 0  # how many of these phrases, the first ones, may not be said twice
     avoid: tuple[int, ...] = ()  # numbers of automata
     no_repeat: int = 0
     seed: int = 0
@@ -60,6 +60,7 @@ class Searcher:
     ):
         self.models, self.boundary, self.automata = models, boundary, automata
         self.config, self.device = models[0].config, models[0].tokens.weight.device
+        self.context = min(model.config.context for model in models)
         for model in models:
             model.eval()
 
@@ -68,8 +69,8 @@ class Searcher:
         self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each request, best first."""
-        if search.sampling is not None and search.best > 1:  # each of them is drawn on its own
-            return self.find_samples(requests, search, done)
+        if search.sampling is not None and search.best > 1 and not any(each.contain for each in requests):
+            return self.find_samples(requests, search, done)  # each of them is drawn on its own
         found: list[list[Hypothesis]] = [[] for _ in requests]
         for rows, width in self.batches(requests, search):
             batch = [requests[row] for row in rows]
@@ -77,6 +78,10 @@ class Searcher:
                 found[row] = hypotheses
             done(len(rows))
         if not all(each and all(abs(h.score) < float("inf") for h in each) for each in found):
+            if any(each.prefix or each.contain or each.avoid for each in requests):
+                raise UserError(
+                    "what translations must begin with, contain and avoid cannot all be had at once."
+                )
             raise UserError("the model's scores are not numbers: its weights are broken; train it again.")
         return found
 
@@ -85,7 +90,8 @@ class Searcher:
     ) -> list[list[Hypothesis]]:
         each = range(search.best)
         drawn = [replace(request, seed=request.seed + number) for request in requests for number in each]
-        found = self.find(drawn, replace(search, best=1), lambda count: done(count // search.best))
+        found = self.find(drawn, replace(search, best=1), lambda _: None)
+        done(len(requests))
         rows = [found[start : start + search.best] for start in range(0, len(found), search.best)]
         return [sorted((row[0] for row in group), key=lambda h: -h.score) for group in rows]
 
@@ -104,7 +110,7 @@ class Searcher:
 
     @torch.inference_mode()
     def next_ids(self, request: Request, count: int) -> list[int]:
-        """The likeliest ids after the prefix of a request; its end may be among them only if nothing else is."""
+        """The likeliest ids after the prefix of a request, its end not among them."""
         config, device = self.config, self.device
         step = self.begin(torch.tensor([[*request.source, config.end]], device=device), None)
         said = torch.tensor([list(request.prefix)], dtype=torch.long, device=device)
@@ -113,11 +119,12 @@ class Searcher:
         free = [replace(request, prefix=())]
         scores = under(self.rules(free, FREELY), logits.float().log_softmax(-1), said, rows)[0]
         scores[[config.pad, config.start, config.end]] = float("-inf")
-        return [int(token) for token in scores.topk(min(count, len(scores) - 3)).indices]
+        best = scores.topk(min(count, int(scores.isfinite().sum())))
+        return [int(token) for token in best.indices]
 
     def batches(self, requests: Sequence[Request], search: Search) -> Iterator[tuple[list[int], int]]:
         """Rows that are decoded together, and the width of their beams."""
-        alike: dict[tuple[bool, bool, int, int], list[int]] = {}
+        alike: dict[tuple[bool, int, int, int], list[int]] = {}
         for row, request in enumerate(requests):
             width = width_for(request, search)
             alike.setdefault((bool(request.contain), request.once, request.no_repeat, width), []).append(row)
@@ -135,9 +142,10 @@ class Searcher:
         constrained = any(request.contain for request in batch)
         if search.sampling is not None and not constrained:
             seeds = [request.seed for request in batch]
-            return [[each] for each in sample(step, start, config.end, limits, search.sampling, seeds, rules)]
+            walked = sample(step, start, config.end, limits, search.sampling, seeds, rules)
+            return [[normalised(each, search)] for each in walked]
         if search.beam == 1 and not constrained:
-            return [[each] for each in greedy(step, start, config.end, limits, rules)]
+            return [[normalised(each, search)] for each in greedy(step, start, config.end, limits, rules)]
         beam = Beam(
             width=search.beam,
             penalty=paper_penalty(search.length_penalty),
@@ -172,12 +180,18 @@ class Searcher:
     def limit(self, request: Request) -> int:
         """Twice the source and a little more, as far as there are positions: room for any honest translation."""
         needed = len(request.prefix) + sum(map(len, request.contain)) + 1
-        if needed > self.config.context:
+        if needed > self.context:
             raise UserError(
                 f"what a translation must contain takes {needed} pieces, and this model has places for "
-                f"{self.config.context}: ask for less."
+                f"{self.context}: ask for less."
             )
-        return min(2 * len(request.source) + 20 + needed - 1, self.config.context)
+        return min(2 * len(request.source) + 20 + needed - 1, self.context)
+
+
+def normalised(hypothesis: Hypothesis, search: Search) -> Hypothesis:
+    """With the length penalty, as a beam has it."""
+    penalty = paper_penalty(search.length_penalty)(len(hypothesis.log_probabilities))
+    return replace(hypothesis, score=hypothesis.score / penalty)
 
 
 def width_for(request: Request, search: Search) -> int:

@@ -4,14 +4,15 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Self, overload
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from qkv.checkpoint.bundle import Bundle, load_bundle, save_bundle
+from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
@@ -22,6 +23,7 @@ from qkv.pipeline.alignment import Aligner, WordLooks, align, looks_of_words
 from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
 from qkv.pipeline.compute import Compute, computing_in
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
+from qkv.pipeline.loading import load_weights
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
 from qkv.pipeline.search import Request, Search, Searcher
 from qkv.text.avoid import automaton
@@ -102,25 +104,38 @@ class Translator:
         return f"Translator({languages.source} → {languages.target}, {len(self.tokenizer):,} pieces)"
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle, where: str) -> Self:
-        config = dict(bundle.config)
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        config, where = dict(bundle.config), bundle.folder
+        tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
         architecture = from_dict(TranslatorConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
-        if len(bundle.tokenizer) != architecture.vocab:
+        if len(tokenizer) != architecture.vocab:
             raise UserError(
-                f"{where}: the tokenizer has {len(bundle.tokenizer)} pieces, the model {architecture.vocab}; "
+                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab}; "
                 f"these files do not belong together."
             )
         model = TranslatorModel(architecture)
-        load_weights(model, bundle.weights, where)
-        return cls(model, bundle.tokenizer, defaults)
+        load_weights(model, bundle.weights, str(where))
+        return cls(model, tokenizer, defaults)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        config, defaults = self.model.config, self.defaults
+        return {
+            "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
+            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
+            "vocabulary": f"{config.vocab:,} pieces",
+            "encoder": config.encoder.sentence(),
+            "decoder": config.decoder.sentence(),
+            "positions": config.positions,
+            "longest source": f"{self.limit:,} pieces; more is translated in parts",
+            "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",
+        }
 
     def save(self, folder: Path) -> None:
         config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
-        weights = self.model.state_dict()
-        save_bundle(
-            folder, Bundle(kind="translator", config=config, weights=weights, tokenizer=self.tokenizer)
-        )
+        files = {TOKENIZER_FILE: self.tokenizer.text()}
+        save_bundle(folder, "translator", config, self.model.state_dict(), files)
 
     @overload  # a str is a sequence of str too, but the first signature that fits is taken
     def translate(  # type: ignore[overload-overlap]
@@ -172,20 +187,32 @@ class Translator:
         *,
         done: Callable[[int], None] | None = None,
     ) -> list[list[Answer]]:
-        """For each text its best translations, best first, with scores and what else was asked for."""
-        pieces = [
-            (index, piece)
-            for index, whole in enumerate(texts)
-            for piece in self.pieces_of(whole, decoding.protect)
-        ]
-        worth = [is_for_translation(piece, decoding.protect) for _, piece in pieces]
-        wanted = [piece.strip() for (_, piece), worthy in zip(pieces, worth, strict=True) if worthy]
+        """For each text its best translations, best first, with scores and what else was asked for.
+
+        Of a text that is translated in pieces the first begins with the prefix, and the last has what must be
+        contained. `done` is told of finished pieces.
+        """
+        pieces: list[tuple[int, str, Decoding | None]] = []  # None: it is copied
+        for index, whole in enumerate(texts):
+            parts = self.pieces_of(whole, decoding.protect)
+            worth = [
+                place for place, piece in enumerate(parts) if is_for_translation(piece, decoding.protect)
+            ]
+            for place, piece in enumerate(parts):
+                own = decoding
+                if place in worth and len(worth) > 1:
+                    prefix = decoding.prefix if place == worth[0] else ""
+                    own = replace(
+                        decoding, prefix=prefix, contain=decoding.contain if place == worth[-1] else ()
+                    )
+                pieces.append((index, piece, own if place in worth else None))
+        wanted = [(piece.strip(), own) for _, piece, own in pieces if own is not None]
         found = iter(self.answer_pieces(wanted, decoding, done or silent))
-        parts: list[list[tuple[str, list[Answer]]]] = [[] for _ in texts]
-        for (index, piece), worthy in zip(pieces, worth, strict=True):
-            answers = next(found) if worthy else [Answer(text=piece.strip(), score=0.0)]
-            parts[index].append((piece, answers))
-        return [together(each) for each in parts]
+        answers: list[list[tuple[str, list[Answer]]]] = [[] for _ in texts]
+        for index, piece, asked in pieces:
+            each = next(found) if asked is not None else [Answer(text=piece.strip(), score=0.0)]
+            answers[index].append((piece, each))
+        return [together(each, decoding.nbest) for each in answers]
 
     def pieces_of(self, text: str, protect: Sequence[Kind] = BY_DEFAULT) -> list[str]:
         """The text in pieces that the model can take; no protected span is cut."""
@@ -197,35 +224,42 @@ class Translator:
         return min(self.defaults.longest, self.model.config.context - 1)
 
     def answer_pieces(
-        self, pieces: Sequence[str], decoding: Decoding, done: Callable[[int], None]
+        self, pieces: Sequence[tuple[str, Decoding]], decoding: Decoding, done: Callable[[int], None]
     ) -> list[list[Answer]]:
-        """Freely first; what breaks a promise is tried again under stricter rules, and at last mended."""
+        """Freely first; what breaks a promise is tried again under stricter rules, and at last mended.
+
+        Each piece comes with what is wanted of it; `decoding` is what is wanted of all.
+        """
         searcher, search = self.searcher(decoding), self.search(decoding)
-        ways = [
-            attempts(Job.of(piece, decoding), self.defaults.stand_ins, decoding.no_repeat) for piece in pieces
-        ]
+        ways = [attempts(Job.of(piece, own), self.defaults.stand_ins, own.no_repeat) for piece, own in pieces]
         results: list[list[Answer]] = [[] for _ in pieces]
         competing: dict[int, Trial] = {}
         waiting = list(range(len(pieces)))
         while waiting:
             now = [ways[row].pop(0) for row in waiting]
-            requests = [self.request(attempt, decoding) for attempt in now]
+            requests = [
+                self.request(attempt, pieces[row][1]) for row, attempt in zip(waiting, now, strict=True)
+            ]
             found = searcher.find(requests, search, done)
-            done = silent  # the rest is few
-            trials = [Trial(*parts) for parts in zip(now, requests, found, strict=True)]
-            for row, trial in zip(list(waiting), trials, strict=True):
-                holds = self.holds(trial.hypotheses[0], trial)
+            done = silent  # every piece was counted
+            asked, waiting = waiting, []
+            for row, *parts in zip(asked, now, requests, found, strict=True):
+                trial, own = Trial(*parts), pieces[row][1]  # type: ignore[arg-type]
+                holds = self.holds(trial.hypotheses[0], trial, own)
                 if trial.attempt.anchor:
                     if holds:
                         competing[row] = trial
-                    continue
-                if not holds and ways[row]:
+                    waiting.append(row)
+                elif not holds and ways[row]:
                     ways[row][:0] = self.anchored_attempt(trial)
-                    continue
-                waiting.remove(row)
-                if row in competing and not (holds and self.is_better(trial, competing[row])):
-                    trial = competing[row]
-                results[row] = self.answers_of(trial, decoding)
+                    waiting.append(row)
+                else:
+                    results[row] = self.answers_of(trial, own)
+                    rival = competing.get(row)
+                    if rival is not None and not (holds and self.is_better(trial, rival)):
+                        results[row] = distinct(
+                            [*self.answers_of(rival, own), *(results[row] if holds else [])]
+                        )
         return results
 
     def anchored_attempt(self, trial: "Trial") -> list[Attempt]:
@@ -235,7 +269,7 @@ class Translator:
         if attempt.constrained or attempt.no_repeat or not job.wanted or not survive(said, job.kept_texts):
             return []
         anchor = anchored(attempt.reading, said, self.links(attempt.reading.text, ids, FINE))
-        if anchor is None or len(self.tokenizer.encode(anchor)) >= self.model.config.context:
+        if anchor is None or len(self.tokenizer.encode(anchor)) + 2 > self.model.config.context:
             return []
         return [replace(attempt, anchor=anchor)]
 
@@ -247,14 +281,14 @@ class Translator:
     def answers_of(self, trial: "Trial", decoding: Decoding) -> list[Answer]:
         """Those of its hypotheses that hold, or, where the first does not, all of them mended."""
         chosen = trial.hypotheses
-        if self.holds(chosen[0], trial):
-            chosen = [each for each in chosen if self.holds(each, trial)]
+        if self.holds(chosen[0], trial, decoding):
+            chosen = [each for each in chosen if self.holds(each, trial, decoding)]
         return distinct(self.answer(each, trial.attempt.reading, decoding) for each in chosen)
 
     def searcher(self, decoding: Decoding) -> Searcher:
         automata = None
         if decoding.avoid:
-            tables = [automaton(phrase, self.tokenizer.piece_bytes) for phrase in decoding.avoid]
+            tables = [automaton_for(phrase, self.tokenizer) for phrase in decoding.avoid]
             automata = pad_sequence(tables, batch_first=True)  # (P, states, V)
         return Searcher([self.model, *self.others], self.tokenizer.begins_anew, automata)
 
@@ -287,17 +321,20 @@ class Translator:
             source=encode(reading.text),
             prefix=tuple(prefix),
             contain=tuple(tuple(encode(phrase)) for phrase in reading.phrases) if attempt.constrained else (),
-            once=bool(reading.job.kept),
+            once=len(set(reading.stand_ins or reading.job.kept_texts)),
             avoid=tuple(range(len(decoding.avoid))),
             no_repeat=attempt.no_repeat,
             seed=zlib.crc32(f"{decoding.seed} {reading.text}".encode()),
         )
 
-    def holds(self, hypothesis: Hypothesis, trial: "Trial") -> bool:
+    def holds(self, hypothesis: Hypothesis, trial: "Trial", decoding: Decoding) -> bool:
         """Is it a whole translation that keeps what was promised?"""
         if not hypothesis.finished or is_loop(hypothesis.ids, trial.request.source):
             return False
-        return trial.attempt.holds(self.tokenizer.decode(hypothesis.ids))
+        said = self.tokenizer.decode(hypothesis.ids)
+        if not said.startswith(decoding.prefix) or any(phrase in said for phrase in decoding.avoid):
+            return False
+        return trial.attempt.holds(said)
 
     def answer(self, hypothesis: Hypothesis, reading: Reading, decoding: Decoding) -> Answer:
         ids = hypothesis.ids
@@ -367,10 +404,14 @@ class Translator:
                 continue
             job = Job.of(piece.strip(), decoding)
             if job.kept or job.wanted or job.marks or self.others:
-                yield surrounded(piece, self.answer_pieces([piece.strip()], decoding, silent)[0][0].text)
+                yield surrounded(
+                    piece, self.answer_pieces([(piece.strip(), decoding)], decoding, silent)[0][0].text
+                )
                 continue
             yield piece[: len(piece) - len(piece.lstrip())]
-            yield from self.stream_piece(Attempt(reading=Reading.plain(job)), decoding)
+            yield from self.stream_piece(
+                Attempt(reading=Reading.plain(job), no_repeat=decoding.no_repeat), decoding
+            )
             yield piece[len(piece.rstrip()) :]
 
     def stream_piece(self, attempt: Attempt, decoding: Decoding) -> Iterator[str]:
@@ -394,7 +435,7 @@ class Translator:
         decoding: Decoding = Decoding(),  # noqa: B008
     ) -> list[Answer]:
         """What else could stand here: answers that begin with the prefix and go on with different pieces."""
-        if len(self.pieces_of(text)) > 1 or not has_letters(text):
+        if len(self.pieces_of(text, decoding.protect)) > 1 or not is_for_translation(text, decoding.protect):
             raise UserError("alternatives are for one sentence that is not empty and not too long.")
         searcher, search = self.searcher(decoding), self.search(replace(decoding, nbest=1, sampling=None))
         job = Job.of(text.strip(), replace(decoding, prefix=prefix))
@@ -449,23 +490,13 @@ class Translator:
         )
 
 
-def load_weights(model: torch.nn.Module, weights: Any, where: str) -> None:
-    """Every fault at once: what is missing, what is left over, what has another shape."""
-    own = model.state_dict()
-    faults = [f"{name} is missing" for name in own if name not in weights]
-    faults += [f"{name} is unknown" for name in weights if name not in own]
-    faults += [
-        f"{name} has shape {tuple(weights[name].shape)} instead of {tuple(own[name].shape)}"
-        for name in own
-        if name in weights and weights[name].shape != own[name].shape
-    ]
-    if faults:
-        raise UserError(f"{where}: the weights do not fit the config: {'; '.join(faults)}.")
-    model.load_state_dict(weights)
-
-
 def has_letters(text: str) -> bool:
     return any(character.isalpha() for character in text)
+
+
+@lru_cache(maxsize=64)
+def automaton_for(phrase: str, tokenizer: Tokenizer) -> Tensor:
+    return automaton(phrase, tokenizer.piece_bytes)
 
 
 def is_for_translation(text: str, protect: Sequence[Kind]) -> bool:
@@ -473,14 +504,21 @@ def is_for_translation(text: str, protect: Sequence[Kind]) -> bool:
     return has_letters(without(text, protected_spans(text, protect)))
 
 
-def together(parts: Sequence[tuple[str, list[Answer]]]) -> list[Answer]:
-    """The answers to the pieces of a text, best first, as answers to the text."""
-    count = max((len(answers) for _, answers in parts), default=1)
+def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answer]:
+    """The answers to the pieces of a text, best first, as answers to the text: the best sums of their scores."""
+    ranks: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    for _, answers in parts:
+        grown = [
+            (total - each.score, (*chosen, rank))
+            for total, chosen in ranks
+            for rank, each in enumerate(answers[:count])
+        ]
+        ranks = sorted(grown)[:count]
     found = []
-    for rank in range(count):
-        each = [(piece, answers[min(rank, len(answers) - 1)]) for piece, answers in parts]
+    for _, chosen in ranks:
+        each = [(piece, answers[rank]) for (piece, answers), rank in zip(parts, chosen, strict=True)]
         texts = [surrounded(piece, answer.text) for piece, answer in each]
-        found.append(joined([answer for _, answer in each], texts))
+        found.append(joined([answer for _, answer in each], [piece for piece, _ in each], texts))
     return found
 
 
@@ -494,12 +532,3 @@ def surrounded(piece: str, translation: str) -> str:
         return piece
     before, after = piece[: len(piece) - len(piece.lstrip())], piece[len(piece.rstrip()) :]
     return before + translation + after
-
-
-def load(path: str | Path) -> Translator:
-    """Open a bundle: `qkv.load("runs/en-de").translate("the cat danced")`."""
-    folder = Path(path)
-    bundle = load_bundle(folder)
-    if bundle.kind != "translator":
-        raise UserError(f"{folder} holds a {bundle.kind}, which this version of qkv does not know.")
-    return Translator.from_bundle(bundle, str(folder))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -50,9 +51,20 @@ class Glossary:
 
     def found_in(self, text: str) -> dict[str, tuple[int, int]]:
         """What a translation of this text has to contain, and where in the text that comes from, in its order."""
-        found: list[tuple[int, int, str]] = []
-        for source, target in self.terms:
-            for match in re.finditer(rf"(?<!\w){re.escape(source)}(?!\w)", text, re.IGNORECASE):
-                if not any(start < match.end() and match.start() < end for start, end, _ in found):
-                    found.append((match.start(), match.end(), target))
-        return {target: (start, end) for start, end, target in sorted(found, reverse=True)}
+        if not self.terms:
+            return {}
+        found = [
+            (match.start(), match.end(), self.targets[match.group().lower()])
+            for match in self.pattern.finditer(text)
+        ]
+        return {target: (start, end) for start, end, target in reversed(found)}
+
+    @cached_property
+    def targets(self) -> dict[str, str]:
+        return {source.lower(): target for source, target in self.terms}
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Any of the terms; the first that fits is taken, and they are sorted by length."""
+        terms = "|".join(re.escape(source) for source, _ in self.terms)
+        return re.compile(rf"(?<!\w)(?:{terms})(?!\w)", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
@@ -14,7 +14,7 @@ Kind = Literal["placeholders", "tags", "urls", "emails", "numbers"]
 PATTERNS: dict[Kind, str] = {
     "tags": r"</?[A-Za-z][^<>]*>|<!--.*?-->|&(?:[A-Za-z]+|#\d+|#x[0-9A-Fa-f]+);",
     "urls": r"(?:https?|ftp)://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]|www\.[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]",
-    "emails": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    "emails": r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+",
     "placeholders": (
         r"\{\{[^{}]*\}\}|\$?\{[^{}\s]*\}|%\([A-Za-z_]\w*\)[#0+-]*\d*(?:\.\d+)?[a-zA-Z]"
         r"|%(?:\d+\$)?[#0+-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@](?!\w)|%%|\[\[[^\[\]]*\]\]"
@@ -86,12 +86,28 @@ def split_between(text: str, kinds: Collection[Kind], size: Callable[[str], int]
 
 def occurrences(text: str, phrase: str) -> list[int]:
     """Where it stands in the text, as no part of a longer word, number or address."""
-    address = "@" in phrase or "//" in phrase or phrase.startswith("www.")
-    before = (r"(?<![\w.+@/-])" if address else r"(?<!\w)") if phrase[:1].isalnum() else ""
-    after = (
-        (r"(?![\w@/&=#%+-]|[.:?]\w)" if address else r"(?!\w)") if address or phrase[-1:].isalnum() else ""
-    )
+    if "@" in phrase or "//" in phrase or phrase.startswith("www."):
+        before, after = r"(?<![\w.+@/-])", AFTER_ADDRESS
+    elif phrase[:1].isdigit() and phrase[-1:].isdigit():
+        before, after = r"(?<!\w)(?<!\d[.,:/-])", r"(?!\w|[.,:/-]\d)"
+    else:
+        before = r"(?<!\w)" if phrase[:1].isalnum() else ""
+        after = r"(?!\w)" if phrase[-1:].isalnum() else ""
     return [match.start() for match in re.finditer(before + re.escape(phrase) + after, text)]
+
+
+def located(text: str, phrases: Iterable[str]) -> dict[str, list[int]]:
+    """Where each of them stands, longer ones first: what is a part of one that was found is no other."""
+    taken: list[tuple[int, int]] = []
+    found: dict[str, list[int]] = {}
+    for phrase in sorted(set(phrases), key=lambda each: -len(each)):
+        found[phrase] = [
+            at
+            for at in occurrences(text, phrase)
+            if not any(start < at + len(phrase) and at < end for start, end in taken)
+        ]
+        taken += [(at, at + len(phrase)) for at in found[phrase]]
+    return found
 
 
 def glued(text: str, phrase: str) -> list[int]:
@@ -102,5 +118,5 @@ def glued(text: str, phrase: str) -> list[int]:
 
 def survive(text: str, wanted: Sequence[str]) -> bool:
     """Is each of these in the text exactly as often as it is in the list?"""
-    counts = Counter(wanted)
-    return all(len(occurrences(text, phrase)) == count for phrase, count in counts.items())
+    found = located(text, wanted)
+    return all(len(found[phrase]) == count for phrase, count in Counter(wanted).items())

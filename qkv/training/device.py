@@ -2,10 +2,13 @@
 
 import os
 from dataclasses import replace
+from typing import TypeVar
 
 import torch
 
-from qkv.training.settings import TranslatorSettings
+from qkv.training.settings import RunSettings
+
+Settings = TypeVar("Settings", bound=RunSettings)
 
 WIDE = 512  # from this width on, products in bf16 gain more than turning numbers into it costs
 
@@ -19,11 +22,11 @@ def choose_device() -> torch.device:
     return torch.device("cpu")
 
 
-def with_precision(settings: TranslatorSettings, device: torch.device) -> TranslatorSettings:
+def with_precision(settings: Settings, width: int, device: torch.device) -> Settings:
     """The settings with `auto` decided, as they are kept in the run: on another machine it goes on as it began."""
     if settings.training.precision != "auto":
         return settings
-    pays = settings.model.width >= WIDE and multiplies_bf16(device)
+    pays = width >= WIDE and multiplies_bf16(device)
     return replace(settings, training=replace(settings.training, precision="bf16" if pays else "float32"))
 
 

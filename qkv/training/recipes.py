@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from qkv.errors import UserError
 from qkv.training.settings import (
@@ -14,6 +14,8 @@ from qkv.training.settings import (
     TrainingSettings,
     TranslatorSettings,
 )
+
+Recipe = TypeVar("Recipe", bound=Callable[..., Any])
 
 
 def automatic(pairs: int) -> TranslatorSettings:
@@ -181,12 +183,12 @@ RECIPES: dict[str, Callable[[int], TranslatorSettings]] = {
 }
 
 
-def find_recipe(name: str) -> Callable[[int], TranslatorSettings]:
-    if name not in RECIPES:
-        near = difflib.get_close_matches(name, RECIPES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(RECIPES)}."
+def find_recipe(name: str, recipes: Mapping[str, Recipe]) -> Recipe:
+    if name not in recipes:
+        near = difflib.get_close_matches(name, recipes, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(recipes)}."
         raise UserError(f"there is no recipe '{name}'; {hint}")
-    return RECIPES[name]
+    return recipes[name]
 
 
 @dataclass(frozen=True, kw_only=True)

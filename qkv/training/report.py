@@ -1,29 +1,19 @@
 """What a run leaves for people: report.json, and the model card made from it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
-import torch
-
-from qkv import __version__
 from qkv.data.parallel import ParallelText
 from qkv.evaluation.overlap import Seen, find_overlap
 from qkv.evaluation.scores import Scorer
 from qkv.pipeline import Translator
 from qkv.training.corpus import Corpus
 from qkv.training.loop import Run
+from qkv.training.runs import Chosen, facts_of_run
 from qkv.training.settings import TranslatorSettings
 
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Which weights the bundle holds, and their loss on the validation part."""
-
-    sentence: str
-    loss: float
 
 
 def make_report(
@@ -37,8 +27,9 @@ def make_report(
     seen: Seen,
 ) -> dict[str, Any]:
     """`validated` are the translations of the first sentences of the validation part."""
-    position, train, valid = run.position, run.train, run.valid
+    train, valid = run.train, run.valid
     return {
+        **facts_of_run(run, translator.model, chosen, settings),
         "kind": "translator",
         "languages": asdict(corpus.languages),
         "data": {
@@ -51,15 +42,6 @@ def make_report(
             "validation_pairs": len(valid),
         },
         "vocabulary": len(translator.tokenizer),
-        "parameters": sum(p.numel() for p in translator.model.parameters()),
-        "training": {
-            "steps": position.step,
-            "epochs": round(position.epoch + position.cursor / run.batches_of_epoch, 2),
-            "minutes": round(position.seconds / 60, 2),
-            "tokens_per_second": round(position.tokens / max(1e-9, position.seconds)),
-            "seed": settings.seed,
-            "weights": chosen.sentence,
-        },
         "validation": {
             "loss": round(chosen.loss, 4),
             **decoded(translator),
@@ -67,13 +49,6 @@ def make_report(
         },
         "tests": {
             name: scores_on_test(part, translator, scorer, seen) for name, part in corpus.tests.items()
-        },
-        "settings": asdict(settings),
-        "made_with": {
-            "qkv": __version__,
-            "torch": torch.__version__,
-            "processes": run.group.size,
-            "threads": torch.get_num_threads(),
         },
     }
 
@@ -134,6 +109,8 @@ def on_trust(report: Mapping[str, Any]) -> str:
     if "trust" not in report:
         return ""
     told = report["trust"]["confidence"]
+    if told["calibration_error"] is None:
+        return ""
     return f"""How sure it is (`qkv translate . --scores`) is the probability of a good translation, which means
 {told["good"]}: {100 * told["share_good"]:.0f} % of the validation part is that, and what it says is off by
 {100 * told["calibration_error"]:.1f} percentage points in the mean (expected calibration error, each fifth of the sentences by a fit on the others).

@@ -106,42 +106,59 @@ class ScoringSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslatorSettings:
-    vocabulary: int
-    """Pieces in the joint vocabulary of both languages."""
+class RunSettings:
+    """What every kind of run has; each kind adds its own."""
+
     steps: int | None
     """Steps of training."""
     minutes: float | None = None
     """Train for so many minutes instead, with the learning rate planned for that end."""
     seed: int = 1
     """The same seed gives the same run."""
-    model: ModelSettings
     training: TrainingSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorSettings(RunSettings):
+    vocabulary: int
+    """Pieces in the joint vocabulary of both languages."""
+    model: ModelSettings
     data: DataSettings = DataSettings()
     decoding: DecodingSettings = DecodingSettings()
     scoring: ScoringSettings = ScoringSettings()
 
 
 def check_settings(settings: TranslatorSettings) -> None:
-    """Refuse at once what would fail, or do nothing useful, after minutes of work."""
-    model, training, decoding = settings.model, settings.training, settings.decoding
-    rules = {
+    model, decoding = settings.model, settings.decoding
+    refuse_broken(
+        rules_of_run(settings)
+        | {
+            "--model.width, depths, heads and hidden must be at least 1": min(
+                model.width, model.encoder_depth, model.decoder_depth, model.heads, model.hidden
+            )
+            >= 1,
+            "--model.width must be a multiple of --model.heads": model.heads < 1
+            or model.width % model.heads == 0,
+            "--model.width / --model.heads must be even with rotary positions": model.heads < 1
+            or model.positions != "rotary"
+            or model.width // model.heads % 2 == 0,
+            "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
+            "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
+            "--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1,
+            "--model.context must be at least 8": model.context >= 8,  # any one character fits
+            "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
+            "--decoding.beam must be at least 1": decoding.beam >= 1,
+            "--decoding.length-penalty must not be negative": decoding.length_penalty >= 0,
+        }
+    )
+
+
+def rules_of_run(settings: RunSettings) -> dict[str, bool]:
+    """What holds for every kind of run, as sentences, and whether it does."""
+    training = settings.training
+    return {
         "--steps must be at least 1": settings.steps is None or settings.steps >= 1,
         "--minutes must be more than 0": settings.minutes is None or settings.minutes > 0,
-        "--model.width, depths, heads and hidden must be at least 1": min(
-            model.width, model.encoder_depth, model.decoder_depth, model.heads, model.hidden
-        )
-        >= 1,
-        "--model.width must be a multiple of --model.heads": model.heads < 1
-        or model.width % model.heads == 0,
-        "--model.width / --model.heads must be even with rotary positions": model.heads < 1
-        or model.positions != "rotary"
-        or model.width // model.heads % 2 == 0,
-        "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
-        "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
-        "--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1,
-        "--model.context must be at least 8": model.context >= 8,  # any one character fits
-        "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
         "--training.batch-tokens must be at least 1": training.batch_tokens >= 1,
         "--training.rate must be more than 0": training.rate > 0,
         "--training.warmup must not be negative": training.warmup >= 0,
@@ -155,9 +172,11 @@ def check_settings(settings: TranslatorSettings) -> None:
         "--training.processes must not be negative": training.processes >= 0,
         "--training.accumulate must not be negative": training.accumulate >= 0,
         "--training.log-every must be at least 1": training.log_every >= 1,
-        "--decoding.beam must be at least 1": decoding.beam >= 1,
-        "--decoding.length-penalty must not be negative": decoding.length_penalty >= 0,
     }
+
+
+def refuse_broken(rules: dict[str, bool]) -> None:
+    """Refuse at once what would fail, or do nothing useful, after minutes of work."""
     broken = [rule for rule, holds in rules.items() if not holds]
     if broken:
         raise UserError(f"{'; '.join(broken)}.")

@@ -19,6 +19,7 @@ from qkv.pipeline.answers import features_of
 from qkv.text.words import FINE, owners, spans
 
 NEAR = 50.0  # chrF from which on a translation counts as good
+ENOUGH = 20  # sentences to fit a confidence on
 ALIGNED_ON = 200  # validation pairs that choose the heads
 DICTIONARY_FROM = 10_000  # training pairs that the dictionary is learned from
 LONGEST = 40  # words of a pair that counts there: a long one says little about each of its words
@@ -57,7 +58,8 @@ def learn_trust(
 
 def learned_confidence(
     answers: Sequence[Answer], references: Sequence[str], scorer: Scorer
-) -> tuple[Confidence, dict[str, Any]]:
+) -> tuple[Confidence | None, dict[str, Any]]:
+    """None where there are too few sentences to tell."""
     exact = [answer.text == reference for answer, reference in zip(answers, references, strict=True)]
     if 2 * sum(exact) >= len(exact):
         good, meaning = exact, "the reference, letter for letter"
@@ -72,6 +74,8 @@ def learned_confidence(
         for answer, right in zip(answers, good, strict=True)
         if answer.log_probabilities
     ]
+    if len(rows) < ENOUGH:
+        return None, {"good": meaning, "sentences": len(rows), "calibration_error": None}
     x, y = tensors([row for row, _ in rows], [right for _, right in rows])
     learned, believed = fit(x, y), held_out(x, y)
     apart = told_apart(believed, y)

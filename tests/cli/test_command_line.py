@@ -16,17 +16,16 @@ from qkv.cli import COMMANDS
 OPTIONS = {
     "demo": "--out --source-language --target-language --seed",
     "train translator": """
-        --out --recipe --resume --tensorboard --data --source --target --pairs --valid-source --valid-target --valid-pairs
-        --source-language --target-language --vocabulary --steps --minutes --seed
-        --model.width --model.encoder-depth --model.decoder-depth --model.heads --model.hidden --model.dropout
+        --out --recipe --resume --tensorboard --data --source --target --pairs --valid-source --valid-target
+        --valid-pairs --source-language --target-language --steps --minutes --seed --vocabulary
+        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
+        --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every --model.width
+        --model.encoder-depth --model.decoder-depth --model.heads --model.hidden --model.dropout
         --model.attention-dropout --model.norm --model.activation --model.positions --model.context
-        --model.smoothing
-        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule --training.betas
-        --training.epsilon --training.weight-decay --training.clip --training.validate-every
-        --training.average --training.patience --training.processes --training.accumulate --training.precision
-        --training.sharded --training.log-every
-        --data.longest --data.ratio --data.valid --data.subword-dropout --data.languages --data.variant
-        --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
+        --model.smoothing --data.longest --data.ratio --data.valid --data.subword-dropout --data.languages
+        --data.variant --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
     "translate": """--input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
         --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain --avoid --glossary
         --protect --scores --alignments --json --min-confidence --withhold --also --batch-tokens --threads --compute""",

@@ -10,7 +10,7 @@ from commands import code_of
 from digits import digit_lines
 
 from qkv.checkpoint.files import read_json
-from qkv.training.recipes import find_recipe, published_rows
+from qkv.training.recipes import RECIPES, find_recipe, published_rows
 
 TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2 --model.hidden 16
     --training.batch-tokens 256 --training.validate-every 3 --steps 3"""
@@ -159,7 +159,7 @@ def test_the_published_size_is_not_exceeded() -> None:
     from qkv.models.translator import Translator
     from qkv.training.translator import architecture
 
-    settings = find_recipe("multi30k-tiny")(29_000)
+    settings = find_recipe("multi30k-tiny", RECIPES)(29_000)
     tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
     with torch.device("meta"):
         model = Translator(architecture(settings.model, settings.vocabulary, tokenizer))

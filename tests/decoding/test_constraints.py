@@ -25,7 +25,7 @@ def found(
     width: int = 6,
     alpha: float = 0.6,
     boundary: torch.Tensor = ANYWHERE,
-    once: bool = False,
+    once: int = 0,
     best: int = 1,
 ) -> list[list[Hypothesis]]:
     most = torch.tensor(limits)
@@ -114,7 +114,7 @@ def test_what_follows_a_phrase_does_not_continue_its_word() -> None:
 def test_a_phrase_is_said_once_where_once_is_asked_for() -> None:
     many = found(list(range(40)), [[[2]]] * 40, [12] * 40, alpha=3.0)
     assert any(best.ids.count(2) > 1 for best, *_ in many)
-    once = found(list(range(40)), [[[2]]] * 40, [12] * 40, alpha=3.0, once=True)
+    once = found(list(range(40)), [[[2]]] * 40, [12] * 40, alpha=3.0, once=1)
     assert all(best.ids.count(2) == 1 for best, *_ in once)
 
 

@@ -12,7 +12,7 @@ from qkv.checkpoint import state
 from qkv.checkpoint.files import read_sealed, read_tensors
 from qkv.checkpoint.state import damage
 from qkv.errors import UserError
-from qkv.training.translator import check_same_run
+from qkv.training.runs import check_same_run
 
 FLIPS = 1_000
 SETTINGS = tiny_settings(precision="float32")
@@ -37,7 +37,7 @@ def checked(out: Path) -> dict[Path, Callable[[], str | None]]:
     """Every file that a resumed run reads, and what looks at it first."""
     folder = out / "training"
     newest = folder / "step-16"
-    same_run = lambda: refusal(lambda: check_same_run(folder, digit_corpus(), SETTINGS))  # noqa: E731
+    same_run = lambda: refusal(lambda: check_same_run(folder, digit_corpus().fingerprint(), SETTINGS))  # noqa: E731
     checks: dict[Path, Callable[[], str | None]] = {path: lambda: damage(newest) for path in newest.iterdir()}
     checks |= {folder / "run.json": same_run, folder / "tokenizer.json": same_run}
     for path in [out / "model.safetensors", *(folder / "snapshots").iterdir()]:

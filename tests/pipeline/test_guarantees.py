@@ -1,5 +1,7 @@
 """Promises hold even where the model knows nothing: every term, every span, no phrase that was to be avoided."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -136,6 +138,58 @@ def test_phrases_that_must_be_there_are_and_contradictions_are_refused() -> None
 def test_a_text_without_terms_is_translated_as_without_a_glossary() -> None:
     glossary = Glossary.of([("dog", "Hund")])
     assert WITHOUT.translate(LINES, Decoding(glossary=glossary)) == WITHOUT.translate(LINES)
+
+
+def test_a_span_in_a_longer_span_is_another_one() -> None:
+    for text in ("the {x} sees ${x} .", "the {x} sees {{x}} and {x}", "{{x}} the cat"):
+        answer = WITHOUT.translate(text)
+        wanted = sorted(span.text for span in protected_spans(text, BY_DEFAULT))
+        assert sorted(span.text for span in protected_spans(answer, BY_DEFAULT)) == wanted, answer
+    answer = WITHOUT.translate("3 cats and 3.5 tomatoes", Decoding(protect=("numbers",)))
+    assert (len(occurrences(answer, "3")), len(occurrences(answer, "3.5"))) == (1, 1)
+
+
+def test_a_tag_between_two_words_does_not_join_them() -> None:
+    assert Job.of("dogs<br/>play", Decoding()).text == "dogs play"
+    assert Job.of("dogs <br/> play", Decoding()).text == "dogs play"
+    assert Job.of("<b>dogs</b> play", Decoding()).text == "dogs play"
+
+
+def test_a_term_inside_a_protected_span_is_none() -> None:
+    glossary = Glossary.of([("name", "Namen")])
+    assert Job.of("the {name} and https://name.org", Decoding(glossary=glossary)).wanted == ()
+    assert [each.text for each in Job.of("the name {name}", Decoding(glossary=glossary)).wanted] == ["Namen"]
+
+
+def test_a_text_in_pieces_begins_once_with_its_prefix_and_has_a_phrase_once() -> None:
+    text = "the cat danced. my friends like tomatoes. " * 8
+    answer = WITHOUT.translate(text, Decoding(prefix="Boston", contain=("Katze",)))
+    assert len(WITHOUT.pieces_of(text)) > 2
+    assert answer.startswith("Boston")
+    assert "Katze" in answer
+
+
+def test_the_best_answers_of_a_text_in_pieces_are_the_best_sums() -> None:
+    text = "the cat danced. my friends like tomatoes. " * 4
+    answers = WITHOUT.answers([text], Decoding(beam=4, nbest=3, no_repeat=2))[0]
+    assert [each.score for each in answers] == sorted((each.score for each in answers), reverse=True)
+    parts = [
+        WITHOUT.answers([piece], Decoding(beam=4, nbest=3, no_repeat=2))[0]
+        for piece in WITHOUT.pieces_of(text)
+    ]
+    assert len(answers) == min(3, math.prod(len(part) for part in parts)) > 1
+    best = sum(part[0].score for part in parts)
+    least = min(part[0].score - part[1].score for part in parts if len(part) > 1)
+    assert answers[0].score == pytest.approx(best, abs=1e-3)
+    assert answers[1].score == pytest.approx(best - least, abs=1e-3)
+
+
+def test_a_phrase_that_begins_a_longer_one_does_not_stand_in_its_way() -> None:
+    answer = WITHOUT.translate("the cat", Decoding(contain=("Tom", "Tomatoes")))
+    assert occurrences(answer, "Tom")
+    assert occurrences(answer, "Tomatoes")
+    with pytest.raises(UserError, match="cannot begin with 'die Katze' and avoid 'Katze'"):
+        Decoding(prefix="die Katze", avoid=("Katze",))
 
 
 def test_entities_survive() -> None:

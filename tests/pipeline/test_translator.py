@@ -69,10 +69,10 @@ class Echo(Translator):
     given: list[str]
 
     def answer_pieces(
-        self, pieces: Sequence[str], decoding: Decoding, done: Callable[[int], None]
+        self, pieces: Sequence[tuple[str, Decoding]], decoding: Decoding, done: Callable[[int], None]
     ) -> list[list[Answer]]:
-        self.given = list(pieces)
-        return [[Answer(text=piece, score=0.0)] for piece in pieces]
+        self.given = [piece for piece, _ in pieces]
+        return [[Answer(text=piece, score=0.0)] for piece in self.given]
 
 
 ECHO = untrained(Echo)

@@ -36,7 +36,7 @@ def test_it_is_chosen_for_wide_models_on_processors_that_have_it(
     width: int, features: dict[str, bool], wanted: str, given: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: features, raising=False)
-    assert with_precision(settings_of(width, wanted), CPU).training.precision == given
+    assert with_precision(settings_of(width, wanted), width, CPU).training.precision == given
 
 
 def test_a_device_that_is_not_known_to_have_it_gets_float32() -> None:

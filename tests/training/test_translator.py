@@ -158,7 +158,7 @@ def test_a_nan_in_real_training_leaves_real_weights_clean(
 def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, average_is_better: bool
 ) -> None:
-    monkeypatch.setattr("qkv.training.translator.loss_on", lambda *_: 0.0 if average_is_better else 1e9)
+    monkeypatch.setattr("qkv.training.runs.loss_on", lambda *_: 0.0 if average_is_better else 1e9)
     outcome, recorder = train(tmp_path / "out")
     assert outcome.report is not None
     kept = read_tensors(tmp_path / "out" / "model.safetensors")
@@ -173,14 +173,14 @@ def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
         expected = read_tensors(folder / f"step-{best}.safetensors")
     for name, tensor in kept.items():
         assert torch.allclose(tensor, expected[name]), name
-        assert torch.equal(tensor, outcome.translator.model.state_dict()[name]), name
+        assert torch.equal(tensor, outcome.product.model.state_dict()[name]), name
 
 
 def test_validation_loss_is_per_token_and_without_dropout_or_smoothing(tmp_path: Path) -> None:
     outcome, _ = train(tmp_path / "out")
-    model, corpus = outcome.translator.model, digit_corpus()
+    model, corpus = outcome.product.model, digit_corpus()
     losses = [
-        loss_on(model, PairData(corpus.valid, outcome.translator.tokenizer, budget, 64, shuffled=False))
+        loss_on(model, PairData(corpus.valid, outcome.product.tokenizer, budget, 64, shuffled=False))
         for budget in (1, 64, 10_000)
     ]
     assert losses == pytest.approx([losses[0]] * 3, rel=1e-5)

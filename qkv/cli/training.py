@@ -1,0 +1,327 @@
+"""`qkv train …` of whatever kind: options, recipes, resuming, processes that share the work."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar
+
+import tyro
+
+from qkv.cli import program
+from qkv.cli.options import read_options
+from qkv.configs import changed_options, from_dict
+from qkv.environment import is_helper, under_torchrun
+from qkv.errors import UserError
+from qkv.training.recipes import find_recipe
+from qkv.training.settings import RunSettings, TrainingSettings
+
+if TYPE_CHECKING:
+    from qkv.cli.terminal import TrainingDisplay
+    from qkv.training.distributed import Group
+    from qkv.training.loop import Watch
+    from qkv.training.runs import Outcome
+
+
+class Files(Protocol):
+    """The data that a command was given, as a dataclass of paths and words."""
+
+    def stored(self) -> dict[str, Any]:
+        """For a run that may be resumed from another folder."""
+
+    def can_be_read_again(self) -> bool:
+        """Not a pipe, which only the first process could read."""
+
+
+GivenFiles = TypeVar("GivenFiles", bound=Files)
+Settings = TypeVar("Settings", bound=RunSettings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainCommand(Generic[GivenFiles, Settings]):
+    files: Annotated[GivenFiles, tyro.conf.arg(name="")]
+    out: Path
+    """Folder for the model; it must not hold one yet."""
+    recipe: str = "automatic"
+    """Settings with a name; automatic fits them to the amount of data."""
+    resume: bool = False
+    """Go on with the run in --out, which remembers all other options; where none has begun yet, begin it."""
+    tensorboard: bool = False
+    """Write the log for TensorBoard too, to OUT/training/tensorboard."""
+    settings: Annotated[Settings, tyro.conf.arg(name="")]
+
+
+class Kind(Protocol):
+    """What is special about training one kind of model from the command line.
+
+    `read` is what the files hold, and `prepared` what training takes.
+    """
+
+    name: ClassVar[str]  # qkv train NAME
+    command: ClassVar[Any]  # TrainCommand[…] with its types filled in: the options are read off them
+    files: ClassVar[Any]
+    settings: ClassVar[Any]
+    recipes: ClassVar[Any]  # functions of the amount of data, by name
+    nominal: ClassVar[int]  # the amount of data for which --help shows the automatic settings
+    amount: ClassVar[str]  # what is counted: "pairs"
+    summary: ClassVar[str]  # how --help begins, with an example
+
+    def from_stored(self, stored: dict[str, Any]) -> Any:
+        """The files of a run, as they were stored."""
+
+    def check(self, settings: Any) -> None: ...
+
+    def begun_with(self, names: set[str]) -> bool:
+        """Do these options name data? Then a run that was never begun can be begun by --resume."""
+
+    def read(self, command: Any) -> Any: ...
+
+    def size(self, read: Any) -> int:
+        """The amount of data."""
+
+    def prepare(self, command: Any, read: Any) -> Any:
+        """Now that the settings are known; each process does this for itself."""
+
+    def display(self, prepared: Any) -> TrainingDisplay: ...
+
+    def train(self, command: Any, prepared: Any, arguments: list[str], **how: Any) -> Outcome[Any]:
+        """`how` is watch, group, resume and remember, as `qkv.training.runs.train` takes them."""
+
+    def summarise(self, report: dict[str, Any], out: Path) -> None: ...
+
+
+def main(kind: Kind, arguments: list[str]) -> None:
+    # Before torch is imported: its large tensors then lie in large pages, which the system finds and clears faster.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    resumes = "--resume" in arguments and not {"-h", "--help"} & set(arguments)
+    if resumes and not nothing_begun(kind, arguments):
+        train(kind, parse_resumed(kind, arguments), arguments)
+    else:
+        arguments = [each for each in arguments if each != "--resume" or not resumes]
+        recipe = find_recipe(option(arguments, "--recipe") or "automatic", kind.recipes)
+        # The first reading finds misspelt options before any work is done; the data decide the rest.
+        command = parse(kind, arguments, default_command(kind, recipe(kind.nominal)))
+        train(kind, command, arguments)
+
+
+def parse(kind: Kind, arguments: list[str], default: Any) -> TrainCommand[Any, Any]:
+    prog = f"qkv train {kind.name}"
+    return read_options(kind.command, arguments, prog=prog, description=description(kind), default=default)
+
+
+def default_command(kind: Kind, settings: RunSettings) -> TrainCommand[Any, Any]:
+    return kind.command(files=kind.files(), out=tyro.MISSING, settings=settings)
+
+
+def description(kind: Kind) -> str:
+    recipes = "\n".join(
+        f"  {name}: {' '.join((recipe.__doc__ or '').split())}" for name, recipe in kind.recipes.items()
+    )
+    return (
+        f"{kind.summary}\n\nRecipes:\n{recipes}\n\n"
+        f"Defaults below are those of the recipe; the automatic ones are shown for {kind.nominal:,} {kind.amount}."
+    )
+
+
+def option(arguments: list[str], name: str) -> str | None:
+    """The value of an option before the rest is parsed, or None."""
+    for index, argument in enumerate(arguments):
+        if argument == name and index + 1 < len(arguments):
+            return arguments[index + 1]
+        if argument.startswith(f"{name}="):
+            return argument.removeprefix(f"{name}=")
+    return None
+
+
+def nothing_begun(kind: Kind, arguments: list[str]) -> bool:
+    """A run that was killed before it began is begun now, so that one command with --resume always goes on."""
+    out = option(arguments, "--out")
+    return kind.begun_with(names_in(arguments)) and out is not None and not run_file(Path(out)).exists()
+
+
+def run_file(out: Path) -> Path:
+    return out / "training" / "run.json"
+
+
+def parse_resumed(kind: Kind, arguments: list[str]) -> TrainCommand[Any, Any]:
+    """All options come from the run itself. One that is given again must be what it was."""
+    from qkv.checkpoint.files import read_sealed
+
+    out = option(arguments, "--out")
+    if out is None:
+        raise UserError(f"--resume needs the folder of the run: qkv train {kind.name} --resume --out DIR.")
+    if not run_file(Path(out)).is_file():
+        raise UserError(f"{out} holds no training run to resume: give the data too, and it is begun.")
+    stored = read_sealed(run_file(Path(out)))
+    if "files" not in stored:
+        raise UserError(f"the run in {out} was made by `qkv demo`, which is short: run it again.")
+    if stored["kind"] != kind.name:
+        raise UserError(f"{out} holds a run of `qkv train {stored['kind']}`: resume it with that.")
+    before = kind.command(
+        files=kind.from_stored(stored["files"]),
+        out=Path(out),
+        recipe=stored["recipe"],
+        resume=True,
+        tensorboard=stored.get("tensorboard", False),
+        settings=from_dict(kind.settings, stored["settings"], str(run_file(Path(out)))),
+    )
+    given = [each for each in arguments if each != "--resume"]
+    command = parse(kind, given, replace(before, resume=False))
+    decided = before.settings.training
+    wanted = command.settings.training
+    processes = wanted.processes or decided.processes  # may change; what was left to the command is as it was
+    precision = decided.precision if wanted.precision == "auto" else wanted.precision
+    command = with_training(command, replace(wanted, processes=processes, precision=precision))
+    before = with_training(before, replace(decided, processes=processes))
+    both = zip(options_of(before), options_of(command), strict=True)
+    changed = sorted(name for then, now in both for name in changed_options(then, now))
+    if changed:
+        raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
+    return replace(before, tensorboard=command.tensorboard)
+
+
+def with_training(command: TrainCommand[Any, Any], training: TrainingSettings) -> TrainCommand[Any, Any]:
+    return replace(command, settings=replace(command.settings, training=training))
+
+
+def options_of(command: TrainCommand[Any, Any]) -> list[dict[str, Any]]:
+    """A file is the same one by whatever path it is given."""
+    return [{"recipe": command.recipe}, command.files.stored(), asdict(command.settings)]
+
+
+def train(kind: Kind, command: TrainCommand[Any, Any], arguments: list[str]) -> None:
+    from qkv.cli.terminal import say
+    from qkv.training.distributed import shared_run
+    from qkv.training.runs import refuse_to_overwrite
+
+    if not command.resume and not is_helper():
+        refuse_to_overwrite(command.out)
+    if command.tensorboard:
+        from qkv.cli.tensorboard import summary_writer
+
+        summary_writer()  # whether it is there is better known before the work
+    read = kind.read(command)
+    if not command.resume:
+        command = settle(kind, command, arguments, kind.size(read))
+    with shared_run(["train", kind.name, *arguments], command.settings.training.processes) as group:
+        outcome = run_shared(kind, command, read, arguments, group)
+    if is_helper():
+        sys.exit(outcome.exit_code)
+    if outcome.report is None:
+        how = "stopped and saved" if outcome.saved else "stopped; the last checkpoint is an earlier one"
+        say(f"{how}; to go on: {resume_command(kind, command.out)}")
+        sys.exit(outcome.exit_code)
+    kind.summarise(outcome.report, command.out)
+
+
+def run_shared(
+    kind: Kind, command: TrainCommand[Any, Any], read: Any, arguments: list[str], group: Group
+) -> Outcome[Any]:
+    prepared = kind.prepare(command, read)
+    with kind.display(prepared) as display, resumable(kind, command.out):
+        return kind.train(
+            command,
+            prepared,
+            arguments,
+            watch=partial(watched, command, display),
+            group=group,
+            resume=command.resume,
+            remember={
+                "kind": kind.name,
+                "files": command.files.stored(),
+                "recipe": command.recipe,
+                "tensorboard": command.tensorboard,
+            },
+        )
+
+
+def watched(command: TrainCommand[Any, Any], display: TrainingDisplay, product: Any) -> Watch:
+    watch = display.watch(product)
+    if not command.tensorboard:
+        return watch
+    from qkv.cli.tensorboard import FOLDER, Scalars
+
+    return Scalars(watch, command.out / "training" / FOLDER)
+
+
+def settle(
+    kind: Kind, command: TrainCommand[Any, Any], arguments: list[str], size: int
+) -> TrainCommand[Any, Any]:
+    """Read the options again with the defaults that fit the data, and fill in what follows from them."""
+    from qkv.training.distributed import processes_for
+
+    recipe = find_recipe(command.recipe, kind.recipes)
+    command = parse(kind, arguments, default_command(kind, recipe(size)))
+    settings, given = command.settings, names_in(arguments)
+    if "--minutes" in given and "--steps" not in given:
+        settings = replace(settings, steps=None)
+    kind.check(settings)
+    training = settings.training
+    if settings.steps is not None and "--training.validate-every" not in given:
+        training = replace(training, validate_every=max(1, min(training.validate_every, settings.steps // 4)))
+    again = command.files.can_be_read_again()
+    if under_torchrun():
+        if not again:
+            raise UserError(
+                "under torchrun every process reads the data: give files or a folder, not a pipe."
+            )
+        if "--training.processes" in given:
+            raise UserError("torchrun says how many processes there are: leave out --training.processes.")
+    processes = processes_for(training.processes, training.batch_tokens) if again else 1
+    return with_training(replace(command, settings=settings), replace(training, processes=processes))
+
+
+@contextmanager
+def resumable(kind: Kind, out: Path) -> Iterator[None]:
+    """A Ctrl-C outside the steps, while a vocabulary is learned or a report made, says how to go on as well."""
+    from qkv.cli.terminal import say
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if run_file(out).exists():
+            say(f"stopped; to go on: {resume_command(kind, out)}")
+        raise
+
+
+def resume_command(kind: Kind, out: Path) -> str:
+    return f"{program()} train {kind.name} --resume --out {shlex.quote(str(out))}"
+
+
+def names_in(arguments: list[str]) -> set[str]:
+    """The names of the options that were given, without values."""
+    given = [argument.split("=", 1)[0] for argument in arguments if argument.startswith("--")]
+    return {name.replace("_", "-") for name in given}  # both spellings are accepted
+
+
+def say_how_it_went(report: dict[str, Any]) -> None:
+    from qkv.cli.terminal import say
+
+    training = report["training"]
+    say(
+        f"{training['steps']:,} steps in {training['minutes']} minutes, {training['tokens_per_second']:,} tokens/s; "
+        f"kept the {training['weights']}"
+    )
+
+
+def draw_learning_curve(out: Path) -> None:
+    from qkv.cli.terminal import say
+    from qkv.pictures import learning_curve_picture
+
+    picture = out / "learning-curve.png"
+    try:
+        learning_curve_picture(picture, out / "training")
+    except (
+        UserError,
+        OSError,
+        ValueError,
+    ) as error:  # without matplotlib, or room, or a whole log, there is all the rest
+        say(f"no picture of the learning curve: {error}")
+    else:
+        say(f"learning curve: {picture}")

@@ -1,0 +1,320 @@
+"""A training run of any kind of model: what is made once, what is resumed, what is kept, and the bundle at its end."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from qkv import __version__
+from qkv.checkpoint.bundle import MODEL_FILE
+from qkv.checkpoint.files import (
+    bytes_hash,
+    canonical,
+    file_hash,
+    make_folders,
+    read_sealed,
+    read_tensors,
+    sealed,
+    tensors_hash,
+    write_file,
+    write_json,
+)
+from qkv.checkpoint.state import load_latest, only_one_run, set_aside_after, states_in
+from qkv.configs import changed_options
+from qkv.core.attention import compiled_loops
+from qkv.errors import UserError
+from qkv.training.device import choose_device
+from qkv.training.distributed import Alone, Group
+from qkv.training.loop import Data, Plan, Run, Watch, loss_on
+from qkv.training.randomness import seed_for
+from qkv.training.settings import RunSettings
+from qkv.training.signals import StopRequest
+from qkv.training.spread import check_spread, spread
+
+RUN_FILE = "run.json"  # in OUT/training
+LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # such a run is worth seconds of preparation
+
+
+class Product(Protocol):
+    """What a run makes: a model, and all that it needs to be used."""
+
+    @property
+    def model(self) -> nn.Module: ...  # with `loss(batch)`
+
+    def save(self, folder: Path) -> None: ...  # as a bundle
+
+
+Made = TypeVar("Made", bound=Product)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembled(Generic[Made]):
+    """The model with its first weights, and what it is trained and validated on."""
+
+    product: Made
+    train: Data
+    valid: Data
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which weights the bundle holds, and their loss on the validation part."""
+
+    sentence: str
+    loss: float
+
+
+class Task(Protocol[Made]):
+    """How one kind of model is trained; everything that is the same for all kinds is below."""
+
+    @property
+    def settings(self) -> RunSettings: ...
+
+    @property
+    def width(self) -> int: ...  # of the model
+
+    def fingerprint(self) -> dict[str, str]:
+        """Hashes of the data, by the name that a person gives them: a resumed run must have the same."""
+
+    def files(self) -> dict[str, bytes]:
+        """What is made once and kept in OUT/training, such as a learned vocabulary: names and content."""
+
+    def assemble(self, folder: Path) -> Assembled[Made]:
+        """From the data and those files in `folder`; torch's seed has been set for the first weights."""
+
+    def finish(self, product: Made, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        """The report, written to the bundle as well; the product has the chosen weights and is saved."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Generic[Made]):
+    """How a run ended."""
+
+    product: Made
+    report: dict[str, Any] | None  # None where the run was interrupted
+    exit_code: int
+    saved: bool = True  # is what was reached on the disk?
+
+
+def train(
+    task: Task[Made],
+    out: Path,
+    *,
+    watch: Callable[[Made], Watch],
+    group: Group | None = None,
+    resume: bool = False,
+    remember: Mapping[str, Any] | None = None,
+) -> Outcome[Made]:
+    """Train, keep the best of what was seen, and write the bundle with its report.
+
+    `remember` is kept in the run folder for whoever resumes.
+    """
+    settings = task.settings
+    group = Alone() if group is None else group
+    check_spread(group, settings.training)
+    folder = out / "training"
+    begins = not resume and group.rank == 0
+    if begins:
+        refuse_to_overwrite(out)
+        files = task.files()
+        make_folders(folder)
+    with only_one_run(folder) if group.rank == 0 else nullcontext():
+        if begins:
+            refuse_to_overwrite(out)  # another command may have begun here meanwhile
+            begin_run(task, folder, files, remember or {})
+        group.wait()
+        check_same_run(folder, task.fingerprint(), settings)
+        run, product = assemble(task, out, watch, group)
+        if resume:
+            go_on(run)
+        with loops_that_pay(task, run.device), StopRequest() as stop:
+            complete = run.go(stop)
+        if not complete:
+            saved = run.saved == run.position.step
+            return Outcome(product=product, report=None, exit_code=stop.exit_code, saved=saved)
+        if group.rank > 0:
+            return Outcome(product=product, report=None, exit_code=0)
+        chosen = keep_the_better(run, product, out)
+        report = task.finish(product, run, chosen, out)
+        return Outcome(product=product, report=report, exit_code=0)
+
+
+def assemble(task: Task[Made], out: Path, watch: Callable[[Made], Watch], group: Group) -> tuple[Run, Made]:
+    folder, settings = out / "training", task.settings
+    torch.manual_seed(seed_for(settings.seed, "weights", 0))
+    made = task.assemble(folder)
+    product, model = made.product, made.product.model
+    plan = Plan(
+        settings=settings.training,
+        seed=settings.seed,
+        steps=settings.steps,
+        minutes=settings.minutes,
+        folder=folder,
+        started_with={
+            "settings": bytes_hash(canonical(comparable(asdict(settings)))),
+            **task.fingerprint(),
+        },
+    )
+    spread_model = spread(model, choose_device(), group, settings.training)
+
+    def keep(weights: dict[str, Tensor], best: bool) -> None:
+        if spread_model.model is not model:
+            model.load_state_dict(weights)
+        if best:
+            product.save(out)
+
+    return Run(spread_model, made.train, made.valid, plan, keep, watch(product), group), product
+
+
+def refuse_to_overwrite(out: Path) -> None:
+    if (out / "training" / RUN_FILE).exists():
+        raise UserError(
+            f"{out} already holds a training run: give --resume to go on with it, or another --out."
+        )
+    if states_in(out / "training"):
+        raise UserError(
+            f"{out / 'training'} holds checkpoints but no {RUN_FILE}: restore it from a copy, or give another --out."
+        )
+    if out.is_file() or (out.is_dir() and any(path.name != "training" for path in out.iterdir())):
+        raise UserError(f"{out} already exists and is not empty: give another --out.")
+
+
+def begin_run(
+    task: Task[Made], folder: Path, files: Mapping[str, bytes], remember: Mapping[str, Any]
+) -> None:
+    for name, content in files.items():
+        write_file(folder / name, content)
+    facts = {
+        "settings": asdict(task.settings),
+        "data": task.fingerprint(),
+        "made": {name: file_hash(folder / name) for name in files},
+        **remember,
+    }
+    # Last: where it is, the run can be resumed.
+    write_json(folder / RUN_FILE, sealed(facts))
+
+
+def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings) -> None:
+    """What a process trains on is what the run folder says, which another process, or another day, may have written."""
+    stored = read_sealed(folder / RUN_FILE)
+    if "made" not in stored:
+        raise UserError(f"{folder.parent} was begun by an earlier version of qkv: finish it with that one.")
+    other = [name for name, value in stored["data"].items() if data.get(name) != value]
+    if other:
+        raise UserError(
+            f"the {' and the '.join(other)} are not those of the run: resume with the same files, which are the "
+            "same on every machine."
+        )
+    changed = changed_options(comparable(stored["settings"]), comparable(asdict(settings)))
+    if changed:
+        raise UserError(
+            f"the settings are not those of the run in {folder.parent}: {', '.join(changed)} differ; give all processes "
+            "the same, or leave them out with --resume."
+        )
+    for name, before in stored["made"].items():
+        if file_hash(folder / name) != before:
+            raise UserError(f"{folder / name} is damaged; restore it from a copy or train again.")
+
+
+def comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON has them, but for the number of processes, which may change."""
+    training = {name: value for name, value in settings["training"].items() if name != "processes"}
+    found: dict[str, Any] = json.loads(canonical({**settings, "training": training}))
+    return found
+
+
+def go_on(run: Run) -> None:
+    """Take up the newest whole state; a run that was ended before its first one starts anew."""
+    state, warnings = load_latest(run.plan.folder, run.plan.started_with)
+    for sentence in warnings:
+        run.watch.warn(sentence)
+    step = 0 if state is None else state.step
+    if run.group.agree(step) != [step * run.group.size]:
+        raise UserError(
+            "the processes see different states of the run: is --out the same folder on all machines?"
+        )
+    if state is not None:
+        if run.writes:
+            set_aside_after(run.plan.folder, state.step)
+        run.resume(state)
+        if run.plan.progress(run.position) >= 1.0:
+            run.watch.warn("this run had ended already: there is nothing left to train.")
+    elif run.writes:
+        for log in (run.log, run.timing):
+            log.path.unlink(missing_ok=True)
+
+
+def keep_the_better(run: Run, product: Product, out: Path) -> Chosen:
+    """The best model so far, or the average of the last snapshots where that is better; it becomes the bundle."""
+    position, model = run.position, product.model
+    best = best_so_far(run, out)
+    chosen = Chosen(f"snapshot at step {position.kept_step}", position.kept_loss if best else math.inf)
+    averaged = run.averaged()
+    if len(position.snapshots) > 1 or (averaged and not best):
+        model.load_state_dict(averaged)
+        with run.spread.arithmetic():  # as those were that it is compared with
+            loss = loss_on(model, run.valid)
+        if loss < chosen.loss:
+            best = averaged
+            steps = ", ".join(map(str, position.snapshots))
+            chosen = Chosen(f"average of the snapshots at steps {steps}", loss)
+    if not best:
+        raise UserError(f"neither {out / MODEL_FILE} nor a snapshot can be read: restore one from a copy.")
+    model.load_state_dict(best)
+    product.save(out)
+    return chosen
+
+
+def best_so_far(run: Run, out: Path) -> dict[str, Tensor]:
+    """The weights in the bundle, if they are those that the run has put there; nothing where they are not."""
+    try:
+        weights = read_tensors(out / MODEL_FILE)
+    except UserError as error:
+        run.watch.warn(f"{error} The average of the last snapshots takes its place.")
+        return {}
+    if tensors_hash(weights) == run.position.kept_hash:
+        return weights
+    run.watch.warn(
+        f"{out / MODEL_FILE} is not what this run has put there: the last snapshots take its place."
+    )
+    return {}
+
+
+def loops_that_pay(task: Task[Made], device: torch.device) -> AbstractContextManager[object]:
+    """Loops of our own for attention are made for one thread, and compiling them takes as long as many short steps.
+
+    In a wide model attention itself is a small part of the work.
+    """
+    settings = task.settings
+    long = (settings.steps or math.inf) >= LONG_STEPS and (settings.minutes or math.inf) >= LONG_MINUTES
+    fits = device.type == "cpu" and torch.get_num_threads() == 1 and task.width <= NARROW
+    return compiled_loops() if long and fits else nullcontext()
+
+
+def facts_of_run(run: Run, model: nn.Module, chosen: Chosen, settings: RunSettings) -> dict[str, Any]:
+    """What every report says, of whatever kind the model is."""
+    position = run.position
+    return {
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "training": {
+            "steps": position.step,
+            "epochs": round(position.epoch + position.cursor / run.batches_of_epoch, 2),
+            "minutes": round(position.seconds / 60, 2),
+            "tokens_per_second": round(position.tokens / max(1e-9, position.seconds)),
+            "seed": settings.seed,
+            "weights": chosen.sentence,
+        },
+        "settings": asdict(settings),
+        "made_with": {
+            "qkv": __version__,
+            "torch": torch.__version__,
+            "processes": run.group.size,
+            "threads": torch.get_num_threads(),
+        },
+    }
