@@ -67,9 +67,7 @@ def summary(trace: Trace, check: Check) -> dict[str, Any]:
         "text": trace.text,
         "answer": trace.answer,
         "config": trace.config,
-        "sides": [
-            to_dict(each) for each in trace.sides
-        ],
+        "sides": [to_dict(each) for each in trace.sides],
         "names": {name: list(array.shape) for name, array in trace.arrays.items()},
         "attention": tensors(trace, attention_names(trace), "float16"),
         "choices": [

@@ -6,7 +6,8 @@ from qkv.pipeline.answers import Answer, Confidence, Word
 from qkv.pipeline.experiments import Experiment
 from qkv.pipeline.loading import load, load_for, load_weights
 from qkv.pipeline.options import PROTECTED, Decoding
-from qkv.pipeline.tracing import Trace, trace, trace_translator
+from qkv.pipeline.traces import Trace
+from qkv.pipeline.tracing import trace, trace_translator
 from qkv.pipeline.translator import (
     AttentionMap,
     Languages,

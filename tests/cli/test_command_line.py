@@ -21,7 +21,7 @@ OPTIONS = {
         --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
         --training.betas --training.epsilon --training.weight-decay --training.clip
         --training.validate-every --training.average --training.patience --training.processes
-        --training.accumulate --training.precision --training.sharded --training.log-every --model.width
+        --training.accumulate --training.precision --training.sharded --training.log-every --training.milestones --model.width
         --model.encoder-depth --model.decoder-depth --model.heads --model.hidden --model.dropout
         --model.attention-dropout --model.norm --model.activation --model.positions --model.context
         --model.smoothing --data.longest --data.ratio --data.valid --data.subword-dropout --data.languages

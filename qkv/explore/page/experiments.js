@@ -26,5 +26,5 @@ export function drawComparison({ trace, cursor, original, t }) {
   const before = original.answer.split(/\s+/), after = new Set(before);
   node.replaceChildren(element("span", {}, t("as trained")), " ", element("bdi", { class: "as-trained", dir: "auto" }, original.answer), " ",
     element("span", {}, t("with the change")), " ", element("bdi", { class: "with-change", dir: "auto" }, ...trace.answer.split(/(\s+)/).map((word) => (word.trim() && !after.has(word) ? element("mark", {}, word) : word))),
-    cursor.shuffle ? element("span", { class: "hint" }, ` (${trace.text})`) : null);
+    cursor.shuffle ? element("span", { class: "hint" }, ` (${trace.text})`) : "");
 }

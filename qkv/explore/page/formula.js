@@ -1,6 +1,6 @@
 // Formulas in MathML, put together from small pieces.
 
-import { filled, number } from "./dom.js";
+import { element, filled, number } from "./dom.js";
 
 export function mathml(tag, ...children) {
   return filled(document.createElementNS("http://www.w3.org/1998/Math/MathML", tag), {}, children);
@@ -27,9 +27,27 @@ export function factor(value, digits = 3) {
   return value < 0 ? mathml("mrow", mathml("mo", "("), valueOf(value, digits), mathml("mo", ")")) : valueOf(value, digits);
 }
 
+// A formula that may be broken into lines, which MathML alone cannot: between its sentences, else before = and +.
 export function formula(...parts) {
+  const sentences = [[[]]];
+  for (const part of parts) {
+    if (part === "  ") {
+      sentences.push([[]]);
+      continue;
+    }
+    const chunks = sentences.at(-1);
+    if ((part === "=" || part === "+") && chunks.at(-1).length) {
+      const sign = nameOf(part);
+      sign.setAttribute("form", "infix"); // at the beginning of a line it would stand close to what follows
+      chunks.push([sign]);
+    } else chunks.at(-1).push(part);
+  }
+  return element("div", { class: "math", role: "group" }, ...sentences.map((chunks) => element("span", {}, ...chunks.filter((each) => each.length).map(displayed))));
+}
+
+function displayed(parts) {
   const node = mathml("math", rowOf(...parts));
-  node.setAttribute("display", "block");
+  node.setAttribute("displaystyle", "true");
   return node;
 }
 

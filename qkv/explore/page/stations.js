@@ -35,7 +35,7 @@ export function stationView(context) {
   const { station, cursor, trace, t, go, site, allowed } = context, number = cursor.station;
   const found = station.show(context);
   const choices = element("div", { class: "places" });
-  if (allowed.length > 1) choices.append(group(t("which attention"), allowed.map((id) => [t(`side ${id}`), id === site.id, () => go({ side: id })])));
+  if (allowed.length > 1) choices.append(group(t(allowed.includes("cross") ? "which attention" : "which side"), allowed.map((id) => [t(`side ${id}`), id === site.id, () => go({ side: id })])));
   const indexed = !["pieces", "embedding", "positions", "layers", "logits", "probabilities", "choosing"].includes(station.key);
   if (indexed) choices.append(group(t("which layer"), numbered(site.side.stack.depth, cursor.layer, (layer) => go({ layer }))));
   if (indexed && !["add_norm", "feed_forward", "decoder_feed_forward", "heads"].includes(station.key)) {
@@ -44,8 +44,8 @@ export function stationView(context) {
   return [
     element("header", {}, element("p", { class: "count" }, t("station of", number, STATIONS.length)), element("h2", { id: "station-title", tabindex: "-1" }, t(`station ${station.key}`)), element("p", { class: "purpose" }, t(`purpose ${station.key}`))),
     element("div", { class: "formulas" },
-      element("section", { "aria-label": t("formula") }, element("h3", {}, t("formula")), element("div", { class: "scroll" }, found.formula)),
-      found.numbers.filter(Boolean).length ? element("section", { class: "with-numbers", "aria-label": t("with numbers") }, element("h3", {}, t("with numbers")), ...found.numbers.filter(Boolean).map((each) => element("div", { class: "scroll" }, each)), found.left ? element("p", { class: "hint" }, t("rest of terms", found.left)) : null, found.note ? element("p", { class: "hint" }, found.note) : null) : null),
+      element("section", { "aria-label": t("formula") }, element("h3", {}, t("formula")), found.formula),
+      found.numbers.filter(Boolean).length ? element("section", { class: "with-numbers", "aria-label": t("with numbers") }, element("h3", {}, t("with numbers")), ...found.numbers.filter(Boolean), found.left ? element("p", { class: "hint" }, t("rest of terms", found.left)) : null, found.note ? element("p", { class: "hint" }, found.note) : null) : null),
     choices.childElementCount ? choices : null,
     ...found.panels.filter(Boolean),
     element("footer", {},

@@ -1,7 +1,7 @@
 // Stations 1 to 3, from text to vectors that know their place, and 13, the layers one after another.
 
 import { element, isolated, number } from "./dom.js";
-import { dotted, formula, frac, nameOf, root, rowOf, sub, sup, valueOf, wordOf } from "./formula.js";
+import { dotted, factor, formula, frac, nameOf, root, rowOf, sub, sup, valueOf, wordOf } from "./formula.js";
 import { matrix } from "./matrix.js";
 import { at, cosine, rowAt, rowNames, sinusoid } from "./places.js";
 
@@ -34,7 +34,7 @@ export const embedding = {
     const scaled = own !== undefined && site.side.embedding_scale !== 1;
     return {
       formula: formula(sub("e", "i"), "=", ...(scaled ? [root("d"), "·"] : []), sub("E", sub("x", "i"))),
-      numbers: own === undefined ? [] : [formula(sub("e", `${row + 1},${column + 1}`), "=", ...(scaled ? [root(String(width)), "·"] : []), rowOf(valueOf(own, 4)), "=", valueOf(value))],
+      numbers: own === undefined ? [] : [formula(sub("e", `${row + 1},${column + 1}`), "=", ...(scaled ? [root(String(width)), "·"] : []), factor(own, 4), "=", valueOf(value))],
       shapes: [["E", `${trace.config.vocab ?? "V"} × ${width}`], ["e", `${rows} × ${width}`]],
       panels: [matrix({ title: t("embeddings"), ...array, rows: site.side.pieces, kind: "signed", row, column, pick: (r, c, k) => go({ row: r, column: c }, k) })],
       origins: [[t("station pieces"), { station: 1, row }]],
@@ -60,7 +60,7 @@ export const positions = {
         : formula("x", "=", "e", "+", "P"),
       numbers: [
         ...(fixed ? [formula(sub("P", `${row},${column}`), "=", paper % 2 ? "cos" : "sin", angle, "=", valueOf(at(flat, row, column), 4))] : []),
-        formula(sub("x", `${row},${column}`), "=", valueOf(at(tokens, row, column)), "+", rowOf(valueOf(at(flat, row, column))), "=", valueOf(at(total, row, column))),
+        formula(sub("x", `${row},${column}`), "=", valueOf(at(tokens, row, column)), "+", factor(at(flat, row, column)), "=", valueOf(at(total, row, column))),
       ],
       shapes: [["P", `${rows} × ${width}`], ["x", `${rows} × ${width}`]],
       panels: [
