@@ -61,8 +61,9 @@ def test_every_text_that_the_page_asks_for_is_there_and_no_other() -> None:
     asked = set(re.findall(r'\bt\("([^"]+)"', source)) | set(
         re.findall(r'data-t(?:-label)?="([^"]+)"', source)
     )
-    asked |= {each for pair in re.findall(r'\bt\([^()]*\? "([^"]+)" : "([^"]+)"', source) for each in pair}
-    stations = re.findall(r'key: "(\w+)"', source) + ["feed_forward", "decoder_feed_forward"]
+    choices = re.findall(r'\? "([^"]+)" : "([^"]+)"\)', source)
+    asked |= {each for pair in choices for each in pair} & set(words("en"))
+    stations = [*re.findall(r'key: "([a-z_]+)"', source), "feed_forward", "decoder_feed_forward"]
     for prefix in re.findall(r"\bt\(`([\w ]+)\$\{", source):
         asked |= {key for key in words("en") if key.startswith(prefix)}
     for key in stations:
