@@ -3,11 +3,16 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
 from qkv.cli.options import read_options
 from qkv.errors import UserError
+
+if TYPE_CHECKING:
+    from qkv.explore.picture import Place
+    from qkv.explore.session import Explorer, Wish
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +25,8 @@ class Explore:
     """Write one file that opens from disk instead of serving the page."""
     png: Path | None = None
     """Write a picture of one station instead of serving the page (needs matplotlib)."""
+    terminal: bool = False
+    """Print a heat map of attention weights instead of serving the page."""
     station: int = 16
     """The station of --png, 1 to 20 …"""
     side: str = ""
@@ -43,8 +50,8 @@ def main(arguments: list[str]) -> None:
         prog="qkv explore",
         description="Walk through a model step by step, with its own numbers, on a page of this machine.",
     )
-    if command.html is not None and command.png is not None:
-        raise UserError("give either --html or --png, not both.")
+    if (command.html is not None) + (command.png is not None) + command.terminal > 1:
+        raise UserError("give one of --html, --png and --terminal, not several.")
     if not 0 <= command.port <= 65535:
         raise UserError("--port is a number from 0 to 65535.")
     from qkv.cli.terminal import say
@@ -58,18 +65,39 @@ def main(arguments: list[str]) -> None:
         write_html(command.html, explorer, wish)
         say(f"written: {command.html}")
     elif command.png is not None:
-        from qkv.explore.picture import Place, write_picture
+        from qkv.explore.picture import write_picture
 
-        place = Place(
-            station=command.station, side=command.side, layer=command.layer - 1, head=command.head - 1
-        )
-        write_picture(command.png, explorer, wish, place)
+        write_picture(command.png, explorer, wish, place_of(command))
         say(f"written: {command.png}")
+    elif command.terminal:
+        print_heat_map(explorer, wish, place_of(command))
     else:
         serve(command, explorer)
 
 
-def serve(command: Explore, explorer: object) -> None:
+def place_of(command: Explore) -> "Place":
+    """Layers and heads are counted from 1 where people read them."""
+    from qkv.explore.picture import Place
+
+    return Place(station=command.station, side=command.side, layer=command.layer - 1, head=command.head - 1)
+
+
+def print_heat_map(explorer: "Explorer", wish: "Wish", place: "Place") -> None:
+    from qkv.cli.terminal import escaped, heat_map
+    from qkv.explore.picture import panels_of
+
+    if place.station not in (8, 15, 16):
+        raise UserError("--terminal shows attention weights: stations 8, 15 and 16.")
+    trace, _ = explorer.trace(wish)
+    [panel] = panels_of(trace, place)
+    columns, rows = (
+        [escaped(each.strip() or "␣") for each in words] for words in (panel.columns, panel.rows)
+    )
+    print(panel.title)
+    print(heat_map(columns, rows, panel.array.tolist()).plain)
+
+
+def serve(command: Explore, explorer: "Explorer") -> None:
     try:
         from qkv.explore import service
     except ImportError:
@@ -77,9 +105,7 @@ def serve(command: Explore, explorer: object) -> None:
     from urllib.parse import quote
 
     from qkv.cli.terminal import say
-    from qkv.explore.session import Explorer
 
-    assert isinstance(explorer, Explorer)
     local = service.is_loopback(command.host)
     listener = service.listening(command.host, command.port)
     shown = "localhost" if local else command.host

@@ -1,5 +1,6 @@
 """One station as a PNG, for slides. Needs matplotlib."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,14 +41,18 @@ class Panel:
     title: str
     array: Any
     rows: Sequence[str]
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] = ()
     unit: bool = False
 
 
 def write_picture(path: Path, explorer: Explorer, wish: Wish, place: Place) -> None:
     trace, _ = explorer.trace(wish)
     figure = picture(trace, place)
-    figure.savefig(path, format="png")
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing"
+        )  # of a script that the font lacks: boxes
+        figure.savefig(path, format="png")
 
 
 def picture(trace: Trace, place: Place) -> "Figure":
@@ -81,7 +86,7 @@ def draw(figure: "Figure", axes: "Axes", panel: Panel) -> None:
             linewidth=0,
         )
     axes.set_yticks(range(len(panel.rows)), [plain(each) for each in panel.rows])
-    if panel.columns is not None:
+    if panel.columns:
         axes.set_xticks(
             range(len(panel.columns)), [plain(each) for each in panel.columns], rotation=60, ha="right"
         )
@@ -90,8 +95,9 @@ def draw(figure: "Figure", axes: "Axes", panel: Panel) -> None:
 
 
 def plain(text: str) -> str:
-    """A dollar would begin a formula."""
-    return (text.strip() or "␣").replace("$", r"\$")
+    """A dollar would begin a formula; what cannot be printed is a dot."""
+    visible = "".join(each if each.isprintable() else "·" for each in text.strip())
+    return (visible or "␣").replace("$", r"\$")
 
 
 def panels_of(trace: Trace, place: Place) -> list[Panel]:

@@ -221,12 +221,15 @@ def is_loopback(host: str) -> bool:
 
 def listening(host: str, port: int) -> socket.socket:
     """A socket of this address; port 0 takes any that is free."""
+    found = None
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         found = socket.socket(family, socket.SOCK_STREAM)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))
     except (OSError, OverflowError) as error:
+        if found is not None:
+            found.close()
         raise UserError(
             f"{host} port {port} cannot be used ({error}): choose another with --port, or 0 for any."
         ) from None

@@ -32,7 +32,7 @@ OPTIONS = {
     "evaluate": """
         --source --reference --pairs --source-language --target-language --merge --against --json --output --beam
         --length-penalty --tokenize --lowercase""",
-    "explore": "--text --html --png --station --side --layer --head --host --port --no-open",
+    "explore": "--text --html --png --terminal --station --side --layer --head --host --port --no-open",
     "info": "",
 }
 
