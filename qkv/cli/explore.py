@@ -20,7 +20,7 @@ class Explore:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     text: str = ""
-    """Sentence to begin with; by default one of the lecture decks."""
+    """Sentence to begin with, by default one of the lecture decks; or the file of a picture."""
     html: Path | None = None
     """Write one file that opens from disk instead of serving the page."""
     png: Path | None = None
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> None:
     from qkv.cli.terminal import say
     from qkv.explore.session import Explorer, Wish
 
-    explorer = Explorer(command.model)
+    explorer = Explorer(command.model, [Path(command.text)] if command.text else [])
     wish = Wish(text=command.text or explorer.info()["examples"][0])
     if command.html is not None:
         from qkv.explore.single_file import write_html

@@ -79,6 +79,61 @@ def translator(trace: Trace, weights: Weights) -> dict[str, Array]:
     return found
 
 
+def gpt(trace: Trace, weights: Weights) -> dict[str, Array]:
+    config, found, side = trace.config, dict[str, Array](), trace.side("decoder")
+    tokens = weights["tokens.weight"][list(side.ids)]
+    x = tokens
+    if config["positions"] == "learned":
+        found["decoder.positions"] = weights["positions.table"][: len(side.ids)]
+        x = tokens + found["decoder.positions"]
+    found |= {"decoder.tokens": tokens, "decoder.embedded": x}
+    turned = config["positions"] == "rotary" and not trace.experiment.no_positions
+    causal = not trace.experiment.no_mask
+    x = Stack(weights, "decoder", side.stack, found, causal=causal, turned=turned, prefix=side.weights)(x)
+    found["logits"] = x @ weights["tokens.weight"].T
+    return found
+
+
+def bert(trace: Trace, weights: Weights) -> dict[str, Array]:
+    found, side = dict[str, Array](), trace.side("encoder")
+    eps = side.stack["norm_eps"]
+    tokens = weights["encoder.tokens.weight"][list(side.ids)]
+    positions = weights["encoder.positions.table"][: len(side.ids)]
+    total = tokens + weights["encoder.segments.weight"][0] + positions
+    x = normed(total, weights["encoder.norm.weight"], weights["encoder.norm.bias"], eps)
+    found |= {"encoder.tokens": tokens, "encoder.positions": positions, "encoder.embedded": x}
+    x = Stack(weights, "encoder", side.stack, found, causal=False, prefix=side.weights)(x)
+    if "logits" in trace.arrays:
+        y = x @ weights["words.transform.weight"].T + weights["words.transform.bias"]
+        y = normed(
+            ACTIVATIONS[side.stack["activation"]](y),
+            weights["words.norm.weight"],
+            weights["words.norm.bias"],
+            eps,
+        )
+        found["logits"] = y @ weights["encoder.tokens.weight"].T + weights["words.bias"]
+    return found
+
+
+def vit(trace: Trace, weights: Weights) -> dict[str, Array]:
+    found, side, size = dict[str, Array](), trace.side("stack"), trace.config["patch"]
+    picture = np.asarray(trace.picture, dtype=np.float64)
+    _, height, width = picture.shape
+    cut = [
+        picture[:, top : top + size, left : left + size].ravel()
+        for top in range(0, height, size)
+        for left in range(0, width, size)
+    ]
+    patches = np.stack(cut) @ weights["patches.weight"].T + weights["patches.bias"]
+    tokens = np.concatenate([weights["class_token"][None], patches])
+    positions = weights["positions.table"]
+    found |= {"stack.patches": patches, "stack.tokens": tokens, "stack.positions": positions}
+    x = found["stack.embedded"] = tokens + positions
+    x = Stack(weights, "stack", side.stack, found, causal=False)(x)
+    found["logits"] = x[0] @ weights["head.weight"].T + weights["head.bias"]
+    return found
+
+
 def positions_of(config: dict[str, Any], weights: Weights, side: str, length: int) -> Array | None:
     width = config["encoder"]["width"]
     match config["positions"]:
@@ -114,8 +169,10 @@ class Stack:
         *,
         causal: bool,
         turned: bool = False,
+        prefix: str | None = None,
     ):
         self.weights, self.name, self.config, self.found = weights, name, config, found
+        self.prefix = name if prefix is None else prefix  # of the names of its weights
         self.causal, self.turned = causal, turned
         self.pre = config["norm"] == "pre"
 
@@ -175,18 +232,22 @@ class Stack:
         return np.stack(np.split(x, self.config["heads"], axis=-1))
 
     def linear(self, x: Array, name: str) -> Array:
-        return x @ self.weights[f"{self.name}.{name}.weight"].T + self.weights[f"{self.name}.{name}.bias"]
+        return x @ self.weights[f"{self.prefix}.{name}.weight"].T + self.weights[f"{self.prefix}.{name}.bias"]
 
     def norm(self, x: Array, name: str) -> Array:
-        mean = x.mean(-1, keepdims=True)
-        variance = ((x - mean) ** 2).mean(-1, keepdims=True)
-        gain, bias = (self.weights[f"{self.name}.{name}.{part}"] for part in ("weight", "bias"))
-        result: Array = (x - mean) / np.sqrt(variance + self.config["norm_eps"]) * gain + bias
-        return result
+        gain, bias = (self.weights[f"{self.prefix}.{name}.{part}"] for part in ("weight", "bias"))
+        return normed(x, gain, bias, self.config["norm_eps"])
 
     def keep(self, name: str, **arrays: Array) -> None:
         for part, array in arrays.items():
             self.found[f"{self.name}.{name}.{part}"] = array
+
+
+def normed(x: Array, gain: Array, bias: Array, eps: float) -> Array:
+    mean = x.mean(-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdims=True)
+    result: Array = (x - mean) / np.sqrt(variance + eps) * gain + bias
+    return result
 
 
 def rotated(x: Array) -> Array:
@@ -219,4 +280,4 @@ def swish(x: Array) -> Array:
 
 
 ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "swish": swish}
-KINDS = {"translator": translator}
+KINDS = {"translator": translator, "gpt": gpt, "bert": bert, "vit": vit}

@@ -2,7 +2,7 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from qkv.data.worlds import LANGUAGES, deck_pairs
 from qkv.errors import UserError
 from qkv.explore.recompute import Check, check
 from qkv.explore.wire import Precision, array_of, packed, summary, tensors
-from qkv.pipeline import Experiment, Trace, Translator, load, trace_translator
+from qkv.pipeline import Experiment, Trace, kind_in, load, trace_of, with_weights
 
 LONGEST = 48  # pieces that can be looked at
 KEPT_BYTES = 96 << 20  # of traces
@@ -48,11 +48,18 @@ class Wish:
 
 
 class Explorer:
-    def __init__(self, folder: Path):
+    """`pictures` are the files that a model of pictures may be shown: a page cannot ask for others."""
+
+    def __init__(self, folder: Path, pictures: Sequence[Path] = ()):
         self.folder = folder
-        self.translator = load(folder)
+        self.kind = kind_in(folder)
+        self.tracer = trace_of(self.kind)
+        self.model: Any = load(folder)
+        self.pictures = [str(path) for path in pictures]
+        if self.kind == "vit" and not self.pictures:
+            raise UserError("this model looks at pictures: give one with --text FILE.png.")
         self.checkpoints = found_checkpoints(folder)
-        self.opened: OrderedDict[int, Translator] = OrderedDict()
+        self.opened: OrderedDict[int, Any] = OrderedDict()
         self.traces: OrderedDict[Wish, tuple[Trace, Check]] = OrderedDict()
         self.bytes = 0
         self.measured: dict[str, Any] | None = None
@@ -60,16 +67,15 @@ class Explorer:
     # What the page asks for ---------------------------------------------------------------------------------
 
     def info(self) -> dict[str, Any]:
-        translator = self.translator
-        languages = translator.defaults.languages
+        languages = getattr(self.model.defaults, "languages", None)
         return {
             "model": self.folder.resolve().name,
-            "kind": "translator",
-            "languages": {"source": languages.source, "target": languages.target},
-            "parameters": sum(each.numel() for each in translator.model.parameters()),
-            "vocabulary": len(translator.tokenizer),
-            "longest": min(LONGEST, translator.limit),
-            "beam": translator.defaults.beam,
+            "kind": self.kind,
+            "languages": None
+            if languages is None
+            else {"source": languages.source, "target": languages.target},
+            "parameters": sum(each.numel() for each in self.model.model.parameters()),
+            "longest": LONGEST,
             "checkpoints": sorted(self.checkpoints),
             "examples": self.examples(),
             "truth": self.is_built_in(),
@@ -112,7 +118,7 @@ class Explorer:
                 "the truth is known for the built-in languages alone: this model was trained on others."
             )
         if self.measured is None:
-            self.measured = measured(self.translator, done)
+            self.measured = measured(self.model, done)
         return self.measured
 
     # What it is made from -----------------------------------------------------------------------------------
@@ -121,8 +127,12 @@ class Explorer:
         if wish in self.traces:
             self.traces.move_to_end(wish)
             return self.traces[wish]
-        translator = self.at(wish.checkpoint)
-        found = trace_translator(translator, wish.text, wish.experiment, beam=wish.beam, longest=LONGEST)
+        if self.kind == "vit" and wish.text not in self.pictures:
+            raise UserError(
+                f"only the pictures that this was started with are shown: {', '.join(self.pictures)}."
+            )
+        model = self.at(wish.checkpoint)
+        found = self.tracer(model, wish.text, wish.experiment, beam=wish.beam, longest=LONGEST)
         self.traces[wish] = found, check(found)
         self.bytes += size(found)
         while self.bytes > KEPT_BYTES and len(self.traces) > 1:
@@ -130,29 +140,37 @@ class Explorer:
             self.bytes -= size(old)
         return self.traces[wish]
 
-    def at(self, step: int | None) -> Translator:
+    def at(self, step: int | None) -> Any:
         if step is None:
-            return self.translator
+            return self.model
         if step not in self.checkpoints:
             known = ", ".join(map(str, sorted(self.checkpoints))) or "none"
             raise UserError(f"this run has no checkpoint of step {step}; it has {known}.")
         if step not in self.opened:
             path = self.checkpoints[step]
-            self.opened[step] = self.translator.with_weights(read_tensors(path), str(path))
+            self.opened[step] = with_weights(self.model, read_tensors(path), str(path))
             if len(self.opened) > KEPT_CHECKPOINTS:
                 self.opened.popitem(last=False)
         return self.opened[step]
 
     def examples(self) -> list[str]:
-        """Sentences to begin with: the decks' own, where the model has one of their languages."""
-        source, target = self.translator.defaults.languages.source, self.translator.defaults.languages.target
-        if source in LANGUAGES and target in LANGUAGES and source != target:
-            decks = deck_pairs(source, target)
+        """Something to begin with: the decks' own sentences, where the model has one of their languages."""
+        if self.kind == "vit":
+            return self.pictures
+        if self.kind == "bert":
+            return ["The cat [MASK] on the mat.", "My friends like [MASK] because they are tasty."]
+        languages = getattr(self.model.defaults, "languages", None)
+        if languages is None:
+            return ["My friends like tomatoes because", "the cat"]
+        if {languages.source, languages.target} <= set(LANGUAGES) and languages.source != languages.target:
+            decks = deck_pairs(languages.source, languages.target)
             return [pair.source for pair in (*decks[3:], *decks[:3])]  # the reference problem comes first
         return [deck_pairs("en", "de")[0].source]
 
     def is_built_in(self) -> bool:
         path = self.folder / "report.json"
+        if self.kind != "translator":
+            return False
         try:
             origin = read_json(path)["data"]["origin"] if path.is_file() else ""
         except (UserError, KeyError, TypeError):

@@ -3,7 +3,7 @@
 import copy
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,29 +37,33 @@ class Experiment:
         return self.no_scaling or self.no_mask or self.no_positions or bool(self.silenced)
 
 
-class Unmasked(nn.Module):
-    """A stack whose positions may all look at each other."""
+def unmasked(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """What a stack computes where all of its positions may look at each other."""
 
-    def __init__(self, stack: nn.Module):
-        super().__init__()
-        self.stack = stack
+    def computed(x: Tensor, *, mask: Tensor | None = None, **rest: Any) -> Tensor:
+        return forward(x, mask=None if mask is None else torch.ones_like(mask), **rest)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None = None, **rest: Any) -> Tensor:
-        return self.stack(x, mask=None if mask is None else torch.ones_like(mask), **rest)
+    return computed
 
 
-def stacks_of(model: nn.Module) -> dict[str, nn.Module]:
-    """The stacks of blocks that a model has, by the names under which they are recorded."""
-    return {name: each for name, each in model.named_children() if hasattr(each, "blocks")}
+@dataclass(frozen=True)
+class Place:
+    """Where a model has a stack of blocks, and whether that sees only what stands before."""
+
+    path: str
+    causal: bool
 
 
 @torch.no_grad()
-def changed(model: nn.Module, experiment: Experiment) -> Any:
-    """A copy of the model in which the experiment holds, or the model itself where nothing changes it."""
+def changed(model: nn.Module, experiment: Experiment, places: Mapping[str, Place]) -> Any:
+    """A copy of the model in which the experiment holds, or the model itself where nothing changes it.
+
+    `places` has its stacks by the names under which they are recorded.
+    """
     if not experiment.changes_model:
         return model
     model = copy.deepcopy(model)
-    stacks = stacks_of(model)
+    stacks = {name: model.get_submodule(place.path) for name, place in places.items()}
     for name in experiment.silenced:
         silence(stacks, name)
     if experiment.no_scaling:
@@ -73,9 +77,9 @@ def changed(model: nn.Module, experiment: Experiment) -> Any:
             if name.endswith("table"):
                 each.copy_(unturned(each) if each.dim() == 3 else torch.zeros_like(each))
     if experiment.no_mask:
-        for name, stack in stacks.items():
-            if name != "encoder":
-                setattr(model, name, Unmasked(stack))
+        for name, place in places.items():
+            if place.causal:
+                stacks[name].forward = unmasked(stacks[name].forward)
     return model
 
 

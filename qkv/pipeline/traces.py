@@ -29,6 +29,9 @@ class Side:
     causal: bool  # does it see only what stands before?
     embedding: str | None = None  # the weight whose rows its ids choose …
     embedding_scale: float = 1.0  # … and what they are multiplied by
+    sum_is_normed: bool = (
+        False  # is the sum of embedding and position normed, with more in it, before the blocks?
+    )
     said: tuple[str, ...] = ()  # what each row led to, where that is a word
 
 
@@ -76,6 +79,8 @@ class Trace:
     """What it was computed with."""
     choices: tuple[Choice, ...] = field(repr=False)
     beams: Beams | None = field(default=None, repr=False)
+    picture: Any = field(default=None, repr=False)
+    """What was read instead of a text: channels, rows, columns; black is −1, white is 1."""
     output_weight: str | None = None
     """The weight whose rows give the logits, where it is one matrix alone."""
     experiment: Experiment = field(default=Experiment(), repr=False)

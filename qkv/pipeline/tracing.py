@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -13,15 +12,15 @@ from qkv.decoding.beam import paper_penalty
 from qkv.decoding.step import Hypothesis, Step
 from qkv.errors import UserError
 from qkv.models.translator import CrossHeads
-from qkv.pipeline.experiments import Anew, Experiment, changed, check_forced, shuffled
+from qkv.pipeline.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
 from qkv.pipeline.guarantees import Job, attempts
-from qkv.pipeline.loading import load
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
 from qkv.pipeline.search import Request, Search, Searcher
 from qkv.pipeline.traces import CANDIDATES, Beams, Side, Trace, choices_of, without_batch
 from qkv.pipeline.translator import Translator, Trial, is_for_translation
 from qkv.pipeline.watching import Watched
 
+PLACES = {"encoder": Place("encoder", False), "decoder": Place("decoder", True)}
 LONGEST_ANSWER = 96  # pieces of an answer that are looked into: without positions a model may go on and on
 
 
@@ -65,7 +64,7 @@ def trace_translator(
         raise UserError(
             f"this text has {len(ids):,} pieces, and at most {most} can be looked at: shorten it."
         )
-    model = changed(translator.model, experiment)
+    model = changed(translator.model, experiment, PLACES)
     if experiment.changes_model:
         translator = Translator(model, translator.tokenizer, translator.defaults)
     request = Request(source=ids, prefix=experiment.force)
@@ -125,7 +124,6 @@ def recorded(
     read, shifted, target = [*ids, config.end], [config.start, *said], [*said, config.end]
     model.eval()
     logits = model(torch.tensor([read], device=device), torch.tensor([shifted], device=device), tape)[0]
-    weights = {name.replace(".stack.", "."): each for name, each in model.state_dict().items()}
     return Trace(
         kind="translator",
         text=text,
@@ -155,14 +153,9 @@ def recorded(
             ),
         ),
         arrays=without_batch(tape),
-        weights=weights,
+        weights=model.state_dict(),
         choices=choices_of(logits, target, show),
         beams=beams,
         output_weight="tokens.weight",
         experiment=experiment,
     )
-
-
-def trace(model: Translator | str | Path, text: str) -> Trace:
-    """Every number on the way to a translation, by name: `qkv.trace("runs/en-de", "the cat danced")`."""
-    return trace_translator(model if isinstance(model, Translator) else load(model), text)

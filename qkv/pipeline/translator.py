@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -383,12 +383,6 @@ class Translator:
         """Where every head looks while this translation is read, in words; marks count as words of their own."""
         self.model.eval()
         return looks_of_words(self.model, self.tokenizer, source, target, FINE, self.aligner.late)
-
-    def with_weights(self, weights: Mapping[str, Tensor], where: str) -> "Translator":
-        """The same with other weights, such as those of an earlier step of its training."""
-        model = TranslatorModel(self.model.config)
-        load_weights(model, weights, where)
-        return Translator(model, self.tokenizer, self.defaults)
 
     # Other ways to decode -----------------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ def ask(service: Served, method: str, path: str, body: Any = None, **headers: st
 def test_the_words_are_those_of_translate(service: Served) -> None:
     status, told, _ = ask(service, "POST", TRACE, {"wish": {"text": SENTENCE}})
     assert status == 200
-    assert told["answer"] == service.explorer.translator.translate(SENTENCE)
+    assert told["answer"] == service.explorer.model.translate(SENTENCE)
     assert told["check"]["largest"] < 1e-4
 
 

@@ -47,7 +47,7 @@ def test_an_earlier_checkpoint_says_something_of_its_own(folder: Path) -> None:
     told = explorer.evolve(Wish(text=SENTENCE), "decoder.1.cross_attention.weights")
     assert [state["checkpoint"] for state in told["states"]] == [*STEPS, None]
     assert len({state["tensor"]["data"] for state in told["states"]}) == 3
-    assert told["states"][-1]["answer"] == explorer.translator.translate(SENTENCE)
+    assert told["states"][-1]["answer"] == explorer.model.translate(SENTENCE)
     with pytest.raises(UserError, match="it has 8, 64"):
         explorer.trace(Wish(text=SENTENCE, checkpoint=9))
 

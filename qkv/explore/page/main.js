@@ -21,7 +21,7 @@ const isThere = (number) => trace !== null && STATIONS[number - 1].isThere(trace
 function go(patch, keepFocus = false) {
   const before = wishKey(cursor);
   cursor = { ...cursor, ...patch };
-  if ("step" in patch && !("row" in patch) && [15, 16].includes(cursor.station)) cursor.row = patch.step;
+  if ("step" in patch && !("row" in patch) && [15, 16].includes(cursor.station)) cursor.row = trace?.choices[patch.step]?.row ?? patch.step;
   history.replaceState(null, "", writeCursor(cursor));
   if (wishKey(cursor) !== before) refresh();
   else draw(keepFocus);
@@ -128,7 +128,7 @@ function drawNavigation() {
 
 // From station to station; those that this model lacks are passed over.
 function visit(number) {
-  go({ station: number, part: "", row: [15, 16].includes(number) ? cursor.step : cursor.row, column: number >= 17 ? 0 : cursor.column });
+  go({ station: number, part: "", row: [15, 16].includes(number) ? trace.choices[cursor.step]?.row ?? cursor.row : cursor.row, column: number >= 17 ? 0 : cursor.column });
   window.scrollTo({ top: Math.min(window.scrollY, byId("work").offsetTop - 8) });
   byId("station-title")?.focus({ preventScroll: true });
 }

@@ -79,7 +79,7 @@ export function drawTruth(found, { t, go }) {
 
 // At the bottom: what has been said, and the words that could come next; a click on one forces it.
 export function drawBars({ trace, cursor, t, go, source }) {
-  const side = trace.sides.at(-1), step = Math.min(cursor.step, trace.choices.length - 1), choice = trace.choices[step];
+  const step = Math.min(cursor.step, trace.choices.length - 1), choice = trace.choices[step];
   if (!choice) {
     byId("said").replaceChildren();
     byId("bars").replaceChildren();
@@ -87,12 +87,12 @@ export function drawBars({ trace, cursor, t, go, source }) {
   }
   byId("said").replaceChildren(element("b", {}, t("next word")), ...trace.choices.map((each, i) => element("button", {
     type: "button", class: i < step ? "past" : i === step ? "now" : "later", "aria-current": i === step ? "step" : undefined, onclick: () => go({ step: i }),
-  }, isolated(side.said[each.row] ?? ""))));
+  }, isolated(each.candidates.find((one) => one.id === each.chosen)?.text ?? ""))));
   byId("bars").replaceChildren(...choice.candidates.slice(0, 8).map((each) => {
     const p = Math.exp(each.log_probability), taken = each.id === choice.chosen;
     const forced = [...trace.choices.slice(0, step).map((earlier) => earlier.chosen), each.id];
     return element("li", {}, element("button", {
-      type: "button", class: taken ? "taken" : "", "aria-pressed": taken, disabled: source.isSaved || trace.kind !== "translator",
+      type: "button", class: taken ? "taken" : "", "aria-pressed": taken, disabled: source.isSaved || !["translator", "gpt"].includes(trace.kind),
       title: t("force"), "aria-label": `${each.text.trim() || "␣"}: ${(100 * p).toFixed(1)} %`, onclick: () => go({ force: forced, step }),
     }, element("i", { style: { "--part": String(p) } }), isolated(each.text), element("small", {}, p < 0.0005 ? "<0.1 %" : `${(100 * p).toFixed(1)} %`)));
   }));

@@ -14,6 +14,12 @@ function limits(cursor, [rows, columns]) {
   return [Math.min(cursor.row, rows - 1), Math.min(cursor.column, columns - 1)];
 }
 
+// The step that a row of the last side has led to, where it has.
+export function stepOfRow(trace, row) {
+  const step = trace.choices.findIndex((choice) => choice.row === row);
+  return step >= 0 && trace.sides.at(-1).said.length ? { step } : {};
+}
+
 function named(site, cursor, ...parts) {
   return parts.map((part) => `${prefixOf(site, cursor.layer)}.${part}`);
 }
@@ -79,7 +85,7 @@ function square(part, { kind = "signed", formulaOf, numbersOf, extra, needs, let
       const panel = matrix({
         title: t(`matrix ${part}`), label: `${t(`matrix ${part}`)}, ${t("layer", cursor.layer + 1)}, ${t("head", cursor.head + 1)}`, ...array,
         rows: rowNames(site.queries), columns: site.keys.pieces, kind, row, column,
-        hidden: anyHidden ? hides : undefined, hiddenText: t("may not look"), pick: (r, c, k) => go({ row: r, column: c, ...(site.queries.said.length ? { step: r } : {}) }, k),
+        hidden: anyHidden ? hides : undefined, hiddenText: t("may not look"), pick: (r, c, k) => go({ row: r, column: c, ...stepOfRow(trace, r) }, k),
       });
       return {
         formula: formulaOf(site), numbers: numbersOf({ ...context, arrays, row, column }),

@@ -1,5 +1,6 @@
 // Stations 1 to 3, from text to vectors that know their place, and 13, the layers one after another.
 
+import { unpacked } from "./api.js";
 import { element, isolated, number } from "./dom.js";
 import { dotted, factor, formula, frac, nameOf, root, rowOf, sub, sup, valueOf, wordOf } from "./formula.js";
 import { matrix } from "./matrix.js";
@@ -12,7 +13,7 @@ export const pieces = {
     const chips = element("ol", { class: "chips", "aria-label": t("pieces of", t(`side ${side.name}`)) });
     side.pieces.forEach((piece, i) => chips.append(element("li", {},
       element("button", { type: "button", "aria-pressed": i === row, onclick: () => go({ row: i }) },
-        isolated(piece), element("small", {}, side.ids[i] ?? i + 1)))));
+        trace.picture ? patchOf(trace, i) : null, isolated(piece), element("small", {}, side.ids[i] ?? i + 1)))));
     return {
       formula: formula("x", "=", "(", sub("x", "1"), ",", "…", ",", sub("x", "n"), ")", "  ", sub("x", "i"), "∈", "{", "0", ",", "…", ",", nameOf("V"), "−", "1", "}"),
       numbers: [formula(sub("x", String(row + 1)), "=", wordOf(`“${side.pieces[row].trim()}”`), "=", nameOf(String(side.ids[row] ?? row + 1)))],
@@ -21,6 +22,20 @@ export const pieces = {
     };
   },
 };
+
+// The part of a picture that a piece is; the first piece stands for the class and is no part of it.
+function patchOf(trace, piece) {
+  if (piece === 0) return null;
+  const { shape: [channels, height, width], values } = unpacked(trace.picture), size = trace.config.patch, across = width / size;
+  const canvas = element("canvas", { class: "patch", width: size, height: size, "aria-hidden": "true" }), context = canvas.getContext("2d");
+  const picture = context.createImageData(size, size), top = Math.floor((piece - 1) / across) * size, left = ((piece - 1) % across) * size;
+  for (let y = 0; y < size; y++) for (let x = 0; x < size; x++) for (let c = 0; c < 4; c++) {
+    const channel = Math.min(c, channels - 1), value = values[(channel * height + top + y) * width + left + x];
+    picture.data[4 * (y * size + x) + c] = c === 3 ? 255 : (value + 1) * 127.5;
+  }
+  context.putImageData(picture, 0, 0);
+  return canvas;
+}
 
 const embeddingRow = (site, row) => `weights/${site.side.embedding}[${site.side.ids[row]}]`;
 
@@ -57,15 +72,15 @@ export const positions = {
     return {
       formula: fixed
         ? formula(sub("P", rowOf("pos", ",", "2", "i")), "=", "sin", frac("pos", sup("10000", frac(rowOf("2", "i"), "d"))), ",", "  ", sub("P", rowOf("pos", ",", "2", "i", "+", "1")), "=", "cos", frac("pos", sup("10000", frac(rowOf("2", "i"), "d"))), ",", "  ", "x", "=", "e", "+", "P")
-        : formula("x", "=", "e", "+", "P"),
+        : site.side.sum_is_normed ? formula("x", "=", "norm", rowOf("(", "e", "+", "P", "+", nameOf("segment"), ")")) : formula("x", "=", "e", "+", "P"),
       numbers: [
         ...(fixed ? [formula(sub("P", `${row},${column}`), "=", paper % 2 ? "cos" : "sin", angle, "=", valueOf(at(flat, row, column), 4))] : []),
-        formula(sub("x", `${row},${column}`), "=", valueOf(at(tokens, row, column)), "+", factor(at(flat, row, column)), "=", valueOf(at(total, row, column))),
+        site.side.sum_is_normed ? null : formula(sub("x", `${row},${column}`), "=", valueOf(at(tokens, row, column)), "+", factor(at(flat, row, column)), "=", valueOf(at(total, row, column))),
       ],
       shapes: [["P", `${rows} × ${width}`], ["x", `${rows} × ${width}`]],
       panels: [
         matrix({ title: `P — ${t(`layout ${layout}`)}`, ...flat, kind: "signed", ...common }),
-        matrix({ title: `x = e + P`, ...total, kind: "signed", ...common }),
+        matrix({ title: site.side.sum_is_normed ? "x" : "x = e + P", ...total, kind: "signed", ...common }),
         fixed ? element("details", {}, element("summary", {}, t("other layout", t(`layout ${other}`))),
           matrix({ title: `P — ${t(`layout ${other}`)}`, ...sinusoid(rows, width, other), kind: "signed", ...common })) : null,
       ],
