@@ -119,7 +119,7 @@ def trace_bert(
     text = shuffled(text.strip(), experiment.shuffle)
     if not text:
         raise UserError("there is nothing to read: write a sentence.")
-    ids = [pieces.first, *pieces.encode_with_masks(text), pieces.separator]
+    ids = [pieces.begin, *pieces.encode_with_masks(text), pieces.separator]
     check_length(len(ids), min(longest or bert.defaults.longest, bert.defaults.longest))
     model, tape = changed(bert.model, experiment, {"encoder": Place("encoder.stack", False)}).eval(), Tape()
     given = torch.tensor([ids])
