@@ -174,7 +174,7 @@ def trace_vit(
         raise UserError(
             f"its pictures have {config.patches} patches, and at most {MOST_PATCHES} can be looked at."
         )
-    pixels = torch.from_numpy(read_picture(Path(text), classifier.form, fit=True))[None].float() / 127.5 - 1
+    pixels = torch.tensor(read_picture(Path(text), classifier.form, fit=True))[None].float() / 127.5 - 1
     model, tape = changed(classifier.model, experiment, {"stack": Place("stack", False)}).eval(), Tape()
     logits = model(pixels, tape)
     classes = classifier.classes
