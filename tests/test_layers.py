@@ -26,13 +26,14 @@ MAY_IMPORT = {
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "engine", "checkpoint"},
     "hub": {"errors", "configs", "core", "models", "text", "checkpoint", "pipeline"},
     "pictures": {"errors", "pipeline"},
+    "explore": {"errors", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures"},
     "training": {
         "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "evaluation", "checkpoint",
         "pipeline",
     },
     "cli": {
         "__init__", "errors", "environment", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures",
-        "hub", "training",
+        "explore", "hub", "training",
     },
     "__init__": {"errors", "pipeline"},
     "__main__": {"cli"},

@@ -28,6 +28,7 @@ COMMANDS = {
     "draw": ("qkv.cli.draw", "draw pictures of a caption"),
     "classify": ("qkv.cli.classify", "say which class texts, pairs of texts or pictures belong to"),
     "import": ("qkv.cli.import_model", "make a model of weights that others have published"),
+    "explore": ("qkv.cli.explore", "walk through a model step by step, with its own numbers, in a browser"),
     "info": ("qkv.cli.info", "say what a model is, what it was trained on and how good it is"),
 }
 

@@ -28,3 +28,13 @@ def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig
         raise UserError(f"{where}: this version of qkv knows {', '.join(known)}, and no {architecture!r}.")
     config: TranslationConfig = from_dict(known[architecture], values, where)
     return config
+
+
+def two_stacks(model: TranslationModel) -> Translator:
+    """The stations are those of the paper's Transformer."""
+    if not isinstance(model, Translator):
+        raise UserError(
+            f"this is a {model.architecture} model, and only an encoder-decoder Transformer can be walked through; "
+            "`qkv translate --alignments` shows where it looks."
+        )
+    return model

@@ -19,9 +19,9 @@ from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
 from qkv.engine import Engine
 from qkv.errors import UserError
-from qkv.pipeline.alignment import Aligner, align
+from qkv.pipeline.alignment import Aligner, WordLooks, align, looks_of_words
 from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
-from qkv.pipeline.architectures import built, config_from
+from qkv.pipeline.architectures import built, config_from, two_stacks
 from qkv.pipeline.compute import Compute, computing_in
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
 from qkv.pipeline.loading import load_weights
@@ -388,6 +388,11 @@ class Translator:
     def word_links(self, source: str, target: str) -> Links:
         """Which words of a source those of a translation come from; marks count as words of their own."""
         return self.links(source, self.tokenizer.encode(target), FINE)
+
+    def word_looks(self, source: str, target: str) -> WordLooks:
+        """Where every head looks while this translation is read, in words; marks count as words of their own."""
+        self.model.eval()
+        return looks_of_words(two_stacks(self.model), self.tokenizer, source, target, FINE, self.aligner.late)
 
     # Other ways to decode -----------------------------------------------------------------------------------
 

@@ -71,7 +71,9 @@ def built_in(pairs: int) -> TranslatorSettings:
             norm="pre",
             smoothing=0.0,
         ),
-        training=TrainingSettings(batch_tokens=512, rate=4e-3, warmup=200, validate_every=540, average=1),
+        training=TrainingSettings(
+            batch_tokens=512, rate=4e-3, warmup=200, validate_every=540, average=1, milestones=True
+        ),
         decoding=DecodingSettings(beam=1, length_penalty=0.0),
     )
 

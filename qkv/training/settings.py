@@ -76,6 +76,8 @@ class TrainingSettings:
     """Under torchrun: divide weights and optimiser state among the processes instead of copying them."""
     log_every: int = 25
     """Steps between two lines of log.jsonl."""
+    milestones: bool = False
+    """Keep the weights of steps 8, 16, 32, 64 … too: `qkv explore` shows with them how the model came to be."""
 
 
 @dataclass(frozen=True, kw_only=True)
