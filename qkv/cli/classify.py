@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
@@ -21,8 +21,8 @@ class Classify:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     inputs: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Texts, or files of pictures where the model reads pictures; a model of pairs takes two texts for each. Without
-    any, lines are read from --input or from standard input; the texts of a pair stand in one line with a tab between."""
+    """Texts, or files of pictures where the model reads pictures; a model of pairs takes two texts for each,
+    one that chooses a text and the answers to choose from. Without any, lines are read from --input or from standard input; the texts of a pair stand in one line with a tab between."""
     input: Path | None = None
     """File whose lines are classified."""
     labels: Path | None = None
@@ -83,16 +83,11 @@ def check(command: Classify) -> None:
 def opened(command: Classify) -> "Classifier":
     import torch
 
-    from qkv.pipeline import load
+    from qkv.pipeline import load_for
 
     if command.threads is not None:
         torch.set_num_threads(command.threads)
-    model = load(command.model)
-    if not hasattr(model, "classify"):
-        raise UserError(
-            f"{command.model} cannot classify: it was not trained on labels. "
-            "`qkv train … --fine-tune MODEL --labels FILE` makes a classifier of it."
-        )
+    model: Any = load_for(command.model, "classify", object)
     if command.fit:
         if not hasattr(model, "fitting"):
             raise UserError(f"--fit is for pictures, and {command.model} reads text.")
@@ -106,6 +101,9 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
     from qkv.cli.translate import standard_input
 
     pairs = classifier.reads == "pairs"
+    if command.inputs and classifier.reads == "choices":
+        yield [command.inputs]
+        return
     if command.inputs:
         texts = command.inputs
         if not pairs:
@@ -117,6 +115,9 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
         return
     number = 0
     for lines in standard_input() if command.input is None else lines_of(command.input, 0):
+        if classifier.reads == "choices":
+            yield [tuple(line.split("\t")) for line in lines]
+            continue
         yield [as_input(line, number + index, pairs) for index, line in enumerate(lines, 1)]
         number += len(lines)
 
@@ -136,6 +137,8 @@ def measured(classifier: "Classifier", path: Path, columns: str) -> dict[str, fl
     from qkv.data.labels import read_labelled
     from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 
+    if classifier.reads == "choices":
+        return share_chosen(classifier, path)
     examples = read_labelled(path, columns)
     if (classifier.reads == "pairs") != (examples.seconds is not None):
         wanted = "two texts" if classifier.reads == "pairs" else "one text"
@@ -158,6 +161,19 @@ def measured(classifier: "Classifier", path: Path, columns: str) -> dict[str, fl
         "accuracy": round(accuracy(said, examples.labels), 5),
         "macro_f1": round(macro_f1(said, examples.labels), 5),
     }
+
+
+def share_chosen(classifier: "Classifier", path: Path) -> dict[str, float | int]:
+    """Of questions with several answers, how often the right one was chosen."""
+    from qkv.cli.terminal import counting
+    from qkv.data.choices import read_questions
+    from qkv.evaluation.classification import accuracy
+
+    questions = read_questions(path)
+    with counting("choosing", len(questions)) as done:
+        said = [verdict.label for verdict in classifier.classify(questions.inputs, done=done)]
+    right = [texts[1 + place] for texts, place in zip(questions.inputs, questions.right, strict=True)]
+    return {"examples": len(questions), "accuracy": round(accuracy(said, right), 5)}
 
 
 def as_line(verdict: "Verdict", best: int) -> str:

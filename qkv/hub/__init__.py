@@ -1,1 +1,1 @@
-"""Weights that others have published, under our names."""
+"""Published weights under our names, and ours in the formats of other programs."""

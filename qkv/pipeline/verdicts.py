@@ -26,11 +26,16 @@ class Verdict:
 class Classifier(Protocol):
     """A loaded bundle that can be asked which class something belongs to."""
 
-    reads: Literal["text", "pairs", "pictures"]  # pictures are given as the names of their files
-    classes: tuple[str, ...]  # none where it gives numbers
+    @property
+    def reads(
+        self,
+    ) -> Literal["text", "pairs", "choices", "pictures"]: ...  # pictures by the names of their files
+
+    @property
+    def classes(self) -> tuple[str, ...]: ...  # none where it gives numbers, or chooses
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = ...
     ) -> list[Verdict]:
-        """A verdict for each input, which is one text, two of a pair, or the path of a picture; `done` counts along."""
+        """A verdict for each input, which is one text, two of a pair, a text and answers, or the path of a picture; `done` counts along."""
         ...

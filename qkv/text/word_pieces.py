@@ -5,6 +5,7 @@ vocab.txt. A character that no piece has makes its whole word [UNK].
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -27,11 +28,13 @@ class WordPieces:
         self.pieces.encode_special_tokens = True
         self.pieces.no_truncation()
         self.pieces.no_padding()
-        ids = [pieces.token_to_id(token) for token in SPECIAL]
-        missing = [token for token, number in zip(SPECIAL, ids, strict=True) if number is None]
+        ids = {token: pieces.token_to_id(token) for token in SPECIAL}
+        missing = [token for token, number in ids.items() if number is None]
         if missing:
             raise UserError(f"{where} lacks {', '.join(missing)}: it is not one of BERT's.")
-        self.pad, self.unknown, self.begin, self.separator, self.mask = ids
+        self.pad, self.unknown, self.begin, self.separator, self.mask = (
+            number or 0 for number in ids.values()
+        )
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int, *, lowercase: bool = True) -> Self:
@@ -40,17 +43,24 @@ class WordPieces:
             raise UserError(
                 f"a vocabulary of {size} is too small: the special tokens alone are {len(SPECIAL)}."
             )
-        pieces = untrained({token: number for number, token in enumerate(SPECIAL)}, lowercase)
+        empty = untrained({token: number for number, token in enumerate(SPECIAL)}, lowercase)
+        words = word_counts(empty, texts)
+        first, later = alphabet(words, min(ALPHABET, size // 4))
         trainer = trainers.WordPieceTrainer(
             vocab_size=size,
             min_frequency=2,  # a merge seen once teaches nothing
-            limit_alphabet=min(ALPHABET, size // 4),
-            special_tokens=SPECIAL,
+            # Named in their order, so that the same text gives the same pieces: the library numbers letters as it meets
+            # them, which is never twice the same, and lets their numbers decide between merges that are as common.
+            special_tokens=[*SPECIAL, *first, *later],
+            initial_alphabet=first,
+            limit_alphabet=len(first),
             continuing_subword_prefix=CONTINUES,
             show_progress=False,
         )
-        pieces.train_from_iterator(texts, trainer)
-        return cls(pieces)
+        learner = untrained({token: number for number, token in enumerate(SPECIAL)}, lowercase)
+        learner.train_from_iterator(words.elements(), trainer)
+        learned = sorted(learner.get_vocab().items(), key=lambda item: item[1])
+        return cls(untrained({piece: number for number, (piece, _) in enumerate(learned[:size])}, lowercase))
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -82,8 +92,11 @@ class WordPieces:
         return cls(untrained({word: number for number, word in enumerate(words)}, lowercase), str(path))
 
     def text(self) -> str:
-        """The content of tokenizer.json, which Hugging Face's library reads as well."""
-        return str(self.pieces.to_str(pretty=False))
+        """The content of tokenizer.json, which Hugging Face's library reads as well, with the pieces in their order."""
+        content = json.loads(self.pieces.to_str(pretty=False))
+        vocabulary = content["model"]["vocab"]
+        content["model"]["vocab"] = dict(sorted(vocabulary.items(), key=lambda item: item[1]))
+        return json.dumps(content, ensure_ascii=False)
 
     def __len__(self) -> int:
         return int(self.pieces.get_vocab_size())
@@ -123,6 +136,23 @@ class WordPieces:
             ids += [*text, self.separator]
             segments += [number] * (len(text) + 1)
         return ids, segments
+
+
+def word_counts(pieces: Pieces, texts: Iterable[str]) -> Counter[str]:
+    normalise, cut = pieces.normalizer.normalize_str, pieces.pre_tokenizer.pre_tokenize_str
+    return Counter(word for text in texts for word, _ in cut(normalise(text)))
+
+
+def alphabet(words: Counter[str], most: int) -> tuple[list[str], list[str]]:
+    """The commonest letters, as they begin a word and, of those that do so, as they go on with one."""
+    letters: Counter[str] = Counter()
+    later: set[str] = set()
+    for word, count in words.items():
+        for letter in word:
+            letters[letter] += count
+        later.update(word[1:])
+    kept = sorted(sorted(letters), key=lambda letter: -letters[letter])[:most]
+    return sorted(kept), [f"{CONTINUES}{letter}" for letter in sorted(kept) if letter in later]
 
 
 def untrained(vocabulary: dict[str, int], lowercase: bool) -> Pieces:

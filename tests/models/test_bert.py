@@ -77,6 +77,21 @@ def test_the_loss_of_a_batch_is_that_of_its_parts_by_hidden_words() -> None:
     torch.testing.assert_close(whole, (2 * first + second) / 3)
 
 
+def test_what_follows_is_learned() -> None:
+    torch.manual_seed(4)
+    model = Bert(BertConfig(encoder=ENCODER))
+    batch = MaskedBatch(
+        IDS, torch.zeros_like(IDS), torch.tensor([1, 6]), torch.tensor([5, 8]), torch.tensor([0, 1])
+    )
+    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    for _ in range(60):
+        optimiser.zero_grad()
+        model.loss(batch).backward()
+        optimiser.step()
+    states = model.eval().encoder(IDS)
+    assert model.next_logits(states).argmax(1).tolist() == [0, 1]
+
+
 def test_a_classifier_learns_to_tell_two_texts_apart() -> None:
     torch.manual_seed(4)
     model = BertClassifier(BertClassifierConfig(encoder=ENCODER, outputs=2))

@@ -36,6 +36,27 @@ def test_capitals_can_be_kept() -> None:
     assert cased.decode(cased.encode("The cat")) == "The cat"
 
 
+def test_the_same_text_gives_the_same_pieces_in_every_process() -> None:
+    """The library's own numbering depends on hashes that differ from process to process."""
+    import subprocess
+    import sys
+
+    program = "from qkv.text.word_pieces import WordPieces as W; import sys; print(W.learn(sys.argv[1:], 60).text())"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program, *TEXTS], capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(3)
+    }
+    assert found == {learned().text() + "\n"}
+
+
+def test_letters_beyond_the_commonest_are_unknown() -> None:
+    pieces = WordPieces.learn(["abc abd abe"] * 9 + ["xyz"], 20)
+    assert pieces.unknown not in pieces.encode("abc")
+    assert pieces.encode("xyz") == [pieces.unknown]
+
+
 def test_saved_and_loaded_they_are_the_same(tmp_path: Path) -> None:
     pieces = learned()
     (tmp_path / "tokenizer.json").write_text(pieces.text())
