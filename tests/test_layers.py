@@ -20,10 +20,11 @@ MAY_IMPORT = {
     "text": {"errors"},
     "data": {"errors"},
     "decoding": set(),
+    "engine": {"core", "models", "decoding"},
+    "hub": {"errors", "core", "models"},
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
-    "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
-    "hub": {"errors", "core", "models"},
+    "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "engine", "checkpoint"},
     "pictures": {"errors", "pipeline"},
     "training": {
         "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "evaluation", "checkpoint",

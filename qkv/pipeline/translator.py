@@ -16,6 +16,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
+from qkv.engine import Engine
 from qkv.errors import UserError
 from qkv.models.translator import OneStreamConfig, TranslationModel, TranslatorConfig, translation_model
 from qkv.pipeline.alignment import Aligner, align
@@ -31,6 +32,10 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import FINE, SPACED, owners, spans
 
 ABOUT_AS_LONG = 1.1  # times as many words
+
+
+def silent(told: object) -> None:
+    """Nobody is told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,9 +99,11 @@ class Translator:
         tokenizer: Tokenizer,
         defaults: TranslatorDefaults,
         others: Sequence[TranslationModel] = (),
+        engines: Sequence[Engine] = (),
     ):
         self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
         self.others = others  # that decide with it
+        self.engines = engines  # of all of them, or none: what computes in their place
 
     def __repr__(self) -> str:
         languages = self.defaults.languages
@@ -294,7 +301,8 @@ class Translator:
         if decoding.avoid:
             tables = [automaton_for(phrase, self.tokenizer) for phrase in decoding.avoid]
             automata = pad_sequence(tables, batch_first=True)  # (P, states, V)
-        return Searcher([self.model, *self.others], self.tokenizer.begins_anew, automata)
+        models = [self.model, *self.others]
+        return Searcher(models, self.tokenizer.begins_anew, automata, self.engines)
 
     def search(self, decoding: Decoding) -> Search:
         defaults = self.defaults
@@ -441,10 +449,10 @@ class Translator:
         answers = [self.answer(each[0], attempt.reading, decoding) for each in found]
         return distinct(sorted(answers, key=lambda answer: -answer.score))
 
-    def computing_in(self, compute: Compute) -> "Translator":
-        """The same in other numbers: a copy, but for float32."""
-        others = [computing_in(other, compute) for other in self.others]
-        return Translator(computing_in(self.model, compute), self.tokenizer, self.defaults, others)
+    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Translator":
+        """The same by the engine, in float32 or int8, or in bf16 by torch; `warn` is told if there can be no engine."""
+        (model, *others), engines = computing_in([self.model, *self.others], compute, warn)
+        return Translator(model, self.tokenizer, self.defaults, others, engines)
 
     def with_others(self, *others: "Translator") -> "Translator":
         """The same with more models, which decide together: the mean of their probabilities."""
@@ -513,10 +521,6 @@ def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answ
         texts = [surrounded(piece, answer.text) for piece, answer in each]
         found.append(joined([answer for _, answer in each], [piece for piece, _ in each], texts))
     return found
-
-
-def silent(count: int) -> None:
-    """Nobody is told."""
 
 
 def surrounded(piece: str, translation: str) -> str:
