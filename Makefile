@@ -3,12 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test test-all check clean
+.PHONY: help setup demo test test-all test-browser check clean
 
 help:
 	@echo "make demo      install, train the built-in English-German translator, show it (about 3 minutes)"
 	@echo "make test      install, run the tests"
 	@echo "make test-all  ... and the full demos in three directions, and 200 kills (about half an hour)"
+	@echo "make test-browser  the explorer's page in chromium, where it and its driver are installed"
 	@echo "make check     install, lint and type-check"
 	@echo "make setup     install into $(VENV)"
 
@@ -26,10 +27,13 @@ demo: setup
 	$(BIN)/qkv demo
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not browser"
 
 test-all: setup
 	$(BIN)/python -m pytest
+
+test-browser: setup
+	$(BIN)/python -m pytest tests/browser -m browser -rs
 
 check: setup
 	$(BIN)/ruff format --check qkv tests benchmarks

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qkv.errors import UserError
-    from qkv.pipeline import Translator, load
+    from qkv.pipeline import Trace, Translator, load, trace
 
-__all__ = ["Translator", "UserError", "__version__", "load"]
+__all__ = ["Trace", "Translator", "UserError", "__version__", "load", "trace"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     """Lazy: `import qkv` and `qkv --help` need no torch."""
-    if name in ("Translator", "load"):
+    if name in ("Trace", "Translator", "load", "trace"):
         from qkv import pipeline
 
         return getattr(pipeline, name)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
@@ -31,6 +31,10 @@ class Classify:
     """Columns of --labels: text,label or text,second,label, by names or by numbers from 1."""
     json: bool = False
     """One JSON object for each input, with the probabilities of all classes."""
+    best: int | None = None
+    """So many of the likeliest classes, with tabs between; by default one, and three of pictures."""
+    fit: bool = False
+    """Pictures of another size or mode are made to fit instead of refused."""
     threads: int | None = None
     """Cores to use; by default all."""
 
@@ -51,11 +55,12 @@ def main(arguments: list[str]) -> None:
     if command.labels is not None:
         print(json.dumps(measured(classifier, command.labels, command.columns)))
         return
+    best = command.best or (3 if classifier.reads == "pictures" else 1)
     for inputs in chunks(command, classifier):
         with counting("classifying", len(inputs)) as done:
             verdicts = classifier.classify(inputs, done=done)
         for given, verdict in zip(inputs, verdicts, strict=True):
-            print(as_json(given, verdict) if command.json else as_line(verdict))
+            print(as_json(given, verdict) if command.json else as_line(verdict, best))
         sys.stdout.flush()
 
 
@@ -69,6 +74,8 @@ def check(command: Classify) -> None:
         raise UserError("give texts, --input or --labels, one of them.")
     if command.columns and command.labels is None:
         raise UserError("--columns belongs to --labels: it says which columns of that file to read.")
+    if command.best is not None and command.best < 1:
+        raise UserError("--best must be at least 1.")
     if command.threads is not None and command.threads < 1:
         raise UserError("--threads must be at least 1.")
 
@@ -76,16 +83,15 @@ def check(command: Classify) -> None:
 def opened(command: Classify) -> "Classifier":
     import torch
 
-    from qkv.pipeline import load
+    from qkv.pipeline import load_for
 
     if command.threads is not None:
         torch.set_num_threads(command.threads)
-    model = load(command.model)
-    if not hasattr(model, "classify"):
-        raise UserError(
-            f"{command.model} cannot classify: it was not trained on labels. "
-            "`qkv train … --fine-tune MODEL --labels FILE` makes a classifier of it."
-        )
+    model: Any = load_for(command.model, "classify", object)
+    if command.fit:
+        if not hasattr(model, "fitting"):
+            raise UserError(f"--fit is for pictures, and {command.model} reads text.")
+        model = model.fitting()
     classifier: Classifier = model
     return classifier
 
@@ -170,10 +176,11 @@ def share_chosen(classifier: "Classifier", path: Path) -> dict[str, float | int]
     return {"examples": len(questions), "accuracy": round(accuracy(said, right), 5)}
 
 
-def as_line(verdict: "Verdict") -> str:
+def as_line(verdict: "Verdict", best: int) -> str:
     if verdict.number is not None:
         return verdict.label
-    return f"{verdict.label}\t{verdict.probabilities[verdict.label]:.4f}"
+    ranked = list(verdict.probabilities.items())[:best]
+    return "\t".join(f"{label}\t{probability:.4f}" for label, probability in ranked)
 
 
 def as_json(given: tuple[str, ...], verdict: "Verdict") -> str:

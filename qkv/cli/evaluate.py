@@ -92,6 +92,11 @@ def main(arguments: list[str]) -> None:
 
         of_a_text(arguments)
         return
+    if {"--scenes", "--images"} & names_in(arguments):  # of what sees or draws there is another question
+        from qkv.cli.evaluate_pictures import main as of_pictures
+
+        of_pictures(arguments)
+        return
     command = read_options(
         Evaluate,
         arguments,

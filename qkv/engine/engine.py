@@ -1,18 +1,26 @@
 """The engine: one decoding of a batch as a Step, and greedy and beam search without a way back to Python."""
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from qkv.core.pairs import CrossHeads
 from qkv.decoding.beam import LengthPenalty
 from qkv.decoding.step import Hypothesis
 from qkv.engine.library import WishStruct, library
 from qkv.engine.packing import Packed
-from qkv.models.translator import CrossHeads, Translator, TranslatorConfig
+from qkv.models.translator import Translator, TranslatorConfig
+
+Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the most ids that each may get
+
+
+TOGETHER = 1_024  # tokens that are decoded together at most: what they need stays in a core's cache
+FEW = 8  # sentences that are not worth being shared out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,15 +48,31 @@ class Engine:
         return EngineStep(self, sentences, look)
 
     def search(
-        self,
-        sources: Sequence[Sequence[int]],
-        limits: Sequence[int],
-        plain: PlainSearch,
-        threads: int | None = None,
+        self, sources: Sequence[Sequence[int]], limits: Sequence[int], plain: PlainSearch
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source (its end mark included), best first: what decoding finds with `begin`."""
-        session = Session(self, sources, None, threads or self.threads)
-        return session.search(limits, plain)
+        return Session(self, sources, None, self.threads).search(limits, plain)
+
+    def search_batches(
+        self, batches: Sequence[Batch], plain: PlainSearch
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """The same for one batch after another: where there are several, every thread has one of its own."""
+        workers = min(self.threads, len(batches))
+        if workers <= 1:
+            yield from (self.search(*batch, plain) for batch in batches)
+            return
+
+        def alone(batch: Batch) -> list[list[Hypothesis]]:
+            sources, limits = batch
+            return Session(self, sources, None, 1).search(limits, plain)
+
+        with ThreadPoolExecutor(workers) as pool:  # the compiled part lets other threads of Python run
+            yield from pool.map(alone, batches)
+
+    def budget(self, lengths: Sequence[int], width: int) -> int:
+        """Tokens of sources in a batch, for beams of a width: so many that every thread has a batch, if there are enough."""
+        most = max(1, TOGETHER // width)
+        return most if len(lengths) < FEW * self.threads else min(most, -(-sum(lengths) // self.threads))
 
 
 class Session:
@@ -62,11 +86,9 @@ class Session:
         config: TranslatorConfig = engine.config
         self.engine, self.rows = engine, len(sources)
         self.longest = max(map(len, sources))
-        if self.longest > config.context:
-            raise ValueError(f"position {self.longest} is beyond the context of {config.context}")
+        check_position(self.longest, config)
         ids = torch.tensor([token for source in sources for token in source], dtype=torch.int32)
-        if int(ids.min()) < 0 or int(ids.max()) >= config.vocab:
-            raise IndexError("an id is not in the vocabulary")
+        check_ids(ids, config)
         lengths = torch.tensor([len(source) for source in sources], dtype=torch.int32)
         block = -1 if look is None else look.block
         self.handle: Any = None
@@ -80,6 +102,9 @@ class Session:
 
     def search(self, limits: Sequence[int], plain: PlainSearch) -> list[list[Hypothesis]]:
         longest, count = max(limits), self.rows * plain.best
+        check_position(longest, self.engine.config)
+        if min(limits) < 1:
+            raise ValueError("every row must be allowed at least one id")
         limit = torch.tensor(limits, dtype=torch.int32)
         penalty = torch.tensor([1.0, *map(plain.penalty, range(1, longest + 1))], dtype=torch.float64)
         ids = torch.empty(count, longest + 1, dtype=torch.int32)
@@ -122,8 +147,10 @@ class EngineStep:
         """The newest ids, (B, T), in; logits of the word after the last of them, (B, V), out."""
         config = self.engine.config
         self.said += ids.shape[1]
-        if self.said > config.context:
-            raise ValueError(f"position {self.said} is beyond the context of {config.context}")
+        check_position(self.said, config)
+        check_ids(ids, config)
+        if len(ids) != len(self.real):
+            raise ValueError(f"there are {len(self.real)} rows, not {len(ids)}")
         logits = torch.empty(len(ids), config.vocab)
         columns = ids.to(torch.int32).T.contiguous()  # (T, B)
         for place, column in enumerate(columns):
@@ -150,4 +177,11 @@ class EngineStep:
         self.real = self.real[rows]
 
 
-Done = Callable[[int], None]
+def check_position(position: int, config: TranslatorConfig) -> None:
+    if position > config.context:
+        raise ValueError(f"position {position} is beyond the context of {config.context}")
+
+
+def check_ids(ids: Tensor, config: TranslatorConfig) -> None:
+    if int(ids.min()) < 0 or int(ids.max()) >= config.vocab:
+        raise IndexError("an id is not in the vocabulary")

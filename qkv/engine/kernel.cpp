@@ -50,4 +50,17 @@ void qkv_search(Session* session, const Wish* wish, int32_t longest, int32_t* id
         }
 }
 
+// Rows of texts that are embedded already, (tokens, padded width), become what the encoder makes of them.
+void qkv_encode(const Model* model, float* x, const int32_t* lengths, int32_t texts, int32_t threads) {
+    Common common;
+    const Texts layout(lengths, texts);
+    see_all(
+        *model, layout, common, threads,
+        [&](Worker& me) { std::copy_n(x, size_t(layout.count()) * me.wide, me.x.get()); },
+        [&](Worker& me) {
+            me.team.meet();
+            if (me.index == 0) std::copy_n(me.x.get(), size_t(layout.count()) * me.wide, x);
+        });
+}
+
 }  // extern "C"

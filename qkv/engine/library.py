@@ -15,7 +15,17 @@ from typing import Any
 
 SOURCES = tuple(
     f"{name}.h"
-    for name in ("model", "vectors", "products", "attention", "threads", "worker", "session", "search")
+    for name in (
+        "model",
+        "vectors",
+        "products",
+        "attention",
+        "threads",
+        "worker",
+        "texts",
+        "session",
+        "search",
+    )
 )
 MAIN = "kernel.cpp"
 OPTIONS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
@@ -23,7 +33,7 @@ FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that t
 COMPILER, CACHE = "CXX", "QKV_CACHE"  # what the environment may say
 
 
-class NoCompiler(Exception):
+class NoEngineError(Exception):
     """The compiled part cannot be had here; the message says why."""
 
 
@@ -105,6 +115,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_step": ([Pointer, Pointer, Pointer], None),
         "qkv_select": ([Pointer, Pointer, Integer], None),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
+        "qkv_encode": ([ctypes.POINTER(ModelStruct), Pointer, Pointer, Integer, Integer], None),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], None),
     }
     for name, (arguments, result) in signatures.items():
@@ -125,7 +136,9 @@ def library() -> ctypes.CDLL:
         with alone(folder / f"engine-{key}.lock"):
             return declared(ctypes.CDLL(str(whole(folder, key) or build(folder, key))))
     except OSError as error:
-        raise NoCompiler(f"the compiled part cannot be kept in {folder}: {error.strerror or error}") from None
+        raise NoEngineError(
+            f"the compiled part cannot be kept in {folder}: {error.strerror or error}"
+        ) from None
 
 
 def whole(folder: Path, key: str) -> Path | None:
@@ -149,7 +162,7 @@ def build(folder: Path, key: str) -> Path:
                 final = folder / f"engine-{key}-{digest(made.read_bytes())}.so"
                 made.replace(final)
                 return final
-    raise NoCompiler(f"{compiler()} could not compile it: {first_error(result.stderr)}")
+    raise NoEngineError(f"{compiler()} could not compile it: {first_error(result.stderr)}")
 
 
 def first_error(output: str) -> str:
@@ -162,7 +175,7 @@ def compiler() -> str:
     for name in (asked,) if asked else ("c++", "g++", "clang++"):
         if (found := shutil.which(name)) is not None:
             return found
-    raise NoCompiler(f"there is no C++ compiler{f' {asked}' if asked else ''}")
+    raise NoEngineError(f"there is no C++ compiler{f' {asked}' if asked else ''}")
 
 
 def build_key() -> str:
@@ -197,7 +210,7 @@ def alone(path: Path) -> Iterator[None]:
     try:
         import fcntl
     except ImportError as error:  # not on Windows
-        raise NoCompiler("it is made for Linux and macOS") from error
+        raise NoEngineError("it is made for Linux and macOS") from error
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -45,6 +45,13 @@ class Packed:
         packed.vocabulary(model.tokens.weight.detach(), config.encoder.width**0.5)
         return packed
 
+    @classmethod
+    def encoder(cls, stack: Stack, config: StackConfig, *, int8: bool) -> "Packed":
+        """A stack alone, for texts that are embedded already."""
+        packed = cls(int8=int8)
+        packed.struct.encoder = packed.stack(stack, config, None, None)
+        return packed
+
     def vocabulary(self, tokens: Tensor, scale: float) -> None:
         """The embeddings, times a scale where ids go in and as they are where logits come out."""
         self.struct.vocab, self.struct.token_scale = len(tokens), scale

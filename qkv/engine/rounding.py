@@ -73,17 +73,22 @@ class RoundedTranslator(Translator):
     def __init__(self, model: Translator):
         super().__init__(model.config)
         self.load_state_dict(model.state_dict())
-        for module in list(self.modules()):
-            heads = module.heads if isinstance(module, Attention) else 1
-            for name, child in list(module.named_children()):
-                if isinstance(child, nn.Linear):
-                    setattr(module, name, rounded_linear(child, heads if name == "output" else 1))
+        round_layers(self)
         self.last = RoundedLinear(self.tokens.weight, None)
         self.requires_grad_(False).eval()
 
     def output(self, x: Tensor) -> Tensor:
         logits: Tensor = self.last(x)
         return logits
+
+
+def round_layers(model: nn.Module) -> None:
+    """Every linear layer of a model computes as the engine does with int8."""
+    for module in list(model.modules()):
+        heads = module.heads if isinstance(module, Attention) else 1
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Linear):
+                setattr(module, name, rounded_linear(child, heads if name == "output" else 1))
 
 
 def rounded_linear(linear: nn.Linear, heads: int) -> nn.Module:

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "worker.h"
+#include "texts.h"
 
 namespace {
 
@@ -63,31 +63,14 @@ struct Session {
     }
 
     void encode_some(const int32_t* ids, int from, int to) {
-        const Stack& stack = model.encoder;
-        const int start = first[from], size = stack.heads * stack.head;
-        std::vector<int32_t> owner, position;
-        for (int s = from; s < to; s++)
-            for (int t = 0; t < length[s]; t++) owner.push_back(s), position.push_back(t);
-        const int count = int(owner.size());
-        Array<float> keys, values;
-        keys.reserve(size_t(count) * size), values.reserve(size_t(count) * size);
-        reserve(common, stack, count);
-        together(threads, [&](Team& team, int index) {
-            Worker me(model, stack, team, index, common);
-            me.reserve(count);
-            for (int row = 0; row < count; row++) me.embed(row, ids[start + row], position[row]);
-            for (int b = 0; b < stack.depth; b++) {
-                me.look_at_self(
-                    stack.blocks[b].own, count, keys.get(), values.get(), [&](int row) { return position[row]; },
-                    [&](int row, Looks& looks) {
-                        const int s = owner[row];
-                        looks.along(keys.get(), values.get(), first[s] - start, length[s], size);
-                    });
-                me.feed_forward(stack.blocks[b], count);
-            }
-            me.finish(count);
-            remember(me, start, count);
-        });
+        const Texts texts(&length[from], to - from);
+        const int start = first[from], count = texts.count();
+        see_all(
+            model, texts, common, threads,
+            [&](Worker& me) {
+                for (int row = 0; row < count; row++) me.embed(row, ids[start + row], texts.position[row]);
+            },
+            [&](Worker& me) { remember(me, start, count); });
     }
 
     // Keys and values of these places of the source for every block of the decoder.

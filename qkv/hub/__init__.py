@@ -1,1 +1,1 @@
-"""Published weights under our names, and our models in the formats of other programs."""
+"""Published weights under our names, and ours in the formats of other programs."""

@@ -5,19 +5,18 @@ OneStream    the decoder alone (T-D): source and target are one causal stream, a
 """
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.core.batch import moved
 from qkv.core.block import Stack, StackConfig
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
-from qkv.core.loss import output_cross_entropy
-from qkv.core.masks import causal_mask, padding_mask
-from qkv.core.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
+from qkv.core.masks import causal_mask
+from qkv.core.pairs import TranslationModel, joint_embedding, source_mask
+from qkv.core.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions
 from qkv.core.tape import Tape, inside
 
 
@@ -28,7 +27,7 @@ class OneStreamConfig:
     pad: int
     start: int  # what the decoder reads before the first word
     end: int
-    positions: Literal["interleaved", "halves", "learned", "rotary"]
+    positions: Literal["interleaved", "halves", "learned", "rotary", "none"]
     decoder: StackConfig
     smoothing: float = 0.0
 
@@ -41,6 +40,13 @@ class OneStreamConfig:
     @property
     def stacks(self) -> tuple[StackConfig, ...]:
         return (self.decoder,)
+
+    @property
+    def looking(self) -> tuple[int, int]:
+        return self.decoder.depth, self.decoder.heads
+
+    def facts(self) -> dict[str, str]:
+        return {"decoder": self.decoder.sentence(), "positions": self.positions}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,67 +62,22 @@ class TranslatorConfig(OneStreamConfig):
     def stacks(self) -> tuple[StackConfig, ...]:
         return self.encoder, self.decoder
 
-
-@dataclass(frozen=True, kw_only=True)
-class CrossHeads:
-    """Heads of the attention on the source, in one block of the decoder."""
-
-    block: int
-    heads: tuple[int, ...]
-
-    @property
-    def recorded_as(self) -> str:
-        return f"decoder.{self.block}.cross_attention.weights"
-
-    def of(self, tape: Tape) -> Tensor:
-        """Their mean, (B, T, S)."""
-        return tape[self.recorded_as][:, list(self.heads)].mean(1)
+    def facts(self) -> dict[str, str]:
+        return {"encoder": self.encoder.sentence(), **super().facts()}
 
 
-@dataclass(frozen=True)
-class TranslationBatch:
-    """Sentence pairs as padded ids. Teacher forcing: the decoder reads `shifted` and must say `target`."""
+class OfBlocks(TranslationModel):
+    """What both ways have in common: words with their positions, for stacks of blocks."""
 
-    source: Tensor  # (B, S)
-    shifted: Tensor  # (B, T) start, word 1, word 2, …
-    target: Tensor  # (B, T) word 1, word 2, …, end
-    real: Tensor  # (N) the places in the flattened target that are no padding
-
-    @classmethod
-    def of(cls, source: Tensor, shifted: Tensor, target: Tensor, pad: int) -> Self:
-        return cls(source, shifted, target, (target != pad).flatten().nonzero().squeeze(1))
-
-    def to(self, device: torch.device) -> Self:
-        return moved(self, device)
-
-
-class TranslationModel(nn.Module):
-    """What both ways have in common: a source is encoded, and the target decoded from that, word by word."""
+    config: OneStreamConfig
 
     def __init__(self, config: OneStreamConfig):
         super().__init__()
         self.config = config
-        width = config.decoder.width
-        self.tokens = nn.Embedding(config.vocab, width)  # shared by source, target and output (section 3.4)
-        nn.init.normal_(self.tokens.weight, std=width**-0.5)
+        self.tokens = joint_embedding(config.vocab, config.decoder.width)
         self.source_positions = added_positions(config)
         self.target_positions = added_positions(config)
         self.dropout = Dropout(config.decoder.dropout)
-
-    def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
-        """What the decoder looks at, (B, S, …), and its mask, (B, 1, 1, S)."""
-        raise NotImplementedError
-
-    def decode(
-        self,
-        ids: Tensor,
-        memory: Tensor,
-        memory_mask: Tensor,
-        cache: Cache | None = None,
-        tape: Tape | None = None,
-    ) -> Tensor:
-        """What the decoder makes of the ids that follow those in the cache, before the output layer. (B, T, D)"""
-        raise NotImplementedError
 
     def embed(self, ids: Tensor, positions: Tensor | None, tape: Tape | None = None) -> Tensor:
         tokens = self.tokens(ids) * self.config.decoder.width**0.5  # (B, T, D)
@@ -128,34 +89,12 @@ class TranslationModel(nn.Module):
         embedded: Tensor = self.dropout(total)
         return embedded
 
-    def source_mask(self, source: Tensor) -> Tensor:
-        mask = padding_mask(source, self.config.pad)
-        if source.device.type == "cpu" and not mask.any(dim=-1).all():  # elsewhere the answer would take time
-            raise ValueError("a source sentence has no tokens")
-        return mask
-
-    def output(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.tokens.weight)  # (B, T, D) -> (B, T, V)
-
-    def forward(self, source: Tensor, shifted: Tensor, tape: Tape | None = None) -> Tensor:
-        memory, mask = self.encode(source, tape)
-        logits = self.output(self.decode(shifted, memory, mask, tape=tape))
-        if tape is not None:
-            tape.record("logits", logits)
-        return logits
-
-    def loss(self, batch: TranslationBatch) -> Tensor:
-        """Mean cross-entropy per real target token; smoothed labels, like dropout, belong to training alone."""
-        x = self.decode(batch.shifted, *self.encode(batch.source))
-        smoothing = self.config.smoothing if self.training else 0.0
-        rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
-        return output_cross_entropy(rows, self.tokens.weight, targets, smoothing)
-
-    def begin(self, source: Tensor, look: CrossHeads | None = None) -> "TranslatorStep":
-        return TranslatorStep(self, source, look)
+    def new_cache(self) -> Cache:
+        return Cache(self.config.decoder.depth)
 
 
-class Translator(TranslationModel):
+class Translator(OfBlocks):
+    architecture = "transformer"
     config: TranslatorConfig
 
     def __init__(self, config: TranslatorConfig):
@@ -167,7 +106,7 @@ class Translator(TranslationModel):
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """The memory that the decoder looks at, (B, S, D), and its mask, (B, 1, 1, S)."""
-        mask = self.source_mask(source)
+        mask = source_mask(source, self.config.pad)
         tape = inside(tape, "encoder")
         length = source.shape[1]
         x = self.embed(source, between(self.source_positions, 0, length), tape)
@@ -198,12 +137,14 @@ class Translator(TranslationModel):
         return y
 
 
-class OneStream(TranslationModel):
+class OneStream(OfBlocks):
     """No separate encoder: the decoder reads the source, then goes on with the target behind it.
 
     Positions are counted anew on the target side, so that padding between the two changes nothing; a vector for each
     side tells them apart.
     """
+
+    architecture = "one-stream"
 
     def __init__(self, config: OneStreamConfig):
         super().__init__(config)
@@ -213,7 +154,7 @@ class OneStream(TranslationModel):
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """Nothing is computed yet: the source's ids, (B, S), and its mask."""
-        return source, self.source_mask(source)
+        return source, source_mask(source, self.config.pad)
 
     def decode(
         self,
@@ -262,10 +203,6 @@ def tell_of_source(tape: Tape, inner: Tape, sources: int, length: int) -> None:
             tape.record(name.replace(".attention.", ".cross_attention."), share)
 
 
-def translation_model(config: OneStreamConfig) -> TranslationModel:
-    return Translator(config) if isinstance(config, TranslatorConfig) else OneStream(config)
-
-
 def added_positions(config: OneStreamConfig) -> nn.Module | None:
     """What is added to the embeddings of one side; rotary positions add nothing."""
     width = config.decoder.width
@@ -274,6 +211,8 @@ def added_positions(config: OneStreamConfig) -> nn.Module | None:
             return LearnedPositions(config.context, width)
         case "interleaved" | "halves":
             return SinusoidalPositions(config.context, width, config.positions)
+        case "none":
+            return NoPositions(config.context, width)
         case "rotary":
             return None
 
@@ -288,33 +227,3 @@ def rotations(config: OneStreamConfig, stack: StackConfig) -> nn.Module | None:
 def between(positions: nn.Module | None, start: int, length: int) -> Tensor | None:
     found: Tensor | None = None if positions is None else positions(start, length)
     return found
-
-
-class TranslatorStep:
-    """One decoding of a batch of sources, word by word (the Step protocol)."""
-
-    def __init__(self, model: TranslationModel, source: Tensor, look: CrossHeads | None = None):
-        self.model, self.look = model, look
-        self.memory, self.mask = model.encode(source)
-        self.cache = Cache(model.config.decoder.depth)
-        self.newest: Tensor | None = None  # (B, S) where the last call has looked, if that was asked for
-
-    def __call__(self, ids: Tensor) -> Tensor:
-        """The newest ids, (B, T), in; logits of the word after the last of them, (B, V), out."""
-        tape = None if self.look is None else Tape(only=self.look.recorded_as)
-        x = self.model.decode(ids, self.memory, self.mask, self.cache, tape)
-        if self.look is not None and tape is not None:
-            self.newest = self.look.of(tape)[:, -1]
-        return self.model.output(x[:, -1])
-
-    @property
-    def looked(self) -> Tensor:
-        """(B, S) of the last call; padding counts as fully seen."""
-        if self.newest is None:
-            raise ValueError("a step tells where it has looked only if it is begun with heads to look at")
-        return self.newest.masked_fill(~self.mask[:, 0, 0], 1.0)
-
-    def select(self, rows: Tensor) -> None:
-        self.memory, self.mask = self.memory[rows], self.mask[rows]
-        self.cache.select(rows)
-        self.newest = None if self.newest is None else self.newest[rows]

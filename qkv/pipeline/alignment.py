@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.core.tape import Tape
-from qkv.models.translator import CrossHeads, TranslationModel
+from qkv.models.translator import Translator as Transformer
 from qkv.pipeline.answers import Links
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import owners, spans
@@ -26,8 +27,8 @@ class Aligner:
     @classmethod
     def for_any(cls, model: TranslationModel) -> "Aligner":
         """Where nobody has chosen: all heads of the last block but one, the look before a word is said."""
-        stack = model.config.decoder
-        return cls(block=max(0, stack.depth - 2), heads=tuple(range(stack.heads)), late=False)
+        blocks, heads = model.config.looking
+        return cls(block=max(0, blocks - 2), heads=tuple(range(heads)), late=False)
 
     @property
     def cross_heads(self) -> CrossHeads:
@@ -108,3 +109,66 @@ def align(
         (len(target_words), len(source_words)),
     )
     return links_in(weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordLooks:
+    """Where the heads look while a given translation is read, in words; a head is (block, number).
+
+    `encoder` and `decoder` tell for every word of that side the word with the strongest weight, or None where that is
+    the end or the start. A word of the target is the look that leads to it, when it has not been said yet.
+    """
+
+    source_words: tuple[str, ...]
+    target_words: tuple[str, ...]
+    cross: dict[tuple[int, int], Links]
+    encoder: dict[tuple[int, int], list[int | None]]
+    decoder: dict[tuple[int, int], list[int | None]]
+
+
+@torch.inference_mode()
+def looks_of_words(
+    model: Transformer, tokenizer: Tokenizer, source: str, target: str, pattern: re.Pattern[str], late: bool
+) -> WordLooks:
+    config, device, tape = model.config, model.tokens.weight.device, Tape()
+    ids, said = tokenizer.encode(source), tokenizer.encode(target)
+    read = torch.tensor([[*ids, config.end]], device=device)
+    model(read, torch.tensor([[config.start, *said]], device=device), tape)
+    words = pattern.findall(source), pattern.findall(target)
+    of_source, of_target = (
+        owners(tokenizer.spans(each), spans(text, pattern)) for each, text in [(ids, source), (said, target)]
+    )
+    cross, encoder, decoder = dict[tuple[int, int], Links](), {}, {}
+    for block in range(config.decoder.depth):
+        looks = rows_of(tape[f"decoder.{block}.cross_attention.weights"][0], len(said), late)
+        tables = word_weights(looks, of_source, of_target, (len(words[1]), len(words[0])))
+        own = tape[f"decoder.{block}.attention.weights"][0][:, : len(said)]  # (H, T, T + 1), the start first
+        for head in range(config.decoder.heads):
+            cross[block, head] = links_in(tables[head])
+            decoder[block, head] = strongest(own[head], of_target, [None, *of_target], len(words[1]))
+    for block in range(config.encoder.depth):
+        own = tape[f"encoder.{block}.attention.weights"][0][:, : len(ids)]
+        for head in range(config.encoder.heads):
+            encoder[block, head] = strongest(own[head], of_source, [*of_source, None], len(words[0]))
+    return WordLooks(
+        source_words=tuple(words[0]),
+        target_words=tuple(words[1]),
+        cross=cross,
+        encoder=encoder,
+        decoder=decoder,
+    )
+
+
+def strongest(
+    looks: Tensor, rows: Sequence[int | None], columns: Sequence[int | None], words: int
+) -> list[int | None]:
+    """For each word the one that its first piece looks at most, the pieces of a word added up; None for no word."""
+    table = membership([words if word is None else word for word in columns], words + 1).to(looks)
+    totals = looks @ table.T  # (T, words + 1)
+    found: list[int | None] = [None] * words
+    for piece in reversed(range(len(rows))):
+        word = rows[piece]
+        if word is not None:
+            best = int(totals[piece].argmax())
+            found[word] = None if best == words else best
+    return found

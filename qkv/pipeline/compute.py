@@ -1,15 +1,17 @@
-"""In which numbers models compute when they translate, and by what."""
+"""In which numbers a model computes when it translates."""
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
 
-from qkv.engine import Engine, NoCompiler
+from qkv.core.pairs import TranslationModel
+from qkv.engine import Engine, NoEngineError
 from qkv.engine.rounding import RoundedTranslator
 from qkv.errors import UserError
-from qkv.models.translator import TranslationModel, Translator
+from qkv.models.translator import Translator
 
 Compute = Literal["float32", "bf16", "int8"]
 
@@ -19,22 +21,36 @@ def computing_in(
 ) -> tuple[list[TranslationModel], list[Engine]]:
     """The models, or copies with smaller numbers, and an engine for each where there is one for such numbers.
 
-    bf16 is torch's, and so is a model in one stream, in float32. Where the engine cannot be built, torch does its
+    The engine is for encoder-decoder Transformers, and bf16 is torch's. Where it cannot be built, torch does its
     arithmetic, and `warn` is told so.
     """
     if compute == "bf16":
         return [copy.deepcopy(model).to(torch.bfloat16) for model in models], []
+    int8 = compute == "int8"
     if any(model.tokens.weight.device.type != "cpu" for model in models):
-        if compute == "int8":
+        if int8:
             raise UserError("int8 is for a CPU: elsewhere use --compute bf16.")
         return list(models), []
-    int8 = compute == "int8"
     known = [model for model in models if isinstance(model, Translator)]
-    if len(known) < len(models):  # one stream, which the engine does not know
-        return list(models), []
+    if len(known) < len(models):
+        return [rounded_by_torch(model) if int8 else model for model in models], []
     try:
         threads = torch.get_num_threads()
         return list(models), [Engine(model, int8=int8, threads=threads) for model in known]
-    except NoCompiler as error:
+    except NoEngineError as error:
         warn(f"translating without the fast engine, with the same results but slower: {error}.")
     return [RoundedTranslator(model) if int8 else model for model in known], []
+
+
+def rounded_by_torch(model: TranslationModel) -> TranslationModel:
+    """A copy whose layers round weights once, by column, and what comes in anew each time (dynamic quantisation)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch announces where this will live in later versions
+        quantised: TranslationModel = torch.ao.quantization.quantize_dynamic(
+            copy.deepcopy(model),
+            {
+                torch.nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig,
+                torch.nn.LSTM: torch.ao.quantization.default_dynamic_qconfig,
+            },
+        )
+    return quantised

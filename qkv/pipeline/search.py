@@ -1,12 +1,12 @@
 """From the ids of sources to hypotheses: in batches of like length, each under the rules that were asked for."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.data.batching import pad_rows, token_batches
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain
@@ -17,9 +17,7 @@ from qkv.decoding.step import Ensemble, Hypothesis, Step
 from qkv.decoding.walk import walk
 from qkv.engine import Engine, PlainSearch
 from qkv.errors import UserError
-from qkv.models.translator import CrossHeads, TranslationModel
 
-ENGINE_TOKENS = 1_024  # that the engine decodes together at most: what they need stays in a core's cache
 WIDEST = 16  # beams for phrases that must be said: more would cost more than they find
 
 
@@ -99,41 +97,21 @@ class Searcher:
     def decoded(
         self, requests: Sequence[Request], search: Search
     ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
-        """Batch after batch: their rows, and what was found for each.
-
-        Where the engine needs nobody else, each of its threads has a batch of its own, as long as there are several.
-        """
+        """Batch after batch: their rows, and what was found for each. What is plain the engine does alone."""
         batches = list(self.batches(requests, search))
-        engine = self.engine
-        if engine is None or not (is_plain(search) and all(map(is_free, requests))):
+        if self.engine is None or not (is_plain(search) and all(map(is_free, requests))):
             for rows, width in batches:
                 yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
             return
-        threads = min(engine.threads, len(batches))
-
-        def decode(batch: tuple[list[int], int]) -> tuple[list[int], list[list[Hypothesis]]]:
-            rows, width = batch
-            each = [requests[row] for row in rows]
-            wish = replace(search, beam=width)
-            return rows, self.decode_plainly(engine, each, wish, engine.threads // threads)
-
-        if threads == 1:
-            yield from map(decode, batches)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(decode, reversed(batches))  # the longest first, so that all end together
-
-    def decode_plainly(
-        self, engine: Engine, batch: Sequence[Request], search: Search, threads: int
-    ) -> list[list[Hypothesis]]:
-        """What `decode` finds, without a way back to Python at every step."""
-        beam = beam_of(search)
+        batches.reverse()  # the longest first, so that all threads end together
+        beam = beam_of(replace(search, beam=max(search.beam, search.best)))
         plain = PlainSearch(
             width=beam.width, penalty=beam.penalty, best=beam.best, patience=beam.enough_ended or 0
         )
-        sources = [[*request.source, self.config.end] for request in batch]
-        limits = [self.limit(request) for request in batch]
-        return engine.search(sources, limits, plain, threads)
+        sources = [[[*requests[row].source, self.config.end] for row in rows] for rows, _ in batches]
+        limits = [[self.limit(requests[row]) for row in rows] for rows, _ in batches]
+        found = self.engine.search_batches(list(zip(sources, limits, strict=True)), plain)
+        yield from zip((rows for rows, _ in batches), found, strict=True)
 
     def find_samples(
         self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
@@ -174,14 +152,16 @@ class Searcher:
 
     def batches(self, requests: Sequence[Request], search: Search) -> Iterator[tuple[list[int], int]]:
         """Rows that are decoded together, and the width of their beams."""
-        budget = search.batch_tokens if self.engine is None else min(search.batch_tokens, ENGINE_TOKENS)
         alike: dict[tuple[bool, int, int, int], list[int]] = {}
         for row, request in enumerate(requests):
             width = width_for(request, search)
             alike.setdefault((bool(request.contain), request.once, request.no_repeat, width), []).append(row)
         for (*_, width), members in alike.items():
             lengths = [len(requests[row].source) + 1 for row in members]
-            for batch in token_batches(lengths, max(1, budget // width), seed=None):
+            budget = max(1, search.batch_tokens // width)
+            if self.engine is not None:
+                budget = min(budget, self.engine.budget(lengths, width))
+            for batch in token_batches(lengths, budget, seed=None):
                 yield [members[place] for place in batch], width
 
     def decode(self, batch: Sequence[Request], search: Search) -> list[list[Hypothesis]]:

@@ -14,13 +14,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
+from qkv.core.pairs import TranslationModel, recorded_look
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
 from qkv.engine import Engine
 from qkv.errors import UserError
-from qkv.models.translator import OneStreamConfig, TranslationModel, TranslatorConfig, translation_model
-from qkv.pipeline.alignment import Aligner, align
+from qkv.pipeline.alignment import Aligner, WordLooks, align, looks_of_words
 from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
+from qkv.pipeline.architectures import built, config_from, two_stacks
 from qkv.pipeline.compute import Compute, computing_in
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
 from qkv.pipeline.loading import load_weights
@@ -113,38 +114,35 @@ class Translator:
     def from_bundle(cls, bundle: Bundle) -> Self:
         config, where = dict(bundle.config), bundle.folder
         tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
-        given = config.pop("model", None)
-        one_stream = isinstance(given, dict) and "encoder" not in given
-        shape = OneStreamConfig if one_stream else TranslatorConfig
-        architecture = from_dict(shape, given, f"{where}/config.json")
+        kind, values = config.pop("architecture", "transformer"), config.pop("model", None)
+        model = built(config_from(kind, values, f"{where}/config.json"))
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
-        if len(tokenizer) != architecture.vocab:
+        if len(tokenizer) != model.config.vocab:
             raise UserError(
-                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab}; "
+                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {model.config.vocab}; "
                 f"these files do not belong together."
             )
-        model = translation_model(architecture)
         load_weights(model, bundle.weights, str(where))
         return cls(model, tokenizer, defaults)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
         config, defaults = self.model.config, self.defaults
-        stacks = {"decoder": config.decoder.sentence()}
-        if isinstance(config, TranslatorConfig):
-            stacks = {"encoder": config.encoder.sentence(), **stacks}
         return {
             "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
             "vocabulary": f"{config.vocab:,} pieces",
-            **stacks,
-            "positions": config.positions,
+            **config.facts(),
             "longest source": f"{self.limit:,} pieces; more is translated in parts",
             "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",
         }
 
     def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        config = {
+            "architecture": self.model.architecture,
+            "model": to_dict(self.model.config),
+            **to_dict(self.defaults),
+        }
         files = {TOKENIZER_FILE: self.tokenizer.text()}
         save_bundle(folder, "translator", config, self.model.state_dict(), files)
 
@@ -391,6 +389,11 @@ class Translator:
         """Which words of a source those of a translation come from; marks count as words of their own."""
         return self.links(source, self.tokenizer.encode(target), FINE)
 
+    def word_looks(self, source: str, target: str) -> WordLooks:
+        """Where every head looks while this translation is read, in words; marks count as words of their own."""
+        self.model.eval()
+        return looks_of_words(two_stacks(self.model), self.tokenizer, source, target, FINE, self.aligner.late)
+
     # Other ways to decode -----------------------------------------------------------------------------------
 
     @torch.inference_mode()
@@ -480,9 +483,7 @@ class Translator:
         tape = Tape()
         source, shifted = torch.tensor([[*ids, config.end]]), torch.tensor([[config.start, *said]])
         self.model(source.to(device), shifted.to(device), tape)
-        weights = [
-            tape[f"decoder.{block}.cross_attention.weights"][0] for block in range(config.decoder.depth)
-        ]
+        weights = [tape[recorded_look(block)][0] for block in range(config.looking[0])]
         show = self.tokenizer.show
         return AttentionMap(
             source=show([*ids, config.end]),

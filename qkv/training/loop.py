@@ -179,6 +179,8 @@ class Run:
             for rows in batches[position.cursor :]:
                 stopping = self.agree(stop, clock)
                 self.unseen.append(self.one_step(rows))
+                if settings.milestones and is_milestone(position.step):
+                    self.keep_milestone()
                 over = self.plan.progress(position) >= 1.0
                 validates = over or position.step % settings.validate_every == 0
                 reports = position.step % settings.log_every == 0
@@ -308,6 +310,17 @@ class Run:
         self.note({"validation_loss": round(loss, 5)}, {"seconds": round(reached, 2)})
         self.watch.validated(position, loss, improved)
 
+    def keep_milestone(self) -> None:
+        """The weights of this step, for people who want to see how it went."""
+        self.group.wait()  # until the others have updated their parts too
+        weights = whole_ones(self.model.state_dict(), self.writes)
+        if not self.writes:
+            return
+        path = self.plan.folder / "milestones" / f"step-{self.position.step}.safetensors"
+        with self.going_on("a milestone"):
+            make_folders(path.parent)
+            write_tensors(path, weights)
+
     def out_of_patience(self) -> bool:
         patience, position = self.plan.settings.patience, self.position
         waited = (position.step - position.best_step) // self.plan.settings.validate_every
@@ -419,6 +432,11 @@ class Mean:
 
     def tokens_per_second(self, now: float) -> float:
         return self.tokens / max(1e-9, now - self.since)
+
+
+def is_milestone(step: int) -> bool:
+    """8, 16, 32, 64 …: much happens early, little late."""
+    return step >= 8 and step & (step - 1) == 0
 
 
 class Clock:

@@ -9,15 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.core.block import StackConfig
+from qkv.core.pairs import CrossHeads, TranslationBatch
 from qkv.core.tape import Tape
-from qkv.models.translator import (
-    CrossHeads,
-    OneStream,
-    OneStreamConfig,
-    TranslationBatch,
-    Translator,
-    TranslatorConfig,
-)
+from qkv.models.translator import OneStream, OneStreamConfig, Translator, TranslatorConfig
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, V = H * K, 11
@@ -48,7 +42,9 @@ VARIANTS = {
         encoder=replace(CONFIG.encoder, norm="pre"),
         decoder=replace(CONFIG.decoder, norm="pre", heads=H // 3),  # another width of heads
     ),
+    "post, no positions": replace(CONFIG, positions="none"),
 }
+WITH_POSITIONS = {name: config for name, config in VARIANTS.items() if config.positions != "none"}
 every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
 
 SOURCE = torch.tensor([[3, 4, 5, 6, 7, 8, END], [9, 10, 3, END, PAD, PAD, PAD]])
@@ -167,12 +163,20 @@ def test_a_decoder_may_start_with_the_padding_id_as_marian_does() -> None:
     assert not torch.allclose(logits, model(SOURCE, torch.tensor([[START, 5, 6], [START, 9, 10]])), atol=1e-3)
 
 
-@pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
+@pytest.mark.parametrize("config", WITH_POSITIONS.values(), ids=WITH_POSITIONS.keys())
 def test_the_order_of_the_source_words_matters(config: TranslatorConfig) -> None:
     model = translator(config)
     assert not torch.allclose(
         model(SOURCE[:1].flip(1), SHIFTED[:1]), model(SOURCE[:1], SHIFTED[:1]), atol=1e-3
     )
+
+
+def test_without_positions_the_source_is_a_set_of_words_but_the_target_is_not() -> None:
+    model = translator(VARIANTS["post, no positions"])
+    before = model(SOURCE[:1], SHIFTED[:1])
+    torch.testing.assert_close(model(SOURCE[:1].flip(1), SHIFTED[:1]), before, atol=1e-5, rtol=1e-5)
+    swapped = SHIFTED[:1, [0, 2, 1, 3, 4]]
+    assert not torch.allclose(model(SOURCE[:1], swapped)[:, 2], before[:, 2], atol=1e-4)
 
 
 # Embeddings and positions ---------------------------------------------------------------------------------

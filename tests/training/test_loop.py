@@ -176,3 +176,17 @@ def test_a_processor_gets_parts_that_fit_its_caches(
     group.size = processes
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     assert parts_that_fit(tokens, group, torch.device(device)) == parts
+
+
+def test_milestones_are_kept_of_few_steps_and_only_where_they_are_asked_for(tmp_path: Path) -> None:
+    for wanted, steps in [(True, [8, 16, 32]), (False, [])]:
+        folder = tmp_path / str(wanted)
+        training = {"milestones": wanted, "validate_every": 100}
+        run, _ = small_run(folder, Lessons(1.0), Lessons(1.0), steps=40, training=training)
+        assert run.go(StopRequest())
+        found = {
+            int(path.stem.removeprefix("step-")): path for path in folder.rglob("milestones/*.safetensors")
+        }
+        assert sorted(found) == steps
+        weights = [float(read_tensors(found[step])["weight"]) for step in steps]
+        assert len(set(weights)) == len(steps)  # each of its own time

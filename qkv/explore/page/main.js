@@ -1,0 +1,265 @@
+// The page: one cursor, one trace, and everything drawn from the two.
+
+import { Source, Trace } from "./api.js";
+import { START, isExperiment, readCursor, wishOf, writeCursor } from "./cursor.js";
+import { byId, element, number } from "./dom.js";
+import { drawComparison, drawExperiments } from "./experiments.js";
+import { drawBars, drawHeads, drawMap, drawTruth } from "./map.js";
+import { STATIONS, contextOf, stationView } from "./stations.js";
+import { preferred, remember, remembered, speak, t } from "./texts.js";
+
+const inlined = byId("saved");
+const saved = inlined ? JSON.parse(inlined.textContent) : null;
+const source = new Source(saved);
+let cursor = { ...START }, info = null, trace = null, original = null, problem = null;
+let latest = 0, controller = new AbortController(), drawing = 0, drawn = new AbortController(), playing = null, typing = null;
+
+const wishKey = (each) => JSON.stringify(wishOf(each));
+const base = () => ({ cursor, trace, original, info, source, t, go, signal: drawn.signal });
+const isThere = (number) => trace !== null && STATIONS[number - 1].isThere(trace, info) && !(source.isSaved && number === 21);
+
+function go(patch, keepFocus = false) {
+  const before = wishKey(cursor);
+  cursor = { ...cursor, ...patch };
+  if ("step" in patch && !("row" in patch) && [15, 16].includes(cursor.station)) cursor.row = trace?.choices[patch.step]?.row ?? patch.step;
+  history.replaceState(null, "", writeCursor(cursor));
+  if (wishKey(cursor) !== before) refresh();
+  else draw(keepFocus);
+}
+
+async function refresh() {
+  const ticket = ++latest;
+  controller.abort();
+  controller = new AbortController();
+  pending(true);
+  try {
+    const wish = wishOf(cursor), { signal } = controller;
+    const summary = await source.trace(wish, signal);
+    const plain = isExperiment(cursor) && !source.isSaved ? await source.trace({ ...wish, experiment: {} }, signal) : null;
+    if (ticket !== latest) return;
+    trace = new Trace(source, wish, summary);
+    original = plain;
+    problem = null;
+  } catch (error) {
+    if (ticket !== latest || error.name === "AbortError") return;
+    [trace, original, problem] = [null, null, error.message === "unreachable" ? t("unreachable") : error.message];
+  }
+  await draw(false);
+  if (ticket === latest) pending(false);
+}
+
+// While something is computed, nothing old is shown as if it were the answer.
+function pending(busy) {
+  document.body.classList.toggle("busy", busy);
+  byId("station").setAttribute("aria-busy", String(busy));
+  if (busy) {
+    byId("answer").textContent = "…";
+    byId("compare").hidden = true;
+    byId("check").textContent = "";
+  }
+}
+
+async function draw(keepFocus) {
+  const of = latest; // a text that was typed meanwhile makes this one old
+  byId("problem").hidden = problem === null;
+  byId("problem").textContent = problem ?? "";
+  document.body.classList.toggle("empty", trace === null);
+  if (trace === null) {
+    byId("answer").textContent = "";
+    byId("compare").hidden = true;
+    for (const name of ["station", "map", "heads", "bars", "said", "check", "stations"]) byId(name).replaceChildren();
+    return;
+  }
+  if (!isThere(cursor.station)) cursor.station = nearest(cursor.station);
+  cursor.step = Math.min(cursor.step, Math.max(0, trace.choices.length - 1));
+  const ticket = ++drawing;
+  drawn.abort();
+  drawn = new AbortController();
+  const context = contextOf(base());
+  try {
+    await trace.load(context.station.names(context), drawn.signal);
+  } catch (error) {
+    if (error.name === "AbortError" || ticket !== drawing) return;
+    problem = error.message;
+  }
+  if (ticket !== drawing || of !== latest) return;
+  drawTop(context);
+  drawMap(context);
+  drawHeads(context);
+  drawBars(context);
+  drawNavigation();
+  replaceStation(stationView(context), keepFocus);
+}
+
+// The focus stays on the chosen cell of the same grid, and what was scrolled stays so.
+function replaceStation(parts, keepFocus) {
+  const station = byId("station"), grids = [...station.querySelectorAll("table.grid")];
+  const grid = keepFocus ? grids.indexOf(document.activeElement?.closest("table.grid")) : -1;
+  const places = [...station.querySelectorAll(".scroll")].map((each) => each.scrollLeft), open = [...station.querySelectorAll("details")].map((each) => each.open);
+  station.replaceChildren(...parts);
+  station.querySelectorAll(".scroll").forEach((each, i) => { each.scrollLeft = places[i] ?? 0; });
+  station.querySelectorAll("details").forEach((each, i) => { each.open = open[i] ?? false; });
+  if (grid >= 0) station.querySelectorAll("table.grid")[grid]?.querySelector('td[tabindex="0"]')?.focus({ preventScroll: false });
+}
+
+function drawTop(context) {
+  byId("answer").textContent = trace.answer;
+  byId("answer").lang = info.languages?.target ?? "";
+  drawComparison(context);
+  if (!source.isSaved) drawExperiments(context);
+  const step = byId("step");
+  [step.max, step.value] = [Math.max(0, trace.choices.length - 1), cursor.step];
+  step.setAttribute("aria-valuetext", `${cursor.step + 1} / ${trace.choices.length}`);
+  const steps = [...info.checkpoints, 0], slider = byId("checkpoint");
+  slider.max = steps.length - 1;
+  slider.value = Math.max(0, steps.indexOf(cursor.checkpoint));
+  byId("checkpoint-name").textContent = cursor.checkpoint ? t("step", cursor.checkpoint) : t("final weights");
+  byId("play").textContent = playing ? `❚❚ ${t("pause")}` : `▶ ${t("play")}`;
+  const { check } = trace;
+  byId("check").textContent = t("check", check.arrays, check.numbers.toLocaleString(document.documentElement.lang), check.largest.toExponential(1).replace("-", "−"), check.where);
+}
+
+function drawNavigation() {
+  byId("stations").replaceChildren(...STATIONS.map((station, i) => element("li", {}, element("button", {
+    type: "button", "aria-current": i + 1 === cursor.station ? "step" : undefined, disabled: !isThere(i + 1), title: t(`station ${station.key}`),
+    "aria-label": `${i + 1} ${t(`station ${station.key}`)}`, onclick: () => visit(i + 1),
+  }, String(i + 1)))));
+}
+
+// From station to station; those that this model lacks are passed over.
+function visit(number) {
+  go({ station: number, part: "", row: [15, 16].includes(number) ? trace.choices[cursor.step]?.row ?? cursor.row : cursor.row, column: number >= 17 ? 0 : cursor.column });
+  window.scrollTo({ top: Math.min(window.scrollY, byId("work").offsetTop - 8) });
+  byId("station-title")?.focus({ preventScroll: true });
+}
+
+function walk(by) {
+  for (let number = cursor.station + by; number >= 1 && number <= STATIONS.length; number += by) {
+    if (isThere(number)) return visit(number);
+  }
+}
+
+const nearest = (number) => {
+  const there = STATIONS.map((_, i) => i + 1).filter(isThere);
+  return there.reduce((best, each) => (Math.abs(each - number) < Math.abs(best - number) ? each : best), there[0] ?? 1);
+};
+
+let digits = "", digitsUntil = 0;
+
+function keyed(event) {
+  if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+  const by = { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (by) {
+    event.preventDefault();
+    walk(by);
+  } else if (/^\d$/.test(event.key)) {
+    digits = Date.now() < digitsUntil ? digits + event.key : event.key;
+    digitsUntil = Date.now() + 900;
+    const number = Number(digits);
+    if (number >= 1 && number <= STATIONS.length && isThere(number)) visit(number);
+  }
+}
+
+function play() {
+  if (playing) stop();
+  else {
+    if (cursor.step >= trace.choices.length - 1) go({ step: 0 });
+    playing = setInterval(() => {
+      if (!trace || cursor.step >= trace.choices.length - 1) stop();
+      else go({ step: cursor.step + 1 });
+    }, 900);
+    draw(false);
+  }
+}
+
+function stop() {
+  clearInterval(playing);
+  playing = null;
+  draw(false);
+}
+
+function typed() {
+  clearTimeout(typing);
+  latest++; // what is still on its way is of an older text
+  pending(true);
+  typing = setTimeout(() => {
+    cursor = { ...cursor, text: byId("text").value, force: [], step: 0 };
+    history.replaceState(null, "", writeCursor(cursor));
+    refresh();
+  }, 120);
+}
+
+function wear(theme) {
+  document.documentElement.dataset.theme = theme;
+  byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
+}
+
+function listen() {
+  document.addEventListener("keydown", keyed);
+  window.addEventListener("hashchange", () => {
+    cursor = { ...START, text: cursor.text, ...readCursor(location.hash) };
+    byId("text").value = cursor.text;
+    refresh();
+  });
+  byId("text").addEventListener("input", typed);
+  byId("examples").addEventListener("change", (event) => {
+    byId("text").value = event.target.value;
+    event.target.selectedIndex = 0;
+    typed();
+  });
+  byId("play").addEventListener("click", play);
+  byId("step").addEventListener("input", (event) => go({ step: Number(event.target.value) }));
+  byId("checkpoint").addEventListener("input", (event) => go({ checkpoint: [...info.checkpoints, 0][Number(event.target.value)] ?? 0, step: 0 }));
+  byId("language").addEventListener("change", async (event) => {
+    remember("language", event.target.value);
+    await speak(event.target.value, saved?.texts);
+    if (info) drawModel();
+    draw(false);
+  });
+  byId("theme").addEventListener("click", () => {
+    const dark = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    wear(dark === "dark" ? "light" : "dark");
+    remember("theme", document.documentElement.dataset.theme);
+  });
+  byId("truth").addEventListener("toggle", async (event) => {
+    if (!event.target.open || byId("truth-panel").childElementCount) return;
+    byId("truth-panel").textContent = t("computing");
+    try {
+      drawTruth(await source.truth(), base());
+    } catch (error) {
+      byId("truth-panel").textContent = error.message;
+    }
+  });
+}
+
+function drawModel() {
+  const languages = info.languages ? `${info.languages.source} → ${info.languages.target}` : t(`kind ${info.kind}`);
+  const millions = info.parameters >= 1e6 ? `${(info.parameters / 1e6).toFixed(1)} M` : info.parameters.toLocaleString();
+  byId("model").replaceChildren(element("b", {}, info.model), ` ${languages} · ${t("parameters", millions)}`);
+  byId("examples").replaceChildren(element("option", { value: "" }, t("examples")), ...info.examples.map((each) => element("option", { value: each }, each)));
+  byId("truth").hidden = !info.truth || source.isSaved;
+  byId("checkpoint-control").hidden = !info.checkpoints.length || source.isSaved;
+  byId("experiments").hidden = byId("examples").hidden = source.isSaved;
+  byId("text").readOnly = source.isSaved;
+}
+
+async function begin() {
+  const theme = remembered("theme");
+  if (theme === "light" || theme === "dark") wear(theme);
+  await speak(preferred(), saved?.texts);
+  listen();
+  try {
+    info = await source.info();
+  } catch {
+    byId("problem").hidden = false;
+    byId("problem").textContent = t("unreachable");
+    return;
+  }
+  drawModel();
+  cursor = { ...START, text: saved ? saved.trace.text : info.examples[0], ...readCursor(location.hash), model: info.model };
+  byId("text").value = cursor.text;
+  history.replaceState(null, "", writeCursor(cursor));
+  await refresh();
+}
+
+begin();

@@ -1,0 +1,232 @@
+"""One station as a PNG, for slides. Needs matplotlib."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qkv.errors import UserError
+from qkv.explore.session import Explorer, Wish
+from qkv.pictures import new_figure
+from qkv.pipeline import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = "cividis"  # the scale of the page
+TITLES = [
+    "Pieces", "Embedding", "Positional encoding", "Queries, keys, values", "Scores QKᵀ", "Scores divided by √d", "Mask",
+    "Softmax: attention weights", "Z: a weighted sum of V", "Heads side by side, and W_O", "Add & norm", "Feed-forward",
+    "The layers one after another", "The memory's keys and values", "Masked self-attention", "Encoder-decoder attention",
+    "The decoder's feed-forward", "Logits", "Log-probabilities", "What was chosen",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    station: int
+    side: str = ""
+    layer: int = 0
+    head: int = 0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A matrix with its words; weights from 0 to 1, or numbers around 0."""
+
+    title: str
+    array: Any
+    rows: Sequence[str]
+    columns: Sequence[str] = ()
+    unit: bool = False
+
+
+def write_picture(path: Path, explorer: Explorer, wish: Wish, place: Place) -> None:
+    trace, _ = explorer.trace(wish)
+    figure = picture(trace, place)
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing"
+        )  # of a script that the font lacks: boxes
+        figure.savefig(path, format="png")
+
+
+def picture(trace: Trace, place: Place) -> "Figure":
+    if not 1 <= place.station <= len(TITLES):
+        raise UserError(f"--station is a number from 1 to {len(TITLES)}.")
+    if place.station in (1, 18, 19, 20):
+        return table_picture(trace, place)
+    panels = panels_of(trace, place)
+    heights = [max(1.6, 0.3 * len(each.rows) + 1.2) for each in panels]
+    figure = new_figure(9.0, sum(heights) + 0.6)
+    axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axis, panel in zip(axes, panels, strict=True):
+        draw(figure, axis, panel)
+    figure.suptitle(f"{place.station}. {TITLES[place.station - 1]}")
+    return figure
+
+
+def draw(figure: "Figure", axes: "Axes", panel: Panel) -> None:
+    finite = panel.array[np.isfinite(panel.array)]
+    most = 1.0 if panel.unit else float(np.abs(finite).max(initial=1e-9))
+    image = axes.imshow(
+        np.ma.masked_invalid(panel.array), cmap=COLOURS, vmin=0.0 if panel.unit else -most, vmax=most, aspect="auto"
+    )  # fmt: skip
+    for row, column in np.argwhere(~np.isfinite(panel.array)):  # hatched, and not only coloured
+        axes.fill(
+            [column - 0.5, column + 0.5, column + 0.5, column - 0.5],
+            [row - 0.5, row - 0.5, row + 0.5, row + 0.5],
+            facecolor="0.92",
+            edgecolor="0.5",
+            hatch="////",
+            linewidth=0,
+        )
+    axes.set_yticks(range(len(panel.rows)), [plain(each) for each in panel.rows])
+    if panel.columns:
+        axes.set_xticks(
+            range(len(panel.columns)), [plain(each) for each in panel.columns], rotation=60, ha="right"
+        )
+    axes.set_title(panel.title, fontsize=10)
+    figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
+
+
+def plain(text: str) -> str:
+    """A dollar would begin a formula; what cannot be printed is a dot."""
+    visible = "".join(each if each.isprintable() else "·" for each in text.strip())
+    return (visible or "␣").replace("$", r"\$")
+
+
+def panels_of(trace: Trace, place: Place) -> list[Panel]:
+    side, name = side_and_name(trace, place)
+    rows, block = side.pieces, f"{side.name}.{place.layer}"
+    keys = trace.sides[0].pieces if "cross" in name else side.pieces
+    where = f"{name}, layer {place.layer + 1}, head {place.head + 1}"
+
+    def array(full: str) -> Any:
+        if full not in trace.arrays:
+            raise UserError(f"this model has nothing for station {place.station} there: there is no {full}.")
+        return trace[full]
+
+    def of_head(part: str) -> Any:
+        found = array(f"{block}.{name}.{part}")
+        if place.head >= len(found):
+            raise UserError(f"this model has {len(found)} heads, counted from 1.")
+        return found[place.head]
+
+    match place.station:
+        case 2:
+            return [Panel("e", array(f"{side.name}.tokens"), rows)]
+        case 3:
+            parts = ["positions", "embedded"]
+            return [Panel(part, array(f"{side.name}.{part}"), rows) for part in parts]
+        case 4:
+            words = {"query": rows, "key": keys, "value": keys}
+            return [Panel(f"{part}: {where}", of_head(part), words[part]) for part in words]
+        case 5 | 6 | 7:
+            part = {5: "scores", 6: "scaled", 7: "masked"}[place.station]
+            return [Panel(where, of_head(part), rows, keys)]
+        case 8 | 15 | 16:
+            words = side.said or rows
+            return [Panel(where, of_head("weights"), words if "cross" in name else rows, keys, unit=True)]
+        case 9:
+            return [Panel(where, of_head("heads"), rows)]
+        case 10:
+            heads = array(f"{block}.{name}.heads")
+            return [
+                Panel("heads side by side", np.concatenate(list(heads), axis=-1), rows),
+                Panel("output", array(f"{block}.{name}.output"), rows),
+            ]
+        case 11:
+            between = "normed" if side.stack["norm"] == "pre" else "sum"
+            return [
+                Panel(part, array(f"{block}.{name}.{part}"), rows) for part in ("output", between, "result")
+            ]
+        case 12 | 17:
+            return [Panel(part, array(f"{block}.feed_forward.{part}"), rows) for part in ("hidden", "output")]
+        case 13:
+            first = array(f"{side.name}.embedded")
+            states = [
+                first,
+                *(array(f"{side.name}.{layer}.feed_forward.result") for layer in range(side.stack["depth"])),
+            ]
+            cosines = np.array(
+                [[cosine(a, b) for a, b in zip(state, first, strict=True)] for state in states]
+            )
+            return [Panel("cosine to the input", cosines, ["input", *map(str, range(1, len(states)))], rows)]
+        case _:
+            return [
+                Panel("memory", array(f"{trace.sides[0].name}.output"), keys),
+                *(Panel(f"{part}: {where}", of_head(part), keys) for part in ("key", "value")),
+            ]
+
+
+def side_and_name(trace: Trace, place: Place) -> tuple[Any, str]:
+    """The stack that a station stands in, and which of its attentions is meant."""
+    last = trace.sides[-1]
+    if place.station in (14, 16) or place.side == "cross":
+        side, name = last, "cross_attention"
+    elif place.station in (15, 17):
+        side, name = last, "attention"
+    else:
+        chosen = place.side or trace.sides[0].name
+        found = [each for each in trace.sides if each.name == chosen]
+        if not found:
+            known = ", ".join([*(each.name for each in trace.sides), "cross"])
+            raise UserError(f"--side can be {known}, not '{chosen}'.")
+        side, name = found[0], "attention"
+    if not 0 <= place.layer < side.stack["depth"]:
+        raise UserError(f"this model has {side.stack['depth']} layers there, counted from 1.")
+    if place.head < 0:
+        raise UserError("heads are counted from 1.")
+    return side, name
+
+
+def cosine(one: Any, other: Any) -> float:
+    return float(one @ other / max(1e-12, float(np.linalg.norm(one) * np.linalg.norm(other))))
+
+
+def table_picture(trace: Trace, place: Place) -> "Figure":
+    """Pieces with their numbers; or, for each word said, what else could have been."""
+    if place.station == 1:
+        lines = [
+            f"{plain(piece)}   {number}"
+            for side in trace.sides
+            for piece, number in zip(side.pieces, side.ids, strict=True)
+        ]
+        figure = new_figure(5.0, 0.28 * len(lines) + 1)
+        figure.text(0.1, 0.95, "\n".join(lines), va="top", family="monospace")
+    else:
+        figure = new_figure(9.0, 0.42 * len(trace.choices) + 1.2)
+        axes = figure.add_subplot()
+        for row, choice in enumerate(trace.choices):
+            left = 0.0
+            for rank, each in enumerate(choice.candidates[:4]):
+                value = each.logit if place.station == 18 else float(np.exp(each.log_probability))
+                if place.station == 18:
+                    axes.barh(row + 0.2 * rank - 0.3, value, height=0.18, color=f"C{rank}")
+                    axes.text(
+                        max(0.0, value),
+                        row + 0.2 * rank - 0.3,
+                        f" {plain(each.text)}",
+                        va="center",
+                        fontsize=7,
+                    )
+                else:
+                    axes.barh(row, value, left=left, height=0.7, color=f"C{rank}")
+                    if value > 0.08:
+                        axes.text(
+                            left + value / 2, row, plain(each.text), ha="center", va="center", fontsize=8
+                        )
+                    left += value
+        axes.set_yticks(
+            range(len(trace.choices)),
+            [plain(each) for each in trace.sides[-1].said or map(str, range(len(trace.choices)))],
+        )
+        axes.invert_yaxis()
+        axes.set_xlabel("logit" if place.station == 18 else "probability")
+    figure.suptitle(f"{place.station}. {TITLES[place.station - 1]}")
+    return figure

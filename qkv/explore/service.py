@@ -1,0 +1,250 @@
+"""The page and what it asks for, over HTTP on this machine."""
+
+import asyncio
+import ipaddress
+import json
+import socket
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal, TypeVar
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from qkv.configs import from_dict
+from qkv.errors import UserError
+from qkv.explore.session import Explorer, Wish
+
+LARGEST_BODY = 64 << 10
+MAY_WAIT = 2  # beside the one that is computed
+MOST_NAMES = 64
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "json": "application/json",
+    "svg": "image/svg+xml",
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+Result = TypeVar("Result")
+Asked = TypeVar("Asked")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceRequest:
+    wish: Wish
+    names: tuple[str, ...] = ()
+    """Arrays to send; without them the summary, in which attention is."""
+    precision: Literal["float16", "float32"] = "float16"
+
+    def __post_init__(self) -> None:
+        if len(self.names) > MOST_NAMES or not all(isinstance(name, str) for name in self.names):
+            raise ValueError(f"names is a list of at most {MOST_NAMES} names of arrays")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvolveRequest:
+    wish: Wish
+    name: str
+
+
+class Turns:
+    """One is computed, two may wait; who comes then is told to come again."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.inside = 0
+
+    async def take(self, work: Callable[[], Result]) -> Result:
+        if self.inside > MAY_WAIT:
+            raise HTTPException(
+                429, "others are being computed: try again in a moment.", {"retry-after": "1"}
+            )
+        self.inside += 1
+        try:
+            async with self.lock:
+                return await run_in_threadpool(work)
+        finally:
+            self.inside -= 1
+
+
+class Guard:
+    """Headers for every answer; and on this machine alone, only for pages of this machine (no rebinding of names)."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None):
+        self.app, self.hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", []), *own]
+            await send(message)
+
+        host = Request(scope).headers.get("host", "")
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        if self.hosts is not None and name.lower() not in self.hosts:
+            refusal = failure(403, "this page answers on this machine alone: open it as localhost.")
+            await refusal(scope, receive, with_headers)
+            return
+        await self.app(scope, receive, with_headers)
+
+
+def application(explorer: Explorer, *, local: bool = True) -> Starlette:
+    turns = Turns()
+
+    async def info(request: Request) -> Response:
+        return JSONResponse(explorer.info())
+
+    async def trace(request: Request) -> Response:
+        asked = await read(request, TraceRequest)
+
+        def work() -> dict[str, Any]:
+            if asked.names:
+                return explorer.tensors(asked.wish, asked.names, asked.precision)
+            return explorer.summary(asked.wish)
+
+        return JSONResponse(await turns.take(work))
+
+    async def evolve(request: Request) -> Response:
+        asked = await read(request, EvolveRequest)
+        return JSONResponse(await turns.take(lambda: explorer.evolve(asked.wish, asked.name)))
+
+    async def truth(request: Request) -> Response:
+        return JSONResponse(await turns.take(explorer.truth))
+
+    routes = [
+        Route("/api/explore/info", info, methods=["GET"]),
+        Route("/api/explore/trace", trace, methods=["POST"]),
+        Route("/api/explore/evolve", evolve, methods=["POST"]),
+        Route("/api/explore/truth", truth, methods=["GET"]),
+        *(Route(path, served(content, kind), methods=["GET"]) for path, content, kind in page_files()),
+    ]
+    return Starlette(
+        routes=routes,
+        middleware=[
+            Middleware(Guard, hosts=frozenset({"localhost", "127.0.0.1", "[::1]"}) if local else None)
+        ],
+        exception_handlers={
+            UserError: lambda request, error: failure(422, str(error)),
+            HTTPException: http_failure,
+            Exception: lambda request, error: failure(
+                500, "something broke in here: the terminal says what."
+            ),
+        },
+    )
+
+
+def page_files() -> Iterable[tuple[str, bytes, str]]:
+    """Address, content and type of every file of the page."""
+    for file in resources.files("qkv.explore").joinpath("page").iterdir():
+        kind = TYPES.get(file.name.rsplit(".", 1)[-1])
+        if kind is not None:
+            address = "/" if file.name == "index.html" else f"/page/{file.name}"
+            yield address, file.read_bytes(), kind
+
+
+def served(content: bytes, kind: str) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return answer
+
+
+async def read(request: Request, kind: type[Asked]) -> Asked:
+    """The body as what was asked for; every fault in it is one sentence."""
+    if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "send JSON, with the content type application/json.")
+    body = b""
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > LARGEST_BODY:
+                raise HTTPException(413, f"a request has at most {LARGEST_BODY:,} bytes.")
+    except ClientDisconnect:
+        raise HTTPException(400, "the request ended before it was complete.") from None
+    try:
+        values = json.loads(body)
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise HTTPException(400, f"the request is not JSON ({error}).") from None
+    try:
+        asked = from_dict(kind, values, "the request")
+        json.dumps(values, ensure_ascii=False).encode("utf-8")
+    except UserError as error:
+        raise HTTPException(400, str(error)) from None
+    except UnicodeEncodeError:
+        raise HTTPException(400, "the text holds half a character, which is no text.") from None
+    return asked
+
+
+def http_failure(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    answer = failure(error.status_code, error.detail)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+def failure(status: int, sentence: str) -> Response:
+    return JSONResponse({"error": sentence}, status_code=status)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket of this address; port 0 takes any that is free."""
+    found = None
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+    except (OSError, OverflowError) as error:
+        if found is not None:
+            found.close()
+        raise UserError(
+            f"{host} port {port} cannot be used ({error}): choose another with --port, or 0 for any."
+        ) from None
+    return found
+
+
+def serve(explorer: Explorer, listener: socket.socket, *, local: bool) -> None:
+    import uvicorn
+
+    config = uvicorn.Config(
+        application(explorer, local=local),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=2,
+    )
+    uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,195 @@
+"""One model that is looked at: its traces, a few of them kept, and its checkpoints."""
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from qkv.checkpoint.files import read_json, read_tensors
+from qkv.data.worlds import LANGUAGES, deck_pairs
+from qkv.errors import UserError
+from qkv.explore.recompute import Check, check
+from qkv.explore.wire import Precision, array_of, packed, summary, tensors
+from qkv.pipeline import Experiment, Trace, kind_in, load, trace_of, with_weights
+
+LONGEST = 48  # pieces that can be looked at
+KEPT_BYTES = 96 << 20  # of traces
+KEPT_CHECKPOINTS = 3
+WIDEST_BEAM = 8
+LONGEST_TEXT = 5_000  # characters that are read at all
+SNAPSHOT = re.compile(r"step-(\d+)\.safetensors")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What a trace is asked for; the same wish gives the same trace."""
+
+    text: str
+    experiment: Experiment = Experiment()  # noqa: RUF009  (it is frozen)
+    checkpoint: int | None = None
+    beam: int | None = None
+
+    def __post_init__(self) -> None:
+        experiment = self.experiment
+        if len(self.text) > LONGEST_TEXT:
+            raise ValueError(
+                f"the text has {len(self.text):,} characters, and at most {LONGEST} pieces can be looked at"
+            )
+        if not all(isinstance(each, str) for each in experiment.silenced):
+            raise ValueError("silenced heads and blocks are given by their names")
+        if not all(isinstance(each, int) and not isinstance(each, bool) for each in experiment.force):
+            raise ValueError("forced pieces are given by their numbers")
+        if max(len(experiment.silenced), len(experiment.force)) > 2 * LONGEST:
+            raise ValueError("that is more than can be silenced or forced at once")
+        if self.beam is not None and not 1 <= self.beam <= WIDEST_BEAM:
+            raise ValueError(f"the beam must be from 1 to {WIDEST_BEAM}")
+
+
+class Explorer:
+    """`pictures` are the files that a model of pictures may be shown: a page cannot ask for others."""
+
+    def __init__(self, folder: Path, pictures: Sequence[Path] = ()):
+        self.folder = folder
+        self.kind = kind_in(folder)
+        self.tracer = trace_of(self.kind)
+        self.model: Any = load(folder)
+        self.pictures = [str(path) for path in pictures]
+        if self.kind == "vit" and not self.pictures:
+            raise UserError("this model looks at pictures: give one with --text FILE.png.")
+        self.checkpoints = found_checkpoints(folder)
+        self.opened: OrderedDict[int, Any] = OrderedDict()
+        self.traces: OrderedDict[Wish, tuple[Trace, Check]] = OrderedDict()
+        self.bytes = 0
+        self.measured: dict[str, Any] | None = None
+
+    # What the page asks for ---------------------------------------------------------------------------------
+
+    def info(self) -> dict[str, Any]:
+        languages = getattr(self.model.defaults, "languages", None)
+        return {
+            "model": self.folder.resolve().name,
+            "kind": self.kind,
+            "languages": None
+            if languages is None
+            else {"source": languages.source, "target": languages.target},
+            "parameters": sum(each.numel() for each in self.model.model.parameters()),
+            "longest": LONGEST,
+            "checkpoints": sorted(self.checkpoints),
+            "examples": self.examples(),
+            "truth": self.is_built_in(),
+        }
+
+    def summary(self, wish: Wish) -> dict[str, Any]:
+        return summary(*self.trace(wish))
+
+    def tensors(self, wish: Wish, names: tuple[str, ...], precision: Precision) -> dict[str, Any]:
+        return {"tensors": tensors(self.trace(wish)[0], names, precision)}
+
+    def evolve(self, wish: Wish, name: str, row: int | None = None) -> dict[str, Any]:
+        """The same view at every checkpoint, each with the translation that it makes itself."""
+        found = []
+        for step in [*sorted(self.checkpoints), None]:
+            trace, _ = self.trace(replace(wish, checkpoint=step))
+            found.append(
+                {
+                    "checkpoint": step,
+                    "answer": trace.answer,
+                    "pieces": [side.pieces for side in trace.sides],
+                    "said": trace.sides[-1].said,
+                    "log_probability": sum(
+                        each.log_probability
+                        for choice in trace.choices
+                        for each in choice.candidates
+                        if each.id == choice.chosen
+                    ),
+                    "tensor": packed(array_of(trace, name), "float16"),
+                }
+            )
+        return {"name": name, "states": found}
+
+    def truth(self, done: Callable[[int], None] = lambda count: None) -> dict[str, Any]:
+        """What the heads do on sentences whose alignment and references are known; measured once."""
+        from qkv.explore.truth import measured
+
+        if not self.is_built_in():
+            raise UserError(
+                "the truth is known for the built-in languages alone: this model was trained on others."
+            )
+        if self.measured is None:
+            self.measured = measured(self.model, done)
+        return self.measured
+
+    # What it is made from -----------------------------------------------------------------------------------
+
+    def trace(self, wish: Wish) -> tuple[Trace, Check]:
+        if wish in self.traces:
+            self.traces.move_to_end(wish)
+            return self.traces[wish]
+        if self.kind == "vit" and wish.text not in self.pictures:
+            raise UserError(
+                f"only the pictures that this was started with are shown: {', '.join(self.pictures)}."
+            )
+        model = self.at(wish.checkpoint)
+        found = self.tracer(model, wish.text, wish.experiment, beam=wish.beam, longest=LONGEST)
+        self.traces[wish] = found, check(found)
+        self.bytes += size(found)
+        while self.bytes > KEPT_BYTES and len(self.traces) > 1:
+            _, (old, _) = self.traces.popitem(last=False)
+            self.bytes -= size(old)
+        return self.traces[wish]
+
+    def at(self, step: int | None) -> Any:
+        if step is None:
+            return self.model
+        if step not in self.checkpoints:
+            known = ", ".join(map(str, sorted(self.checkpoints))) or "none"
+            raise UserError(f"this run has no checkpoint of step {step}; it has {known}.")
+        if step not in self.opened:
+            path = self.checkpoints[step]
+            self.opened[step] = with_weights(self.model, read_tensors(path), str(path))
+            if len(self.opened) > KEPT_CHECKPOINTS:
+                self.opened.popitem(last=False)
+        return self.opened[step]
+
+    def examples(self) -> list[str]:
+        """Something to begin with: the decks' own sentences, where the model has one of their languages."""
+        if self.kind == "vit":
+            return self.pictures
+        if self.kind == "bert":
+            return ["The cat [MASK] on the mat.", "My friends like [MASK] because they are tasty."]
+        languages = getattr(self.model.defaults, "languages", None)
+        if languages is None:
+            return ["My friends like tomatoes because", "the cat"]
+        if {languages.source, languages.target} <= set(LANGUAGES) and languages.source != languages.target:
+            decks = deck_pairs(languages.source, languages.target)
+            return [pair.source for pair in (*decks[3:], *decks[:3])]  # the reference problem comes first
+        return [deck_pairs("en", "de")[0].source]
+
+    def is_built_in(self) -> bool:
+        path = self.folder / "report.json"
+        if self.kind != "translator":
+            return False
+        try:
+            origin = read_json(path)["data"]["origin"] if path.is_file() else ""
+        except (UserError, KeyError, TypeError):
+            return False
+        return str(origin).startswith("the built-in grammar")
+
+
+def size(trace: Trace) -> int:
+    """An experiment has weights of its own."""
+    weights = trace.weights.values() if trace.experiment.changes_model else ()
+    return sum(each.nbytes for each in trace.arrays.values()) + sum(each.nbytes for each in weights)
+
+
+def found_checkpoints(folder: Path) -> dict[int, Path]:
+    """The weights that a training run has left behind, by their steps."""
+    paths = [
+        path
+        for kind in ("milestones", "snapshots")
+        for path in (folder / "training" / kind).glob("step-*.safetensors")
+    ]
+    steps = ((SNAPSHOT.fullmatch(path.name), path) for path in paths)
+    return {int(match[1]): path for match, path in steps if match}

@@ -1,0 +1,67 @@
+"""On the built-in languages the truth is known: which head aligns words, and which finds what a pronoun stands for."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from qkv.data.worlds import Pair, pairs
+from qkv.evaluation.alignment import alignment_error
+from qkv.pipeline import Translator, WordLooks
+from qkv.pipeline.architectures import two_stacks
+
+SENTENCES = 150
+
+
+def measured(translator: Translator, done: Callable[[int], None], count: int = SENTENCES) -> dict[str, Any]:
+    """The error of every head's alignment, and how often a pronoun's strongest weight is on its antecedent."""
+    languages = translator.defaults.languages
+    tested = pairs(languages.source, languages.target, count, part="test")
+    links: dict[tuple[int, int], list[list[tuple[int, int]]]] = defaultdict(list)
+    right: dict[tuple[str, int, int], int] = defaultdict(int)
+    pronouns, words, best = 0, 0, []
+    for pair in tested:
+        looks = translator.word_looks(pair.source, pair.target)
+        best.append(translator.word_links(pair.source, pair.target))
+        for place, head in looks.cross.items():
+            links[place].append(head)
+        pronouns += len(pair.references)
+        words += len(pair.references) * (len(looks.source_words) + 1)  # the end can be looked at too
+        count_right(right, pair, looks)
+        done(1)
+    gold = [pair.alignment for pair in tested]
+    return {
+        "sentences": len(tested),
+        "pronouns": pronouns,
+        "chance": round(100 * pronouns / max(1, words), 1),
+        "aligner": round(alignment_error(best, gold), 1),
+        "alignment": [
+            {"layer": layer, "head": head, "error": round(alignment_error(found, gold), 1)}
+            for (layer, head), found in sorted(links.items())
+        ],
+        "reference": [
+            {"side": side, "layer": layer, "head": head, "right": round(100 * right[side, layer, head] / max(1, pronouns), 1)}
+            for side, layer, head in sorted(looked_at(translator))
+        ],
+    }  # fmt: skip
+
+
+def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordLooks) -> None:
+    for reference in pair.references:
+        for side, places in [("encoder", looks.encoder), ("decoder", looks.decoder)]:
+            here, there = (
+                (reference.source, reference.source_antecedent)
+                if side == "encoder"
+                else (reference.target, reference.target_antecedent)
+            )
+            for (layer, head), strongest in places.items():
+                right[side, layer, head] += strongest[here] == there
+
+
+def looked_at(translator: Translator) -> Sequence[tuple[str, int, int]]:
+    config = two_stacks(translator.model).config
+    return [
+        (side, layer, head)
+        for side, stack in [("encoder", config.encoder), ("decoder", config.decoder)]
+        for layer in range(stack.depth)
+        for head in range(stack.heads)
+    ]

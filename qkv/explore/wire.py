@@ -1,0 +1,119 @@
+"""Arrays and traces as JSON: what the page is told."""
+
+import base64
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from qkv.configs import to_dict
+from qkv.errors import UserError
+from qkv.explore.recompute import Check
+from qkv.pipeline import Trace
+
+Precision = Literal["float16", "float32"]
+NAMED = re.compile(r"(?P<weights>weights/)?(?P<name>[\w.]+)(?:\[(?P<row>\d{1,7})\])?")
+MOST_NUMBERS = 8_000_000  # in one answer
+
+
+def packed(array: Any, precision: Precision) -> dict[str, Any]:
+    """Its shape, and its numbers in little-endian bytes as base64."""
+    numbers = np.ascontiguousarray(array, dtype="<f2" if precision == "float16" else "<f4")
+    return {
+        "shape": list(numbers.shape),
+        "dtype": precision,
+        "data": base64.b64encode(numbers.tobytes()).decode("ascii"),
+    }
+
+
+def attention_names(trace: Trace) -> list[str]:
+    return [name for name in trace.arrays if name.endswith(".weights")]
+
+
+def tensors(trace: Trace, names: Sequence[str], precision: Precision) -> dict[str, Any]:
+    """Recorded arrays by their names, weights of the model as `weights/NAME`, and rows of either as `NAME[3]`."""
+    found, numbers = {}, 0
+    for name in names:
+        array = array_of(trace, name)
+        numbers += array.size
+        if numbers > MOST_NUMBERS:
+            raise UserError(
+                f"that is more than {MOST_NUMBERS:,} numbers at once: ask for fewer, or for rows."
+            )
+        found[name] = packed(array, precision)
+    return found
+
+
+def array_of(trace: Trace, name: str) -> Any:
+    parsed = NAMED.fullmatch(name)
+    source: Any = trace.arrays if parsed is None or not parsed["weights"] else trace.weights
+    if parsed is None or parsed["name"] not in source:
+        raise UserError(f"nothing is called '{name[:80]}' in this trace.")
+    array = source[parsed["name"]]
+    if parsed["weights"]:
+        array = array.detach().float().cpu().numpy()
+    if parsed["row"] is not None:
+        if int(parsed["row"]) >= len(array):
+            raise UserError(f"'{name[:80]}' is beyond the {len(array):,} rows that there are.")
+        array = array[int(parsed["row"])]
+    return array
+
+
+def summary(trace: Trace, check: Check) -> dict[str, Any]:
+    """All but the large arrays; attention is there at once."""
+    return {
+        "kind": trace.kind,
+        "text": trace.text,
+        "answer": trace.answer,
+        "config": trace.config,
+        "sides": [to_dict(each) for each in trace.sides],
+        "names": {name: list(array.shape) for name, array in trace.arrays.items()},
+        "attention": tensors(trace, attention_names(trace), "float16"),
+        "choices": [
+            {
+                "row": choice.row,
+                "chosen": choice.chosen,
+                "total": choice.total,
+                "candidates": [
+                    {"id": c.id, "text": c.text, "logit": c.logit, "log_probability": c.log_probability}
+                    for c in choice.candidates
+                ],
+            }
+            for choice in trace.choices
+        ],
+        "output_weight": trace.output_weight,
+        "picture": None if trace.picture is None else packed(trace.picture, "float16"),
+        "beams": None if trace.beams is None else beams_of(trace),
+        "check": {
+            "arrays": check.arrays,
+            "numbers": check.numbers,
+            "largest": check.largest,
+            "where": check.where,
+        },
+    }
+
+
+def beams_of(trace: Trace) -> dict[str, Any]:
+    beams = trace.beams
+    assert beams is not None
+    return {
+        "width": beams.width,
+        "length_penalty": beams.length_penalty,
+        "hypotheses": [
+            {
+                "text": text,
+                "score": each.score,
+                "log_probability": sum(each.log_probabilities),
+                "divisor": divisor,
+                "pieces": len(each.log_probabilities),
+                "finished": each.finished,
+            }
+            for text, each, divisor in beams.hypotheses
+        ],
+        "lost": [
+            {"text": text, "step": lost.step, "total": lost.beginning.total, "best": lost.beginning.best, "kept": lost.kept}
+            for text, lost in beams.lost
+        ],
+        "rounds": [[{"text": text, "total": total} for text, total in alive] for alive in beams.rounds],
+    }  # fmt: skip

@@ -1,0 +1,153 @@
+"""What happens without it: copies of a model in which one thing is changed, so that the model itself has no switches for it."""
+
+import copy
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from qkv.errors import UserError
+
+SILENCED = re.compile(
+    r"(?P<stack>\w+)\.(?P<block>\d+)(?:\.(?P<sublayer>attention|cross_attention)\.(?P<head>\d+))?"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    no_scaling: bool = False
+    """Scores are not divided by √K."""
+    no_mask: bool = False
+    """Every position of the decoder sees those behind it."""
+    no_positions: bool = False
+    """No word knows where it stands."""
+    shuffle: int = 0
+    """The source's words in another order; the number is the seed, 0 leaves them."""
+    silenced: tuple[str, ...] = ()
+    """Heads such as `decoder.1.cross_attention.0`, and whole blocks such as `encoder.0`, that add nothing."""
+    force: tuple[int, ...] = ()
+    """Ids that the answer begins with, whatever the model would say."""
+
+    @property
+    def changes_model(self) -> bool:
+        return self.no_scaling or self.no_mask or self.no_positions or bool(self.silenced)
+
+
+def unmasked(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """What a stack computes where all of its positions may look at each other."""
+
+    def computed(x: Tensor, *, mask: Tensor | None = None, **rest: Any) -> Tensor:
+        return forward(x, mask=None if mask is None else torch.ones_like(mask), **rest)
+
+    return computed
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a model has a stack of blocks, and whether that sees only what stands before."""
+
+    path: str
+    causal: bool
+
+
+@torch.no_grad()
+def changed(model: nn.Module, experiment: Experiment, places: Mapping[str, Place]) -> Any:
+    """A copy of the model in which the experiment holds, or the model itself where nothing changes it.
+
+    `places` has its stacks by the names under which they are recorded.
+    """
+    if not experiment.changes_model:
+        return model
+    model = copy.deepcopy(model)
+    stacks = {name: model.get_submodule(place.path) for name, place in places.items()}
+    for name in experiment.silenced:
+        silence(stacks, name)
+    if experiment.no_scaling:
+        for attention in attentions_of(model):
+            for (
+                each
+            ) in attention.query.parameters():  # so much longer that the division by √K comes to nothing
+                each.mul_((each.shape[0] // attention.heads) ** 0.5)
+    if experiment.no_positions:
+        for name, each in [*model.named_buffers(), *model.named_parameters()]:
+            if name.endswith("table"):
+                each.copy_(unturned(each) if each.dim() == 3 else torch.zeros_like(each))
+    if experiment.no_mask:
+        for name, place in places.items():
+            if place.causal:
+                stacks[name].forward = unmasked(stacks[name].forward)
+    return model
+
+
+def attentions_of(model: nn.Module) -> list[Any]:
+    return [each for each in model.modules() if hasattr(each, "query") and hasattr(each, "heads")]
+
+
+def unturned(rotation: Tensor) -> Tensor:
+    """Rotary positions (T, 2, K) that turn nothing: cosines are 1, sines 0."""
+    table = torch.zeros_like(rotation)
+    table[:, 0] = 1
+    return table
+
+
+def silence(stacks: dict[str, nn.Module], name: str) -> None:
+    """Zeros in the columns of W_O that belong to a head; for a block, in all that its sublayers end with."""
+    found = SILENCED.fullmatch(name)
+    stack: Any = None if found is None else stacks.get(found["stack"])
+    if found is None or stack is None or int(found["block"]) >= len(stack.blocks):
+        raise UserError(f"this model has no '{name[:40]}' that could be silenced.")
+    block = stack.blocks[int(found["block"])]
+    if found["sublayer"] is None:
+        ends = [block.attention.sublayer.output, block.feed_forward.sublayer.contract]
+        if block.cross_attention is not None:
+            ends.append(block.cross_attention.sublayer.output)
+        for linear in ends:
+            for each in linear.parameters():
+                each.zero_()
+        return
+    residual, head = getattr(block, found["sublayer"]), int(found["head"])
+    if residual is None or head >= residual.sublayer.heads:
+        raise UserError(f"this model has no '{name[:40]}' that could be silenced.")
+    attention = residual.sublayer
+    width = attention.output.weight.shape[1] // attention.heads
+    attention.output.weight[:, head * width : (head + 1) * width] = 0
+
+
+def shuffled(text: str, seed: int) -> str:
+    """The words of a text in another order, the same for the same seed."""
+    words = text.split()
+    if not seed or len(words) < 2:
+        return text
+    order, generator = list(words), random.Random(seed)
+    for _ in range(20):  # of two equal words any order may be the old one
+        generator.shuffle(order)
+        if order != words:
+            break
+    return " ".join(order)
+
+
+class Anew:
+    """A step (the Step protocol) that keeps nothing: all that was said is read again, so that early words can see late ones."""
+
+    def __init__(self, model: Any, source: Tensor):
+        self.model = model
+        self.memory, self.mask = model.encode(source)
+        self.said: Tensor | None = None
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        self.said = ids if self.said is None else torch.cat([self.said, ids], 1)
+        logits: Tensor = self.model.output(self.model.decode(self.said, self.memory, self.mask)[:, -1])
+        return logits
+
+    def select(self, rows: Tensor) -> None:
+        self.memory, self.mask = self.memory[rows], self.mask[rows]
+        self.said = None if self.said is None else self.said[rows]
+
+
+def check_forced(force: Sequence[int], vocab: int) -> None:
+    if any(not 0 <= number < vocab for number in force):
+        raise UserError(f"a forced piece must be one of the {vocab:,} pieces of the vocabulary.")

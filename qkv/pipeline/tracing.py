@@ -1,0 +1,166 @@
+"""How a translator is traced: searched while one looks on, and read once more with everything recorded."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from qkv.configs import to_dict
+from qkv.core.pairs import CrossHeads
+from qkv.core.tape import Tape
+from qkv.decoding.beam import paper_penalty
+from qkv.decoding.step import Hypothesis, Step
+from qkv.errors import UserError
+from qkv.models.translator import Translator as Transformer
+from qkv.pipeline.architectures import two_stacks
+from qkv.pipeline.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
+from qkv.pipeline.guarantees import Job, attempts
+from qkv.pipeline.options import BATCH_TOKENS, Decoding
+from qkv.pipeline.search import Request, Search, Searcher
+from qkv.pipeline.traces import CANDIDATES, Beams, Side, Trace, choices_of, without_batch
+from qkv.pipeline.translator import Translator, Trial, is_for_translation
+from qkv.pipeline.watching import Watched
+
+PLACES = {"encoder": Place("encoder", False), "decoder": Place("decoder", True)}
+LONGEST_ANSWER = 96  # pieces of an answer that are looked into: without positions a model may go on and on
+
+
+class WatchedSearcher(Searcher):
+    """Of one sentence; without the mask nothing may be kept between steps, for what was read early depends on what comes late."""
+
+    watched: Watched | None = None
+
+    def __init__(self, model: Transformer, boundary: Sequence[bool], *, anew: bool):
+        super().__init__([model], boundary)
+        self.model, self.anew = model, anew
+
+    def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
+        self.watched = Watched(Anew(self.model, source) if self.anew else super().begin(source, look))
+        return self.watched
+
+
+@torch.inference_mode()
+def trace_translator(
+    translator: Translator,
+    text: str,
+    experiment: Experiment = Experiment(),  # noqa: B008
+    *,
+    beam: int | None = None,
+    longest: int | None = None,
+) -> Trace:
+    """Translate as `translate` does, then read the translation once more and record everything.
+
+    A source of more than `longest` pieces is refused.
+    """
+    if beam is not None:
+        translator = Translator(
+            translator.model, translator.tokenizer, replace(translator.defaults, beam=beam)
+        )
+    decoding = Decoding()
+    text = shuffled(text.strip(), experiment.shuffle)
+    if not is_for_translation(text, decoding.protect):
+        raise UserError("there is nothing to translate: write a sentence with at least one letter.")
+    check_forced(experiment.force, translator.model.config.vocab)
+    attempt = attempts(Job.of(text, decoding), translator.defaults.stand_ins, 0)[0]
+    ids = translator.tokenizer.encode(attempt.reading.text)
+    most = translator.limit if longest is None else min(longest, translator.limit)
+    if len(ids) > most:
+        raise UserError(
+            f"this text has {len(ids):,} pieces, and at most {most} can be looked at: shorten it."
+        )
+    model = changed(two_stacks(translator.model), experiment, PLACES)
+    if experiment.changes_model:
+        translator = Translator(model, translator.tokenizer, translator.defaults)
+    request = Request(source=ids, prefix=experiment.force)
+    hypotheses, beams = searched(translator, request, experiment)
+    best = hypotheses[0]
+    said = best.ids[: min(LONGEST_ANSWER, model.config.context - 1)]  # the start takes a position too
+    free = Trial(attempt, request, hypotheses)
+    if experiment == Experiment() and not translator.holds(best, free, decoding):
+        answer = translator.translate(text)  # which makes it again under stricter rules, or mends it
+    else:
+        answer = translator.answer(best, attempt.reading, decoding).text
+    return recorded(translator, text, answer, ids, said, beams, experiment)
+
+
+def searched(
+    translator: Translator, request: Request, experiment: Experiment
+) -> tuple[list[Hypothesis], Beams]:
+    """The hypotheses, best first, and how they were found: as `translate` searches, but all that end are kept."""
+    defaults, tokenizer = translator.defaults, translator.tokenizer
+    model = two_stacks(translator.model)
+    searcher = WatchedSearcher(model, tokenizer.begins_anew, anew=experiment.no_mask)
+    search = Search(
+        beam=defaults.beam,
+        length_penalty=defaults.length_penalty,
+        best=defaults.beam,
+        batch_tokens=BATCH_TOKENS,
+    )
+    [found] = searcher.find([request], search, lambda count: None)
+    watched = searcher.watched
+    assert watched is not None
+    penalty = paper_penalty(defaults.length_penalty if defaults.beam > 1 else 0.0)
+    lost = watched.lost([each.ids for each in found])[:CANDIDATES] if defaults.beam > 1 else []
+    return found, Beams(
+        width=defaults.beam,
+        length_penalty=defaults.length_penalty,
+        hypotheses=tuple(
+            (tokenizer.decode(each.ids), each, penalty(len(each.log_probabilities))) for each in found
+        ),
+        lost=tuple((tokenizer.decode(each.beginning.ids), each) for each in lost),
+        rounds=tuple(
+            tuple((tokenizer.decode(each.ids), each.total) for each in alive) for alive in watched.rounds
+        ),
+    )
+
+
+def recorded(
+    translator: Translator,
+    text: str,
+    answer: str,
+    ids: Sequence[int],
+    said: Sequence[int],
+    beams: Beams,
+    experiment: Experiment,
+) -> Trace:
+    model, show = two_stacks(translator.model), translator.tokenizer.show
+    config, device, tape = model.config, model.tokens.weight.device, Tape()
+    read, shifted, target = [*ids, config.end], [config.start, *said], [*said, config.end]
+    model.eval()
+    logits = model(torch.tensor([read], device=device), torch.tensor([shifted], device=device), tape)[0]
+    return Trace(
+        kind="translator",
+        text=text,
+        answer=answer,
+        config=to_dict(config),
+        sides=(
+            Side(
+                name="encoder",
+                pieces=tuple(show(read)),
+                ids=tuple(read),
+                stack=to_dict(config.encoder),
+                weights="encoder",
+                causal=False,
+                embedding="tokens.weight",
+                embedding_scale=config.encoder.width**0.5,
+            ),
+            Side(
+                name="decoder",
+                pieces=tuple(show(shifted)),
+                ids=tuple(shifted),
+                stack=to_dict(config.decoder),
+                weights="decoder",
+                causal=True,
+                embedding="tokens.weight",
+                embedding_scale=config.encoder.width**0.5,
+                said=tuple(show(target)),
+            ),
+        ),
+        arrays=without_batch(tape),
+        weights=model.state_dict(),
+        choices=choices_of(logits, target, show),
+        beams=beams,
+        output_weight="tokens.weight",
+        experiment=experiment,
+    )

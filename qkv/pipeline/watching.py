@@ -1,0 +1,79 @@
+"""A search that is looked at: which beginnings were alive at every step, and why those that lost did."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from qkv.decoding.step import Step
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a beam had said at some step."""
+
+    ids: tuple[int, ...]
+    total: float  # log-probability of all of it
+    best: float  # and with its likeliest continuation
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A beginning that was not continued: at this step `kept` was the least of what went on."""
+
+    beginning: Beginning
+    step: int
+    kept: float
+
+
+class Watched:
+    """A step (the Step protocol) of one sentence that remembers what it was asked for."""
+
+    def __init__(self, step: Step):
+        self.step = step
+        self.rounds: list[list[Beginning]] = []
+        self.paths: list[tuple[int, ...]] = []
+        self.totals: list[float] = []
+        self.log_probabilities: Tensor | None = None  # (W, V) of the last call
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        logits = self.step(ids)
+        newest = ids[:, -1].tolist()
+        if self.log_probabilities is None:  # the start, which nobody says
+            self.paths, self.totals = [() for _ in newest], [0.0 for _ in newest]
+        else:
+            gains = [float(self.log_probabilities[row, token]) for row, token in enumerate(newest)]
+            self.paths = [(*path, token) for path, token in zip(self.paths, newest, strict=True)]
+            self.totals = [total + gain for total, gain in zip(self.totals, gains, strict=True)]
+        self.log_probabilities = logits.float().log_softmax(-1)
+        likeliest = self.log_probabilities.amax(-1).tolist()
+        self.rounds.append(
+            [
+                Beginning(path, total, total + gain)
+                for path, total, gain in zip(self.paths, self.totals, likeliest, strict=True)
+                if total > float("-inf")
+            ]
+        )
+        return logits
+
+    def select(self, rows: Tensor) -> None:
+        self.step.select(rows)
+        order = rows.tolist()
+        self.paths = [self.paths[row] for row in order]
+        self.totals = [self.totals[row] for row in order]
+        if self.log_probabilities is not None:
+            self.log_probabilities = self.log_probabilities[rows]
+
+    def lost(self, ended: Sequence[Sequence[int]]) -> list[Lost]:
+        """Beginnings that neither went on nor became one of those that ended, likeliest first."""
+        whole = {tuple(ids) for ids in ended}
+        found = []
+        for number, (now, after) in enumerate(zip(self.rounds, self.rounds[1:], strict=False)):
+            went_on = {beginning.ids[:-1] for beginning in after}
+            least = min((beginning.total for beginning in after), default=0.0)
+            found += [
+                Lost(each, number + 1, least)
+                for each in now
+                if each.ids not in went_on and each.ids not in whole
+            ]
+        return sorted(found, key=lambda each: -each.beginning.total)

@@ -1,0 +1,87 @@
+"""What the tests do with the explorer's page."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+READY = """return document.body && !document.body.classList.contains("busy") && !document.getElementById("old")
+    && (document.getElementById("station")?.childElementCount > 0
+        || document.getElementById("problem")?.hidden === false)"""
+CELLS = """const grid = document.querySelectorAll("#station table.grid")[arguments[0]];
+    return [...grid.querySelectorAll("td[data-row]")].map(c => [+c.dataset.row, +c.dataset.column, c.dataset.value])"""
+
+
+class Page:
+    def __init__(self, browser: Any, address: str):
+        self.browser, self.address = browser, address
+
+    def resize(self, width: int, height: int) -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def open(self, cursor: str) -> None:
+        self.browser.get("about:blank")
+        self.browser.get(f"{self.address}{cursor}")
+        self.ready()
+
+    def go(self, **cursor: Any) -> None:
+        """To a place, as a link would: the page is ready when it has drawn anew."""
+        parts = "&".join(f"{name}={quote(str(value))}" for name, value in cursor.items())
+        mark = "document.getElementById('station').prepend(Object.assign(document.createElement('i'), {id: 'old'}))"
+        self.run(
+            f"{mark}; location.hash = arguments[0]; window.dispatchEvent(new Event('hashchange'))", parts
+        )
+        self.ready()
+
+    def ready(self) -> None:
+        self.wait(lambda: bool(self.run(READY)))
+
+    def wait(self, holds: Callable[[], bool], seconds: float = 30) -> None:
+        end = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > end:
+                raise AssertionError(
+                    f"waited {seconds} seconds for nothing: {self.problem()!r}, {self.answer()!r}"
+                )
+            time.sleep(0.03)
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        return self.browser.execute_script(script, *arguments)
+
+    def text(self, selector: str) -> str:
+        return str(self.run("return document.querySelector(arguments[0])?.textContent ?? ''", selector))
+
+    def answer(self) -> str:
+        return self.text("#answer")
+
+    def problem(self) -> str:
+        return self.text("#problem")
+
+    def title(self) -> str:
+        return self.text("#station-title")
+
+    def count(self, selector: str) -> int:
+        return int(self.run("return document.querySelectorAll(arguments[0]).length", selector))
+
+    def cells(self, grid: int = 0) -> dict[tuple[int, int], float]:
+        return {
+            (row, column): float(value.replace("Infinity", "inf"))
+            for row, column, value in self.run(CELLS, grid)
+        }
+
+    def press(self, *keys: str) -> None:
+        """On whatever has the focus; keys that write nothing by their names, such as PAGE_DOWN."""
+        from selenium.webdriver import ActionChains, Keys
+
+        chain = ActionChains(self.browser)
+        for key in keys:
+            chain.send_keys(getattr(Keys, key, key))
+        chain.perform()
+
+    def write(self, text: str) -> None:
+        """Into the field, as if typed at once."""
+        script = """const field = document.getElementById("text"); field.value = arguments[0];
+            field.dispatchEvent(new Event("input"))"""
+        self.run(script, text)
+        self.ready()

@@ -1,0 +1,94 @@
+"""`qkv explore` without its page: one file, pictures, a heat map; and the command that serves it."""
+
+import re
+import signal
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from commands import code_of, process, refused
+from explorable import SENTENCE, save_explorable
+
+from qkv.pipeline import load
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("explore") / "model"
+    save_explorable(path)
+    return path
+
+
+def test_one_file_is_written_that_holds_all_it_needs(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.html"
+    assert code_of("explore", folder, "--text", f"{SENTENCE} </script>", "--html", out) == 0
+    html = out.read_text(encoding="utf-8")
+    assert "Content-Security-Policy" in html
+    assert not re.findall(r'(?:src|href)="/', html)
+    assert html.count("</script>") == 2  # the text's own is no end of anything
+    assert "import {" not in html
+
+
+@pytest.mark.parametrize("station", [1, 7, 19])
+def test_a_station_can_be_a_picture(folder: Path, tmp_path: Path, station: int) -> None:
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "station.png"
+    assert code_of("explore", folder, "--text", "one $2 two", "--png", out, "--station", str(station)) == 0
+    assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_terminal_shows_attention(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of("explore", folder, "--text", SENTENCE, "--terminal", "--layer", "2") == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("cross_attention, layer 2, head 1\n")
+    source = load(folder).tokenizer.show(load(folder).tokenizer.encode(SENTENCE))
+    assert all(piece.strip() in shown.out for piece in source)
+    assert set("░▒▓█") & set(shown.out)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--station", "21", "--png", "x.png"], "--station is a number from 1 to 20"),
+        (["--layer", "9", "--png", "x.png"], "this model has 3 layers there"),
+        (["--layer", "0", "--png", "x.png"], "this model has 3 layers there"),
+        (["--head", "9", "--png", "x.png"], "this model has 3 heads"),
+        (["--side", "middle", "--station", "8", "--png", "x.png"], "--side can be encoder, decoder, cross"),
+        (["--station", "4", "--terminal"], "stations 8, 15 and 16"),
+        (["--png", "x.png", "--html", "x.html"], "not several"),
+        (["--port", "99999"], "--port is a number"),
+        (["--text", "!", "--png", "x.png"], "at least one letter"),
+        (["--host", "192.0.2.1", "--port", "0"], "cannot be used"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    options: list[str], sentence: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    code = code_of("explore", folder, *options)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_the_page_is_served_until_it_is_stopped(folder: Path) -> None:
+    running = process("explore", str(folder), "--port", "0", "--no-open")
+    assert running.stderr is not None
+    try:
+        line = running.stderr.readline().decode()
+        address = re.search(r"http://localhost:\d+/", line)
+        assert address, line
+        for _ in range(100):
+            try:
+                with urllib.request.urlopen(address[0], timeout=5) as answer:
+                    assert b"qkv" in answer.read()
+                break
+            except OSError:
+                time.sleep(0.1)
+        else:
+            raise AssertionError("nobody answered")
+    finally:
+        running.send_signal(signal.SIGINT)
+        out, error = running.communicate(timeout=20)
+    assert out == b""
+    assert b"Traceback" not in error

@@ -1,0 +1,70 @@
+"""Small models with every part that the explorer shows: random, but never undecided."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from digits import digit_lines
+
+from qkv.checkpoint.files import write_tensors
+from qkv.core.block import StackConfig
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.models.translator import TranslatorConfig
+from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.text.tokenizer import Tokenizer
+
+SENTENCE = "one two three seven nine"
+STEPS = (8, 64)
+
+
+def random_translator(
+    norm: str = "pre",
+    positions: str = "interleaved",
+    activation: str = "relu",
+    beam: int = 1,
+    languages: Sequence[str] = ("en", "xx"),
+    seed: int = 3,
+) -> Translator:
+    """Two encoder blocks, three decoder blocks, three heads of width 8; weights so large that attention has its favourites."""
+    torch.manual_seed(seed)
+    tokenizer = Tokenizer.learn([*digit_lines(60), "<img onerror> x = (1) "], 340)
+    stack = StackConfig(depth=2, width=24, heads=3, hidden=40, norm=norm, activation=activation, dropout=0.0)  # type: ignore[arg-type]
+    config = TranslatorConfig(
+        vocab=len(tokenizer),
+        context=128,
+        pad=0,
+        start=1,
+        end=2,
+        positions=positions,  # type: ignore[arg-type]
+        encoder=stack,
+        decoder=replace(stack, depth=3),
+    )
+    model = TranslatorModel(config)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.dim() == 2 and "tokens" not in name:
+                weight.mul_(2.0)
+            elif weight.dim() == 1:
+                weight.add_(0.1 * torch.randn_like(weight))
+    source, target = languages
+    defaults = TranslatorDefaults(
+        languages=Languages(source=source, target=target),
+        longest=64,
+        beam=beam,
+        length_penalty=0.6 if beam > 1 else 0.0,
+    )
+    return Translator(model.eval(), tokenizer, defaults)
+
+
+def save_explorable(folder: Path, **options: Any) -> Translator:
+    """A bundle with two checkpoints of its training."""
+    translator = random_translator(**options)
+    translator.save(folder)
+    for number, step in enumerate(STEPS):
+        earlier = random_translator(**{**options, "seed": 20 + number})
+        kind = folder / "training" / ("milestones" if number == 0 else "snapshots")
+        kind.mkdir(parents=True, exist_ok=True)
+        write_tensors(kind / f"step-{step}.safetensors", earlier.model.state_dict())
+    return translator

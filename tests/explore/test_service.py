@@ -1,0 +1,145 @@
+"""The service as a stranger meets it: right answers, refusals in one sentence, and nobody let in who should not be."""
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from explorable import SENTENCE, save_explorable
+from serving import Served, served
+
+from qkv.explore.session import Explorer, Wish
+
+TRACE = "/api/explore/trace"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("explore") / "model"
+    save_explorable(folder)
+    with served(folder) as running:
+        yield running
+
+
+def ask(service: Served, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    content = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+    if body is not None:
+        headers.setdefault("content-type", "application/json")
+    connection.request(method, path, content, headers)
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    parsed = json.loads(text) if "json" in answer.headers.get("content-type", "") else text
+    return answer.status, parsed, answer.headers
+
+
+def test_the_words_are_those_of_translate(service: Served) -> None:
+    status, told, _ = ask(service, "POST", TRACE, {"wish": {"text": SENTENCE}})
+    assert status == 200
+    assert told["answer"] == service.explorer.model.translate(SENTENCE)
+    assert told["check"]["largest"] < 1e-4
+
+
+def test_arrays_come_by_name(service: Served) -> None:
+    status, told, _ = ask(service, "POST", TRACE, {"wish": {"text": SENTENCE}, "names": ["encoder.output"]})
+    assert status == 200
+    assert list(told["tensors"]) == ["encoder.output"]
+    assert told["tensors"]["encoder.output"]["dtype"] == "float16"
+
+
+def test_the_same_view_comes_for_every_checkpoint(service: Served) -> None:
+    body = {"wish": {"text": SENTENCE}, "name": "encoder.0.attention.weights"}
+    status, told, _ = ask(service, "POST", "/api/explore/evolve", body)
+    assert status == 200
+    assert len(told["states"]) == 3
+
+
+def test_every_answer_has_the_headers_that_keep_a_page_safe(service: Served) -> None:
+    for path in ("/", "/page/main.js", "/api/explore/info", "/nowhere"):
+        _, _, headers = ask(service, "GET", path)
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self';")
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "part"),
+    [
+        ("GET", "/nowhere", None, 404, "Not Found"),
+        ("GET", "/page/../session.py", None, 404, "Not Found"),
+        ("GET", TRACE, None, 405, "Method Not Allowed"),
+        ("POST", TRACE, b"{", 400, "not JSON"),
+        ("POST", TRACE, b"\xff", 400, "not JSON"),
+        ("POST", TRACE, b"[" * 50_000, 400, "not JSON"),
+        ("POST", TRACE, {}, 400, "lacks wish"),
+        ("POST", TRACE, {"wish": {"text": "one"}, "nmaes": []}, 400, "did you mean names"),
+        ("POST", TRACE, {"wish": {"text": "x" * 100_000}}, 413, "at most"),
+        ("POST", TRACE, {"wish": {"text": "x" * 6_000}}, 400, "6,000 characters"),
+        ("POST", TRACE, {"wish": {"text": "seven " * 60}}, 422, "at most 48"),
+        ("POST", TRACE, {"wish": {"text": "…"}}, 422, "nothing to translate"),
+        ("POST", TRACE, {"wish": {"text": "\ud800 one"}}, 400, "half a character"),
+        ("POST", TRACE, {"wish": {"text": "one"}, "names": ["secret"]}, 422, "nothing is called"),
+        ("POST", TRACE, {"wish": {"text": "one", "checkpoint": 3}}, 422, "no checkpoint"),
+        ("GET", "/api/explore/truth", None, 422, "built-in languages"),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_the_right_status(
+    service: Served, method: str, path: str, body: Any, status: int, part: str
+) -> None:
+    found, told, _ = ask(service, method, path, body)
+    assert found == status
+    assert part in told["error"]
+    assert "\n" not in told["error"]
+
+
+def test_a_form_of_another_page_is_not_taken(service: Served) -> None:
+    status, told, _ = ask(service, "POST", TRACE, {"wish": {"text": "one"}}, **{"content-type": "text/plain"})
+    assert status == 415
+    assert "application/json" in told["error"]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.nip.io:80"])
+def test_a_name_that_is_not_of_this_machine_is_not_answered(service: Served, host: str) -> None:
+    status, told, _ = ask(service, "GET", "/api/explore/info", host=host)
+    assert status == 403
+    assert "this machine" in told["error"]
+
+
+@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:80", "LOCALHOST"])
+def test_names_of_this_machine_are(service: Served, host: str) -> None:
+    assert ask(service, "GET", "/api/explore/info", host=host)[0] == 200
+
+
+def test_one_is_computed_two_wait_and_the_rest_are_told_to_come_again(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    usual = Explorer.summary
+    running: list[int] = []
+
+    def slow(self: Explorer, wish: Wish) -> dict[str, Any]:
+        running.append(1)
+        assert len(running) == 1, "two traces at once"
+        began.set()
+        assert go_on.wait(30)
+        running.pop()
+        return usual(self, wish)
+
+    monkeypatch.setattr(Explorer, "summary", slow)
+    with ThreadPoolExecutor(6) as pool:
+        body = {"wish": {"text": SENTENCE}}
+        jobs = [pool.submit(ask, service, "POST", TRACE, body)]
+        assert began.wait(30)
+        jobs += [pool.submit(ask, service, "POST", TRACE, body) for _ in range(2)]
+        time.sleep(0.5)  # until both wait
+        refused = [ask(service, "POST", TRACE, body) for _ in range(3)]
+        assert [status for status, _, _ in refused] == [429] * 3
+        assert refused[0][2]["retry-after"] == "1"
+        go_on.set()
+        assert [job.result(30)[0] for job in jobs] == [200] * 3

@@ -1,0 +1,79 @@
+"""What is measured of the heads is what it says: heads made by hand get the score that they deserve."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+
+from qkv.data.worlds import pairs, words
+from qkv.explore import truth
+from qkv.pipeline import WordLooks
+
+
+class Oracle:
+    """Its head 0 knows the truth everywhere, its head 1 looks at the first word always."""
+
+    def __init__(self) -> None:
+        self.known = {pair.source: pair for pair in pairs("en", "de", 40, part="test")}
+        stack = type("Stack", (), {"depth": 1, "heads": 2})
+        config = type("Config", (), {"encoder": stack, "decoder": stack})
+        self.model = type("Model", (), {"config": config})
+        languages = type("Languages", (), {"source": "en", "target": "de"})
+        self.defaults = type("Defaults", (), {"languages": languages})
+
+    def word_links(self, source: str, target: str) -> list[tuple[int, int]]:
+        return list(self.known[source].alignment)
+
+    def word_looks(self, source: str, target: str) -> WordLooks:
+        pair = self.known[source]
+        first = [(0, place) for place in range(len(words(target)))]
+        knowing: dict[str, list[int | None]] = {
+            "source": [None] * len(words(source)),
+            "target": [None] * len(words(target)),
+        }
+        for reference in pair.references:
+            knowing["source"][reference.source] = reference.source_antecedent
+            knowing["target"][reference.target] = reference.target_antecedent
+        return WordLooks(
+            source_words=tuple(words(source)),
+            target_words=tuple(words(target)),
+            cross={(0, 0): list(pair.alignment), (0, 1): first},
+            encoder={(0, 0): knowing["source"], (0, 1): [0] * len(words(source))},
+            decoder={(0, 0): knowing["target"], (0, 1): [0] * len(words(target))},
+        )
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    return truth.measured(Oracle(), lambda count: None, 40)  # type: ignore[arg-type]
+
+
+def test_a_head_that_knows_everything_is_found(told: dict[str, Any]) -> None:
+    assert told["pronouns"] > 5
+    right = {(each["side"], each["head"]): each["right"] for each in told["reference"]}
+    assert right["encoder", 0] == right["decoder", 0] == 100
+    assert right["encoder", 1] < 100
+    assert told["aligner"] == 0
+
+
+def test_alignment_error_tells_a_good_head_from_a_bad_one(told: dict[str, Any]) -> None:
+    errors = {each["head"]: each["error"] for each in told["alignment"]}
+    assert errors[0] == 0
+    assert errors[1] > 50
+
+
+def test_every_head_has_its_row(told: dict[str, Any]) -> None:
+    places = {(each["side"], each["layer"], each["head"]) for each in told["reference"]}
+    assert places == set(product(["encoder", "decoder"], [0], [0, 1]))
+    assert 0 < told["chance"] < 30
+
+
+def test_a_model_of_ours_can_be_measured() -> None:
+    from explorable import random_translator
+
+    translator = random_translator(languages=("en", "de"))
+    translator.defaults = replace(translator.defaults, longest=100)
+    told = truth.measured(translator, lambda count: None, 6)
+    assert len(told["reference"]) == 3 * (2 + 3)
+    assert len(told["alignment"]) == 3 * 3
