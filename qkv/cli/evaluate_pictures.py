@@ -30,8 +30,8 @@ class EvaluatePictures:
     scenes: int = 0
     """A painter: draw so many captions of seen and of unseen combinations, and read off what the pictures show."""
     images: Path | None = None
-    """A classifier: folder with classes, or idx files, as for training; its test part, or else all of it. A painter:
-    the pictures it was trained on, for --sheet."""
+    """A classifier: folder with classes, or idx files, as for training; its test part, or else all of it, made to fit. A
+    painter: the pictures it was trained on, for --sheet."""
     captions: Path | None = None
     """Captions of --images, as for training."""
     sheet: Path | None = None
@@ -96,16 +96,21 @@ def shown(value: Any) -> str:
 
 
 def of_classifier(images: Path, model: PictureClassifier) -> dict[str, Any]:
-    from qkv.data.images import read_image_folder
+    from qkv.data.images import holds_idx_files, read_image_folder
     from qkv.training.vit import accuracy
 
-    parts = read_image_folder(images)
+    form = model.form
+    if holds_idx_files(images) or form.height != form.width:
+        parts = read_image_folder(images)
+    else:
+        parts = read_image_folder(images, size=form.height, colours=form.colours)
     part = parts.test or parts.train
-    if part.form != model.form:
-        raise UserError(f"the pictures are {part.form}, and those of the model {model.form}.")
+    if part.form != form:
+        raise UserError(f"the pictures are {part.form}, and those of the model {form}.")
     if tuple(part.classes) != model.classes:
         raise UserError(f"the classes of {images} are not those of the model.")
-    return {"pictures": len(part), "accuracy": round(accuracy(model, part), 5)}
+    share = round(accuracy(model, part), 5)
+    return {"part": "test" if parts.test else "all", "pictures": len(part), "accuracy": share}
 
 
 def on_scenes(command: EvaluatePictures, painter: Painter) -> dict[str, Any]:

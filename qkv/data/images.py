@@ -79,7 +79,7 @@ def read_image_folder(
     """Pictures of a folder. With a size or a choice of colours, those that differ are made to fit."""
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder: give one whose folders are named like the classes.")
-    if idx_file(folder, TRAIN, "images") is not None:
+    if holds_idx_files(folder):
         if size is not None or colours is not None:
             raise UserError("pictures in idx files stay as they are: leave out --size and --colours.")
         parts = [idx_part(folder, names) for names in ((TRAIN,), VALID, TEST)]
@@ -268,6 +268,10 @@ def fitted(picture: Image.Image, form: Form) -> Image.Image:
 
 
 # idx files
+
+
+def holds_idx_files(folder: Path) -> bool:
+    return idx_file(folder, TRAIN, "images") is not None
 
 
 def idx_file(folder: Path, part: str, what: Literal["images", "labels"]) -> Path | None:

@@ -52,7 +52,7 @@ class CodebookModelSettings:
     """Pixels on a side that one code stands for."""
     width: int = 64
     """Width of the convolutions."""
-    depth: int = 2
+    depth: int = 1
     """Pairs of convolutions in the encoder, and in the decoder."""
     quantiser: Literal["lattice", "gumbel"] = "lattice"
     """How a code is chosen: by rounding a few numbers, or among scores with noise as in the paper."""

@@ -23,7 +23,18 @@ def painter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_from_a_folder_of_pictures_to_classes(tmp_path: Path, capsys: Output) -> None:
     images, out = halves(tmp_path / "images", each=20), tmp_path / "model"
-    more = ["--steps", "30", "--augment.operations", "0", "--augment.crop", "0", "--augment.erase", "0"]
+    more = [
+        "--steps",
+        "30",
+        "--training.rate",
+        "0.03",
+        "--augment.operations",
+        "0",
+        "--augment.crop",
+        "0",
+        "--augment.erase",
+        "0",
+    ]
     assert code_of("train", "vit", "--images", images, "--out", out, *VIT, *more) == 0
     report = json.loads((out / "report.json").read_text())
     assert report["data"]["classes"] == ["above", "left"]
