@@ -6,6 +6,7 @@ trains, one after another, each with all cores of this machine and a limit of so
 
   ours          the command `qkv train translator --recipe multi30k-tiny`; it ends with the steps of the recipe
                 where they take less than the limit
+  recurrent     the same command with --model recurrent; only where --only names it
   marian        Hugging Face transformers' MarianMTModel in a plain PyTorch loop, with the published settings
                 of Wu et al. (ACL 2021), Transformer-Tiny
   marian-small  the same with our size of batch and a warm-up that ends within a short run
@@ -30,7 +31,7 @@ from curves import Curve, curves_picture, curves_table, ratios_table, read_curve
 from multi30k_systems.common import CHOSEN_ON, Options, PeerSettings, Texts, Trained, how_measured, scored_all
 from multi30k_systems.joeynmt import JOEYNMT
 from multi30k_systems.marian import marian
-from multi30k_systems.ours import OURS
+from multi30k_systems.ours import OURS, RECURRENT
 from rich.console import Console
 
 from qkv.checkpoint.files import read_json, write_json
@@ -47,6 +48,7 @@ SMALL = PeerSettings(batch_tokens=2_048, batches=1, warmup=1_000)
 
 SYSTEMS = {
     "ours": OURS,
+    "recurrent": RECURRENT,
     "marian": marian("marian", PeerSettings()),
     "marian-small": marian("marian-small", SMALL),
     "joeynmt": JOEYNMT,

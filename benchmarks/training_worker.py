@@ -23,8 +23,8 @@ from marian_model import new_marian
 from torch import Tensor, nn
 from training_systems import Shape
 
+from qkv.core.pairs import TranslationBatch
 from qkv.data.parallel import ParallelText, read_two
-from qkv.models.translator import TranslationBatch
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.corpus import PairData
 from qkv.training.distributed import cores

@@ -1,8 +1,14 @@
 """Pictures for people: attention as a heat map, a run as its learning curve. Needs matplotlib."""
 
 import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.errors import UserError
 from qkv.pipeline import AttentionMap
@@ -65,4 +71,32 @@ def learning_curve_picture(path: Path, training: Path) -> None:
     axes.grid(alpha=0.3, which="both")
     axes.legend()
     axes.set_title(f"Learning curve, {minutes:.1f} minutes")
+    figure.savefig(path)
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """Pictures of one sort, for a sheet."""
+
+    title: str
+    captions: Sequence[str]
+    pictures: Sequence[NDArray[np.uint8]]  # (3, side, side)
+
+
+def sheet_picture(path: Path, exhibits: Sequence[Exhibit], across: int = 6) -> None:
+    """Pictures with their captions, one sort below the other, each under its title."""
+    import textwrap
+
+    rows = sum(math.ceil(len(exhibit.pictures) / across) for exhibit in exhibits)
+    figure = new_figure(1.7 * across, 2.1 * rows + 0.5 * len(exhibits))
+    ratios = [math.ceil(len(each.pictures) / across) for each in exhibits]
+    parts = figure.subfigures(len(exhibits), 1, squeeze=False, height_ratios=ratios)[:, 0]
+    for part, exhibit in zip(parts, exhibits, strict=True):
+        part.suptitle(exhibit.title, fontsize=11, fontweight="bold")
+        down = math.ceil(len(exhibit.pictures) / across)
+        for place, axes in enumerate(part.subplots(down, across, squeeze=False).flat):
+            axes.set_axis_off()
+            if place < len(exhibit.pictures):
+                axes.imshow(exhibit.pictures[place].transpose(1, 2, 0), interpolation="nearest")
+                axes.set_title("\n".join(textwrap.wrap(exhibit.captions[place], 24)), fontsize=6)
     figure.savefig(path)

@@ -20,9 +20,11 @@ MAY_IMPORT = {
     "text": {"errors"},
     "data": {"errors"},
     "decoding": set(),
+    "engine": {"core", "models", "decoding"},
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
-    "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
+    "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "engine", "checkpoint"},
+    "hub": {"errors", "configs", "core", "models", "text", "checkpoint", "pipeline"},
     "pictures": {"errors", "pipeline"},
     "explore": {"errors", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures"},
     "training": {
@@ -31,7 +33,7 @@ MAY_IMPORT = {
     },
     "cli": {
         "__init__", "errors", "environment", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures",
-        "training", "explore",
+        "explore", "hub", "training",
     },
     "__init__": {"errors", "pipeline"},
     "__main__": {"cli"},

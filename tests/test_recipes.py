@@ -9,12 +9,14 @@ import torch
 
 from qkv.errors import UserError
 from qkv.models.translator import Translator
+from qkv.pipeline.architectures import built
 from qkv.training.distributed import Alone
 from qkv.training.optimiser import Optimiser
-from qkv.training.recipes import RECIPES, find_recipe
+from qkv.training.recipes import RECIPES, RECURRENT_RECIPES, find_recipe
 from qkv.training.schedule import rate_at
+from qkv.training.settings import check_settings
 from qkv.training.spread import Shared
-from qkv.training.translator import architecture
+from qkv.training.translator import architecture, recurrent_architecture
 
 ANY_NUMBER_OF_PAIRS = 4_500_000
 PAPER: dict[str, dict[str, Any]] = {  # table 3 and sections 5 and 6.1
@@ -169,3 +171,24 @@ def test_every_recipe_can_be_built_for_any_amount_of_data(name: str, pairs: int)
 def test_a_misspelt_recipe_is_answered_with_the_nearest_name() -> None:
     with pytest.raises(UserError, match="did you mean paper-base"):
         find_recipe("paper-bas", RECIPES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_with_lstms_a_recipe_has_about_as_many_weights(name: str) -> None:
+    blocks, lstms = (find_recipe(name, recipes)(30_000) for recipes in (RECIPES, RECURRENT_RECIPES))
+    assert (lstms.model.kind, lstms.model.width, lstms.steps) == (
+        "recurrent",
+        blocks.model.width,
+        blocks.steps,
+    )
+    check_settings(lstms)
+    tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
+    with torch.device("meta"):
+        sizes = [
+            sum(p.numel() for n, p in built(config).named_parameters() if n != "tokens.weight")
+            for config in (
+                architecture(blocks.model, 100, tokenizer),
+                recurrent_architecture(lstms.model, 100, tokenizer),
+            )
+        ]
+    assert 0.93 < sizes[1] / sizes[0] < 1.07

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from curves import json_lines, spread
@@ -29,19 +30,20 @@ from qkv.pipeline import Translator, load_weights
 from qkv.training.recipes import multi30k_tiny
 
 
-def our_command(options: Options, texts: Texts, out: Path) -> list[str]:
+def our_command(options: Options, texts: Texts, out: Path, model: str = "transformer") -> list[str]:
     """The command that is measured; all that a user would type is here."""
     what = ["--recipe", "multi30k-tiny", "--data", str(texts.folder)]
     steps = multi30k_tiny(len(texts.train)).steps  # said again, since --minutes alone would take their place
     ends = ["--steps", str(steps), "--minutes", str(options.minutes)]
     where = ["--seed", str(options.seed), "--out", str(out)]
-    return [sys.executable, "-m", "qkv", "train", "translator", *what, *ends, *where]
+    made_of = [] if model == "transformer" else ["--model", model]
+    return [sys.executable, "-m", "qkv", "train", "translator", *made_of, *what, *ends, *where]
 
 
-def train_ours(options: Options, texts: Texts, folder: Path) -> Trained:
+def train_ours(options: Options, texts: Texts, folder: Path, model: str = "transformer") -> Trained:
     out, kept = folder / "run", folder / "snapshots"
     kept.mkdir()
-    command = our_command(options, texts, out)
+    command = our_command(options, texts, out, model)
     process = subprocess.Popen(command)  # it shows its own progress
     try:
         while process.poll() is None:
@@ -109,3 +111,4 @@ def with_our_weights(translator: Translator, paths: Sequence[Path]) -> Translate
 
 
 OURS = System(train_ours, our_candidates)
+RECURRENT = System(partial(train_ours, model="recurrent"), our_candidates)

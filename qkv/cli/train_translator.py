@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from qkv.cli import program, training
 from qkv.cli.files import Files, Given, read_files
-from qkv.cli.training import TrainCommand, draw_learning_curve, names_in, say_how_it_went
-from qkv.training.recipes import RECIPES, published_rows
-from qkv.training.settings import TranslatorSettings, check_settings
+from qkv.cli.training import TrainCommand, draw_learning_curve, names_in, option, say_how_it_went
+from qkv.errors import UserError
+from qkv.training.recipes import RECIPES, RECURRENT_RECIPES, published_rows
+from qkv.training.settings import WITHOUT_MEANING, TranslatorSettings, check_settings
 
 if TYPE_CHECKING:
     from qkv.cli.terminal import TrainingDisplay
@@ -32,7 +33,8 @@ class TranslatorKind:
     amount: ClassVar = "pairs"
     summary: ClassVar = (
         "Train a translator on your own sentence pairs, for example\n"
-        "  qkv train translator --source a.en --target a.de --out runs/en-de"
+        "  qkv train translator --source a.en --target a.de --out runs/en-de\n"
+        "With --model recurrent it is made of LSTMs with attention, as before the Transformer; the defaults follow."
     )
 
     def from_stored(self, stored: dict[str, Any]) -> Files:
@@ -89,8 +91,20 @@ class TranslatorKind:
         say(f'the model is in {out}: try  {program()} translate {shlex.quote(str(out))} "…"')
 
 
+class RecurrentKind(TranslatorKind):
+    recipes: ClassVar = RECURRENT_RECIPES
+
+
+KINDS = {"transformer": TranslatorKind, "recurrent": RecurrentKind}
+
+
 def main(arguments: list[str]) -> None:
-    training.main(TranslatorKind(), arguments)
+    chosen = option(arguments, "--model") or option(arguments, "--model.kind") or "transformer"
+    idle = sorted(WITHOUT_MEANING.get(chosen, frozenset()) & names_in(arguments))
+    if idle:
+        raise UserError(f"{' and '.join(idle)} mean nothing with --model {chosen}: leave them out.")
+    kind = KINDS.get(chosen, TranslatorKind)  # what is no kind at all is told when the options are read
+    training.main(kind(), arguments)
 
 
 def showing_a_translation(example: str) -> TrainingDisplay:

@@ -1,4 +1,4 @@
-"""Where a token stands: the sinusoid of the paper in both of its layouts, learned positions, and rotary ones."""
+"""Where a token stands: the sinusoid of the paper in both of its layouts, learned positions, rotary ones, and none."""
 
 from typing import Literal
 
@@ -67,6 +67,19 @@ class LearnedPositions(nn.Module):
     def __init__(self, context: int, width: int):
         super().__init__()
         self.table = nn.Parameter(torch.randn(context, width) * 0.02)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        return positions_between(self.table, start, length)
+
+
+class NoPositions(nn.Module):
+    """Zeros: attention sees its words as a set, and only the causal mask tells a decoder what came first."""
+
+    table: Tensor
+
+    def __init__(self, context: int, width: int):
+        super().__init__()
+        self.register_buffer("table", torch.zeros(context, width), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
         return positions_between(self.table, start, length)

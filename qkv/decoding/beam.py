@@ -47,8 +47,13 @@ class Beam:
         if not math.isfinite(self.penalty(1)) or self.penalty(2) < self.penalty(1):
             raise ValueError("the length penalty must not be negative")
 
+    @property
+    def enough_ended(self) -> int | None:
+        """How many must have ended for patience to be at its end."""
+        return None if self.patience is None else math.ceil(self.patience * self.width)
+
     def has_patience(self, ended: int) -> bool:
-        return self.patience is None or ended < math.ceil(self.patience * self.width)
+        return self.enough_ended is None or ended < self.enough_ended
 
 
 class Finished:

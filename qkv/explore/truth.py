@@ -7,6 +7,7 @@ from typing import Any
 from qkv.data.worlds import Pair, pairs
 from qkv.evaluation.alignment import alignment_error
 from qkv.pipeline import Translator, WordLooks
+from qkv.pipeline.architectures import two_stacks
 
 SENTENCES = 150
 
@@ -57,7 +58,7 @@ def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordL
 
 
 def looked_at(translator: Translator) -> Sequence[tuple[str, int, int]]:
-    config = translator.model.config
+    config = two_stacks(translator.model).config
     return [
         (side, layer, head)
         for side, stack in [("encoder", config.encoder), ("decoder", config.decoder)]

@@ -1,7 +1,11 @@
-"""The encoder-decoder Transformer of the paper (T-ED in deck 003): source ids in, target logits out."""
+"""Translation: source ids in, target logits out, in two ways.
+
+Translator   the encoder-decoder Transformer of the paper (T-ED in deck 003)
+OneStream    the decoder alone (T-D): source and target are one causal stream, and the loss is on the target
+"""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -10,87 +14,73 @@ from torch import Tensor, nn
 from qkv.core.block import Stack, StackConfig
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
-from qkv.core.loss import output_cross_entropy
-from qkv.core.masks import causal_mask, padding_mask
-from qkv.core.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
+from qkv.core.masks import causal_mask
+from qkv.core.pairs import TranslationModel, joint_embedding, source_mask
+from qkv.core.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions
 from qkv.core.tape import Tape, inside
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslatorConfig:
+class OneStreamConfig:
     vocab: int
     context: int  # the most positions on either side
     pad: int
     start: int  # what the decoder reads before the first word
     end: int
-    positions: Literal["interleaved", "halves", "learned", "rotary"]
-    encoder: StackConfig
+    positions: Literal["interleaved", "halves", "learned", "rotary", "none"]
     decoder: StackConfig
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.encoder.width != self.decoder.width:
-            raise ValueError(f"encoder width {self.encoder.width} is not decoder width {self.decoder.width}")
-        if self.positions == "rotary" and any(s.width // s.heads % 2 for s in (self.encoder, self.decoder)):
+        if self.positions == "rotary" and any(stack.width // stack.heads % 2 for stack in self.stacks):
             raise ValueError("rotary positions turn pairs of columns: the width of a head must be even")
         if not 0 <= self.smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
 
-
-@dataclass(frozen=True, kw_only=True)
-class CrossHeads:
-    """Heads of the attention on the source, in one block of the decoder."""
-
-    block: int
-    heads: tuple[int, ...]
+    @property
+    def stacks(self) -> tuple[StackConfig, ...]:
+        return (self.decoder,)
 
     @property
-    def recorded_as(self) -> str:
-        return f"decoder.{self.block}.cross_attention.weights"
+    def looking(self) -> tuple[int, int]:
+        return self.decoder.depth, self.decoder.heads
 
-    def of(self, tape: Tape) -> Tensor:
-        """Their mean, (B, T, S)."""
-        return tape[self.recorded_as][:, list(self.heads)].mean(1)
-
-
-@dataclass(frozen=True)
-class TranslationBatch:
-    """Sentence pairs as padded ids. Teacher forcing: the decoder reads `shifted` and must say `target`."""
-
-    source: Tensor  # (B, S)
-    shifted: Tensor  # (B, T) start, word 1, word 2, …
-    target: Tensor  # (B, T) word 1, word 2, …, end
-    real: Tensor  # (N) the places in the flattened target that are no padding
-
-    @classmethod
-    def of(cls, source: Tensor, shifted: Tensor, target: Tensor, pad: int) -> Self:
-        return cls(source, shifted, target, (target != pad).flatten().nonzero().squeeze(1))
-
-    def to(self, device: torch.device) -> Self:
-        """On a device nothing is asked for that only the data can tell, such as how many places are real."""
-        own = self.source, self.shifted, self.target, self.real
-        if device.type == "cuda":  # from such memory it copies by itself, and nobody waits
-            return type(self)(*(each.pin_memory().to(device, non_blocking=True) for each in own))
-        return type(self)(*(each.to(device) for each in own))
+    def facts(self) -> dict[str, str]:
+        return {"decoder": self.decoder.sentence(), "positions": self.positions}
 
 
-class Translator(nn.Module):
-    def __init__(self, config: TranslatorConfig):
+@dataclass(frozen=True, kw_only=True)
+class TranslatorConfig(OneStreamConfig):
+    encoder: StackConfig
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.encoder.width != self.decoder.width:
+            raise ValueError(f"encoder width {self.encoder.width} is not decoder width {self.decoder.width}")
+
+    @property
+    def stacks(self) -> tuple[StackConfig, ...]:
+        return self.encoder, self.decoder
+
+    def facts(self) -> dict[str, str]:
+        return {"encoder": self.encoder.sentence(), **super().facts()}
+
+
+class OfBlocks(TranslationModel):
+    """What both ways have in common: words with their positions, for stacks of blocks."""
+
+    config: OneStreamConfig
+
+    def __init__(self, config: OneStreamConfig):
         super().__init__()
         self.config = config
-        width = config.encoder.width
-        self.tokens = nn.Embedding(config.vocab, width)  # shared by source, target and output (section 3.4)
-        nn.init.normal_(self.tokens.weight, std=width**-0.5)
+        self.tokens = joint_embedding(config.vocab, config.decoder.width)
         self.source_positions = added_positions(config)
         self.target_positions = added_positions(config)
-        self.source_rotation = rotations(config, config.encoder)
-        self.target_rotation = rotations(config, config.decoder)
-        self.dropout = Dropout(config.encoder.dropout)
-        self.encoder = Stack(config.encoder)
-        self.decoder = Stack(config.decoder, cross=True)
+        self.dropout = Dropout(config.decoder.dropout)
 
     def embed(self, ids: Tensor, positions: Tensor | None, tape: Tape | None = None) -> Tensor:
-        tokens = self.tokens(ids) * self.config.encoder.width**0.5  # (B, T, D)
+        tokens = self.tokens(ids) * self.config.decoder.width**0.5  # (B, T, D)
         total = tokens if positions is None else tokens + positions
         if tape is not None:
             for name, tensor in [("tokens", tokens), ("positions", positions), ("embedded", total)]:
@@ -99,11 +89,24 @@ class Translator(nn.Module):
         embedded: Tensor = self.dropout(total)
         return embedded
 
+    def new_cache(self) -> Cache:
+        return Cache(self.config.decoder.depth)
+
+
+class Translator(OfBlocks):
+    architecture = "transformer"
+    config: TranslatorConfig
+
+    def __init__(self, config: TranslatorConfig):
+        super().__init__(config)
+        self.source_rotation = rotations(config, config.encoder)
+        self.target_rotation = rotations(config, config.decoder)
+        self.encoder = Stack(config.encoder)
+        self.decoder = Stack(config.decoder, cross=True)
+
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """The memory that the decoder looks at, (B, S, D), and its mask, (B, 1, 1, S)."""
-        mask = padding_mask(source, self.config.pad)
-        if source.device.type == "cpu" and not mask.any(dim=-1).all():  # elsewhere the answer would take time
-            raise ValueError("a source sentence has no tokens")
+        mask = source_mask(source, self.config.pad)
         tape = inside(tape, "encoder")
         length = source.shape[1]
         x = self.embed(source, between(self.source_positions, 0, length), tape)
@@ -118,10 +121,7 @@ class Translator(nn.Module):
         cache: Cache | None = None,
         tape: Tape | None = None,
     ) -> Tensor:
-        """What the decoder makes of the ids that follow those in the cache, before the output layer. (B, T, D)
-
-        Padding stands at the end of a target, behind everything that could look at it: the causal mask is enough.
-        """
+        """Padding stands at the end of a target, behind everything that could look at it: the causal mask is enough."""
         start, length = (0 if cache is None else cache.length), ids.shape[1]
         tape = inside(tape, "decoder")
         x = self.embed(ids, between(self.target_positions, start, length), tape)
@@ -136,40 +136,88 @@ class Translator(nn.Module):
         )
         return y
 
-    def output(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.tokens.weight)  # (B, T, D) -> (B, T, V)
 
-    def forward(self, source: Tensor, shifted: Tensor, tape: Tape | None = None) -> Tensor:
-        memory, mask = self.encode(source, tape)
-        logits = self.output(self.decode(shifted, memory, mask, tape=tape))
-        if tape is not None:
-            tape.record("logits", logits)
-        return logits
+class OneStream(OfBlocks):
+    """No separate encoder: the decoder reads the source, then goes on with the target behind it.
 
-    def loss(self, batch: TranslationBatch) -> Tensor:
-        """Mean cross-entropy per real target token; smoothed labels, like dropout, belong to training alone."""
-        x = self.decode(batch.shifted, *self.encode(batch.source))
-        smoothing = self.config.smoothing if self.training else 0.0
-        rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
-        return output_cross_entropy(rows, self.tokens.weight, targets, smoothing)
+    Positions are counted anew on the target side, so that padding between the two changes nothing; a vector for each
+    side tells them apart.
+    """
 
-    def begin(self, source: Tensor, look: CrossHeads | None = None) -> "TranslatorStep":
-        return TranslatorStep(self, source, look)
+    architecture = "one-stream"
+
+    def __init__(self, config: OneStreamConfig):
+        super().__init__(config)
+        self.rotation = rotations(config, config.decoder)
+        self.sides = nn.Parameter(torch.randn(2, config.decoder.width) * 0.02)
+        self.decoder = Stack(config.decoder)
+
+    def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
+        """Nothing is computed yet: the source's ids, (B, S), and its mask."""
+        return source, source_mask(source, self.config.pad)
+
+    def decode(
+        self,
+        ids: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor,
+        cache: Cache | None = None,
+        tape: Tape | None = None,
+    ) -> Tensor:
+        """At first the source is read as well; its keys and values stay in the cache with those of the target."""
+        before, sources, length = (0 if cache is None else cache.length), memory.shape[1], ids.shape[1]
+        inner = (
+            None
+            if tape is None
+            else Tape(only=tape.only and tape.only.replace("cross_attention", "attention"))
+        )
+        said = max(0, before - sources)  # of the target
+        x = self.embed(ids, between(self.target_positions, said, length)) + self.sides[1]
+        rotation = between(self.rotation, said, length)
+        if not before:
+            source = self.embed(memory, between(self.source_positions, 0, sources)) + self.sides[0]
+            x = torch.cat([source, x], dim=1)  # (B, S + T, D)
+            if rotation is not None:
+                rotation = torch.cat([self.rotation(0, sources), rotation])  # type: ignore[misc]
+        keys = before + x.shape[1]
+        seen = F.pad(memory_mask, (0, keys - sources), value=True)  # (B, 1, 1, S + T)
+        y = self.decoder(
+            x,
+            mask=causal_mask(x.shape[1], keys, ids.device) & seen,
+            rotation=rotation,
+            cache=cache,
+            tape=inside(inner, "decoder"),
+        )
+        if tape is not None and inner is not None:
+            tell_of_source(tape, inner, sources, length)
+        return y[:, -length:]  # (B, T, D)
 
 
-def added_positions(config: TranslatorConfig) -> nn.Module | None:
+def tell_of_source(tape: Tape, inner: Tape, sources: int, length: int) -> None:
+    """Copy what was recorded; how the target looks at the source gets the name that it has in an encoder-decoder."""
+    for name, tensor in inner.tensors.items():
+        tape.record(name, tensor)
+        if name.endswith(".attention.weights"):
+            looks = tensor[:, :, -length:, :sources]  # (B, H, T, S)
+            share = looks / looks.sum(-1, keepdim=True).clamp(min=1e-9)
+            tape.record(name.replace(".attention.", ".cross_attention."), share)
+
+
+def added_positions(config: OneStreamConfig) -> nn.Module | None:
     """What is added to the embeddings of one side; rotary positions add nothing."""
-    width = config.encoder.width
+    width = config.decoder.width
     match config.positions:
         case "learned":
             return LearnedPositions(config.context, width)
         case "interleaved" | "halves":
             return SinusoidalPositions(config.context, width, config.positions)
+        case "none":
+            return NoPositions(config.context, width)
         case "rotary":
             return None
 
 
-def rotations(config: TranslatorConfig, stack: StackConfig) -> nn.Module | None:
+def rotations(config: OneStreamConfig, stack: StackConfig) -> nn.Module | None:
     """What turns the queries and keys of one side's self-attention."""
     if config.positions != "rotary":
         return None
@@ -179,33 +227,3 @@ def rotations(config: TranslatorConfig, stack: StackConfig) -> nn.Module | None:
 def between(positions: nn.Module | None, start: int, length: int) -> Tensor | None:
     found: Tensor | None = None if positions is None else positions(start, length)
     return found
-
-
-class TranslatorStep:
-    """One decoding of a batch of sources, word by word (the Step protocol)."""
-
-    def __init__(self, model: Translator, source: Tensor, look: CrossHeads | None = None):
-        self.model, self.look = model, look
-        self.memory, self.mask = model.encode(source)
-        self.cache = Cache(model.config.decoder.depth)
-        self.newest: Tensor | None = None  # (B, S) where the last call has looked, if that was asked for
-
-    def __call__(self, ids: Tensor) -> Tensor:
-        """The newest ids, (B, T), in; logits of the word after the last of them, (B, V), out."""
-        tape = None if self.look is None else Tape(only=self.look.recorded_as)
-        x = self.model.decode(ids, self.memory, self.mask, self.cache, tape)
-        if self.look is not None and tape is not None:
-            self.newest = self.look.of(tape)[:, -1]
-        return self.model.output(x[:, -1])
-
-    @property
-    def looked(self) -> Tensor:
-        """(B, S) of the last call; padding counts as fully seen."""
-        if self.newest is None:
-            raise ValueError("a step tells where it has looked only if it is begun with heads to look at")
-        return self.newest.masked_fill(~self.mask[:, 0, 0], 1.0)
-
-    def select(self, rows: Tensor) -> None:
-        self.memory, self.mask = self.memory[rows], self.mask[rows]
-        self.cache.select(rows)
-        self.newest = None if self.newest is None else self.newest[rows]

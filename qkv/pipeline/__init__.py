@@ -5,6 +5,7 @@ from qkv.pipeline.alignment import Aligner, WordLooks
 from qkv.pipeline.answers import Answer, Confidence, Word
 from qkv.pipeline.experiments import Experiment
 from qkv.pipeline.family import kind_in, trace, trace_of, with_weights
+from qkv.pipeline.generator import Generation, Generator
 from qkv.pipeline.loading import load, load_for, load_weights
 from qkv.pipeline.options import PROTECTED, Decoding
 from qkv.pipeline.traces import Trace
@@ -25,6 +26,8 @@ __all__ = [
     "Confidence",
     "Decoding",
     "Experiment",
+    "Generation",
+    "Generator",
     "Glossary",
     "Languages",
     "Sampling",

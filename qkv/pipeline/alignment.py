@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.core.tape import Tape
-from qkv.models.translator import CrossHeads, Translator
+from qkv.models.translator import Translator as Transformer
 from qkv.pipeline.answers import Links
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import owners, spans
@@ -24,17 +25,17 @@ class Aligner:
     """True: the look after a word was said, when the decoder has read it, tells where it came from."""
 
     @classmethod
-    def for_any(cls, model: Translator) -> "Aligner":
+    def for_any(cls, model: TranslationModel) -> "Aligner":
         """Where nobody has chosen: all heads of the last block but one, the look before a word is said."""
-        stack = model.config.decoder
-        return cls(block=max(0, stack.depth - 2), heads=tuple(range(stack.heads)), late=False)
+        blocks, heads = model.config.looking
+        return cls(block=max(0, blocks - 2), heads=tuple(range(heads)), late=False)
 
     @property
     def cross_heads(self) -> CrossHeads:
         return CrossHeads(block=self.block, heads=self.heads)
 
     @torch.inference_mode()
-    def looks(self, model: Translator, source: Sequence[int], said: Sequence[int]) -> Tensor:
+    def looks(self, model: TranslationModel, source: Sequence[int], said: Sequence[int]) -> Tensor:
         """How much each id said looked at each id of the source, its end mark included. (T, S)"""
         config, device = model.config, model.tokens.weight.device
         tape = Tape(only=self.cross_heads.recorded_as)
@@ -91,7 +92,7 @@ def links_in(words: Tensor) -> Links:
 
 def align(
     aligner: Aligner,
-    model: Translator,
+    model: TranslationModel,
     tokenizer: Tokenizer,
     source: str,
     said: Sequence[int],
@@ -127,7 +128,7 @@ class WordLooks:
 
 @torch.inference_mode()
 def looks_of_words(
-    model: Translator, tokenizer: Tokenizer, source: str, target: str, pattern: re.Pattern[str], late: bool
+    model: Transformer, tokenizer: Tokenizer, source: str, target: str, pattern: re.Pattern[str], late: bool
 ) -> WordLooks:
     config, device, tape = model.config, model.tokens.weight.device, Tape()
     ids, said = tokenizer.encode(source), tokenizer.encode(target)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.data.batching import pad_rows, token_batches
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain
@@ -14,8 +15,8 @@ from qkv.decoding.rules import Forbidden, NoRepeat, NotAtOnce, Prefixes, Repetit
 from qkv.decoding.sampling import Drawn, Sampling, sample
 from qkv.decoding.step import Ensemble, Hypothesis, Step
 from qkv.decoding.walk import walk
+from qkv.engine import Engine, PlainSearch
 from qkv.errors import UserError
-from qkv.models.translator import CrossHeads, Translator
 
 WIDEST = 16  # beams for phrases that must be said: more would cost more than they find
 
@@ -53,12 +54,21 @@ FREELY = Search(beam=1, length_penalty=0.0, batch_tokens=1)
 
 
 class Searcher:
-    """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid."""
+    """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid.
+
+    Where there are engines of these models, they compute in their place.
+    """
 
     def __init__(
-        self, models: Sequence[Translator], boundary: Sequence[bool], automata: Tensor | None = None
+        self,
+        models: Sequence[TranslationModel],
+        boundary: Sequence[bool],
+        automata: Tensor | None = None,
+        engines: Sequence[Engine] = (),
     ):
-        self.models, self.boundary, self.automata = models, boundary, automata
+        self.runners: Sequence[TranslationModel | Engine] = engines or models
+        self.engine = engines[0] if len(engines) == 1 else None
+        self.boundary, self.automata = boundary, automata
         self.config, self.device = models[0].config, models[0].tokens.weight.device
         self.context = min(model.config.context for model in models)
         for model in models:
@@ -72,9 +82,8 @@ class Searcher:
         if search.sampling is not None and search.best > 1 and not any(each.contain for each in requests):
             return self.find_samples(requests, search, done)  # each of them is drawn on its own
         found: list[list[Hypothesis]] = [[] for _ in requests]
-        for rows, width in self.batches(requests, search):
-            batch = [requests[row] for row in rows]
-            for row, hypotheses in zip(rows, self.decode(batch, replace(search, beam=width)), strict=True):
+        for rows, results in self.decoded(requests, search):
+            for row, hypotheses in zip(rows, results, strict=True):
                 found[row] = hypotheses
             done(len(rows))
         if not all(each and all(abs(h.score) < float("inf") for h in each) for each in found):
@@ -84,6 +93,25 @@ class Searcher:
                 )
             raise UserError("the model's scores are not numbers: its weights are broken; train it again.")
         return found
+
+    def decoded(
+        self, requests: Sequence[Request], search: Search
+    ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
+        """Batch after batch: their rows, and what was found for each. What is plain the engine does alone."""
+        batches = list(self.batches(requests, search))
+        if self.engine is None or not (is_plain(search) and all(map(is_free, requests))):
+            for rows, width in batches:
+                yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
+            return
+        batches.reverse()  # the longest first, so that all threads end together
+        beam = beam_of(replace(search, beam=max(search.beam, search.best)))
+        plain = PlainSearch(
+            width=beam.width, penalty=beam.penalty, best=beam.best, patience=beam.enough_ended or 0
+        )
+        sources = [[[*requests[row].source, self.config.end] for row in rows] for rows, _ in batches]
+        limits = [[self.limit(requests[row]) for row in rows] for rows, _ in batches]
+        found = self.engine.search_batches(list(zip(sources, limits, strict=True)), plain)
+        yield from zip((rows for rows, _ in batches), found, strict=True)
 
     def find_samples(
         self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
@@ -130,7 +158,10 @@ class Searcher:
             alike.setdefault((bool(request.contain), request.once, request.no_repeat, width), []).append(row)
         for (*_, width), members in alike.items():
             lengths = [len(requests[row].source) + 1 for row in members]
-            for batch in token_batches(lengths, max(1, search.batch_tokens // width), seed=None):
+            budget = max(1, search.batch_tokens // width)
+            if self.engine is not None:
+                budget = min(budget, self.engine.budget(lengths, width))
+            for batch in token_batches(lengths, budget, seed=None):
                 yield [members[place] for place in batch], width
 
     def decode(self, batch: Sequence[Request], search: Search) -> list[list[Hypothesis]]:
@@ -146,24 +177,17 @@ class Searcher:
             return [[normalised(each, search)] for each in walked]
         if search.beam == 1 and not constrained:
             return [[normalised(each, search)] for each in greedy(step, start, config.end, limits, rules)]
-        beam = Beam(
-            width=search.beam,
-            penalty=paper_penalty(search.length_penalty),
-            best=search.best,
-            patience=search.patience,
-            coverage=search.coverage_penalty,
-        )
         contain = None
         if constrained:
             phrases = [request.contain for request in batch]
             boundary = torch.tensor(self.boundary, device=device)  # (V)
             contain = MustContain(phrases, limits, config.end, boundary, batch[0].once)
-        return beam_search(step, start, config.end, limits, beam, rules, contain)
+        return beam_search(step, start, config.end, limits, beam_of(search), rules, contain)
 
     def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
-        if len(self.models) == 1:
-            return self.models[0].begin(source, look)
-        return Ensemble([model.begin(source) for model in self.models])
+        if len(self.runners) == 1:
+            return self.runners[0].begin(source, look)
+        return Ensemble([runner.begin(source) for runner in self.runners])
 
     def rules(self, batch: Sequence[Request], search: Search) -> list[Rule]:
         rules: list[Rule] = [NotAtOnce(self.config.end)]
@@ -186,6 +210,25 @@ class Searcher:
                 f"{self.context}: ask for less."
             )
         return min(2 * len(request.source) + 20 + needed - 1, self.context)
+
+
+def is_plain(search: Search) -> bool:
+    """Can the engine's own search do this?"""
+    return search.sampling is None and not search.coverage_penalty and search.repetition_penalty == 1.0
+
+
+def is_free(request: Request) -> bool:
+    return not (request.prefix or request.contain or request.avoid or request.no_repeat)
+
+
+def beam_of(search: Search) -> Beam:
+    return Beam(
+        width=search.beam,
+        penalty=paper_penalty(search.length_penalty),
+        best=search.best,
+        patience=search.patience,
+        coverage=search.coverage_penalty,
+    )
 
 
 def normalised(hypothesis: Hypothesis, search: Search) -> Hypothesis:

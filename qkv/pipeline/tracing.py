@@ -7,11 +7,13 @@ import torch
 from torch import Tensor
 
 from qkv.configs import to_dict
+from qkv.core.pairs import CrossHeads
 from qkv.core.tape import Tape
 from qkv.decoding.beam import paper_penalty
 from qkv.decoding.step import Hypothesis, Step
 from qkv.errors import UserError
-from qkv.models.translator import CrossHeads
+from qkv.models.translator import Translator as Transformer
+from qkv.pipeline.architectures import two_stacks
 from qkv.pipeline.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
 from qkv.pipeline.guarantees import Job, attempts
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
@@ -27,11 +29,14 @@ LONGEST_ANSWER = 96  # pieces of an answer that are looked into: without positio
 class WatchedSearcher(Searcher):
     """Of one sentence; without the mask nothing may be kept between steps, for what was read early depends on what comes late."""
 
-    anew = False
     watched: Watched | None = None
 
+    def __init__(self, model: Transformer, boundary: Sequence[bool], *, anew: bool):
+        super().__init__([model], boundary)
+        self.model, self.anew = model, anew
+
     def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
-        self.watched = Watched(Anew(self.models[0], source) if self.anew else super().begin(source, look))
+        self.watched = Watched(Anew(self.model, source) if self.anew else super().begin(source, look))
         return self.watched
 
 
@@ -64,7 +69,7 @@ def trace_translator(
         raise UserError(
             f"this text has {len(ids):,} pieces, and at most {most} can be looked at: shorten it."
         )
-    model = changed(translator.model, experiment, PLACES)
+    model = changed(two_stacks(translator.model), experiment, PLACES)
     if experiment.changes_model:
         translator = Translator(model, translator.tokenizer, translator.defaults)
     request = Request(source=ids, prefix=experiment.force)
@@ -84,8 +89,8 @@ def searched(
 ) -> tuple[list[Hypothesis], Beams]:
     """The hypotheses, best first, and how they were found: as `translate` searches, but all that end are kept."""
     defaults, tokenizer = translator.defaults, translator.tokenizer
-    searcher = WatchedSearcher([translator.model], tokenizer.begins_anew)
-    searcher.anew = experiment.no_mask
+    model = two_stacks(translator.model)
+    searcher = WatchedSearcher(model, tokenizer.begins_anew, anew=experiment.no_mask)
     search = Search(
         beam=defaults.beam,
         length_penalty=defaults.length_penalty,
@@ -119,7 +124,7 @@ def recorded(
     beams: Beams,
     experiment: Experiment,
 ) -> Trace:
-    model, show = translator.model, translator.tokenizer.show
+    model, show = two_stacks(translator.model), translator.tokenizer.show
     config, device, tape = model.config, model.tokens.weight.device, Tape()
     read, shifted, target = [*ids, config.end], [config.start, *said], [*said, config.end]
     model.eval()

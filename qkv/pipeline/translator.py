@@ -14,13 +14,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
+from qkv.core.pairs import TranslationModel, recorded_look
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
+from qkv.engine import Engine
 from qkv.errors import UserError
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
 from qkv.pipeline.alignment import Aligner, WordLooks, align, looks_of_words
 from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
+from qkv.pipeline.architectures import built, config_from, two_stacks
 from qkv.pipeline.compute import Compute, computing_in
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
 from qkv.pipeline.loading import load_weights
@@ -32,6 +33,10 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import FINE, SPACED, owners, spans
 
 ABOUT_AS_LONG = 1.1  # times as many words
+
+
+def silent(told: object) -> None:
+    """Nobody is told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +96,15 @@ class Trial:
 class Translator:
     def __init__(
         self,
-        model: TranslatorModel,
+        model: TranslationModel,
         tokenizer: Tokenizer,
         defaults: TranslatorDefaults,
-        others: Sequence[TranslatorModel] = (),
+        others: Sequence[TranslationModel] = (),
+        engines: Sequence[Engine] = (),
     ):
         self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
         self.others = others  # that decide with it
+        self.engines = engines  # of all of them, or none: what computes in their place
 
     def __repr__(self) -> str:
         languages = self.defaults.languages
@@ -107,14 +114,14 @@ class Translator:
     def from_bundle(cls, bundle: Bundle) -> Self:
         config, where = dict(bundle.config), bundle.folder
         tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
-        architecture = from_dict(TranslatorConfig, config.pop("model", None), f"{where}/config.json")
+        kind, values = config.pop("architecture", "transformer"), config.pop("model", None)
+        model = built(config_from(kind, values, f"{where}/config.json"))
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
-        if len(tokenizer) != architecture.vocab:
+        if len(tokenizer) != model.config.vocab:
             raise UserError(
-                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab}; "
+                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {model.config.vocab}; "
                 f"these files do not belong together."
             )
-        model = TranslatorModel(architecture)
         load_weights(model, bundle.weights, str(where))
         return cls(model, tokenizer, defaults)
 
@@ -125,15 +132,17 @@ class Translator:
             "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
             "vocabulary": f"{config.vocab:,} pieces",
-            "encoder": config.encoder.sentence(),
-            "decoder": config.decoder.sentence(),
-            "positions": config.positions,
+            **config.facts(),
             "longest source": f"{self.limit:,} pieces; more is translated in parts",
             "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",
         }
 
     def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        config = {
+            "architecture": self.model.architecture,
+            "model": to_dict(self.model.config),
+            **to_dict(self.defaults),
+        }
         files = {TOKENIZER_FILE: self.tokenizer.text()}
         save_bundle(folder, "translator", config, self.model.state_dict(), files)
 
@@ -290,7 +299,8 @@ class Translator:
         if decoding.avoid:
             tables = [automaton_for(phrase, self.tokenizer) for phrase in decoding.avoid]
             automata = pad_sequence(tables, batch_first=True)  # (P, states, V)
-        return Searcher([self.model, *self.others], self.tokenizer.begins_anew, automata)
+        models = [self.model, *self.others]
+        return Searcher(models, self.tokenizer.begins_anew, automata, self.engines)
 
     def search(self, decoding: Decoding) -> Search:
         defaults = self.defaults
@@ -382,7 +392,7 @@ class Translator:
     def word_looks(self, source: str, target: str) -> WordLooks:
         """Where every head looks while this translation is read, in words; marks count as words of their own."""
         self.model.eval()
-        return looks_of_words(self.model, self.tokenizer, source, target, FINE, self.aligner.late)
+        return looks_of_words(two_stacks(self.model), self.tokenizer, source, target, FINE, self.aligner.late)
 
     # Other ways to decode -----------------------------------------------------------------------------------
 
@@ -442,10 +452,10 @@ class Translator:
         answers = [self.answer(each[0], attempt.reading, decoding) for each in found]
         return distinct(sorted(answers, key=lambda answer: -answer.score))
 
-    def computing_in(self, compute: Compute) -> "Translator":
-        """The same in other numbers: a copy, but for float32."""
-        others = [computing_in(other, compute) for other in self.others]
-        return Translator(computing_in(self.model, compute), self.tokenizer, self.defaults, others)
+    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Translator":
+        """The same by the engine, in float32 or int8, or in bf16 by torch; `warn` is told if there can be no engine."""
+        (model, *others), engines = computing_in([self.model, *self.others], compute, warn)
+        return Translator(model, self.tokenizer, self.defaults, others, engines)
 
     def with_others(self, *others: "Translator") -> "Translator":
         """The same with more models, which decide together: the mean of their probabilities."""
@@ -473,9 +483,7 @@ class Translator:
         tape = Tape()
         source, shifted = torch.tensor([[*ids, config.end]]), torch.tensor([[config.start, *said]])
         self.model(source.to(device), shifted.to(device), tape)
-        weights = [
-            tape[f"decoder.{block}.cross_attention.weights"][0] for block in range(config.decoder.depth)
-        ]
+        weights = [tape[recorded_look(block)][0] for block in range(config.looking[0])]
         show = self.tokenizer.show
         return AttentionMap(
             source=show([*ids, config.end]),
@@ -514,10 +522,6 @@ def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answ
         texts = [surrounded(piece, answer.text) for piece, answer in each]
         found.append(joined([answer for _, answer in each], [piece for piece, _ in each], texts))
     return found
-
-
-def silent(count: int) -> None:
-    """Nobody is told."""
 
 
 def surrounded(piece: str, translation: str) -> str:

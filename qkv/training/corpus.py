@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 
+from qkv.core.pairs import TranslationBatch
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.cleaning import clean, hold_out
 from qkv.data.parallel import ParallelText
-from qkv.models.translator import TranslationBatch
 from qkv.pipeline import Languages
 from qkv.text.subword_dropout import SubwordDropout
 from qkv.text.tokenizer import Tokenizer

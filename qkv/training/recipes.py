@@ -185,6 +185,39 @@ RECIPES: dict[str, Callable[[int], TranslatorSettings]] = {
 }
 
 
+def recurrent(settings: TranslatorSettings) -> TranslatorSettings:
+    """The same run for `--model recurrent`: about as many weights in two LSTMs a side, with one head of attention.
+
+    Muon is made for the matrices of blocks; LSTMs have AdamW, at the same rate.
+    """
+    model, hidden = settings.model, recurrent_hidden(settings.model)
+    return replace(
+        settings,
+        model=replace(model, kind="recurrent", encoder_depth=2, decoder_depth=2, heads=1, hidden=hidden),
+        training=replace(settings.training, optimiser="adamw", weight_decay=0.0),
+    )
+
+
+def recurrent_hidden(model: ModelSettings) -> int:
+    """So wide that two LSTMs a side have about as many weights as these blocks: 28 H² + 9 H D of them."""
+    width, hidden = model.width, model.hidden
+    inside = 2 * width * hidden
+    blocks = model.encoder_depth * (4 * width**2 + inside) + model.decoder_depth * (8 * width**2 + inside)
+    exact = ((81 * width**2 + 112 * blocks) ** 0.5 - 9 * width) / 56
+    return max(8, 8 * round(exact / 8))
+
+
+def with_lstms(name: str, recipe: Callable[[int], TranslatorSettings]) -> Callable[[int], TranslatorSettings]:
+    def changed(pairs: int) -> TranslatorSettings:
+        return recurrent(recipe(pairs))
+
+    changed.__doc__ = f"The run of {name}, with LSTMs of about as many weights."
+    return changed
+
+
+RECURRENT_RECIPES = {name: with_lstms(name, recipe) for name, recipe in RECIPES.items()}
+
+
 def find_recipe(name: str, recipes: Mapping[str, Recipe]) -> Recipe:
     if name not in recipes:
         near = difflib.get_close_matches(name, recipes, n=1)

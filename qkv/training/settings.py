@@ -1,23 +1,27 @@
 """What a person may choose about a training run. Importing this needs no torch."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+import tyro
 
 from qkv.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
+    kind: Annotated[Literal["transformer", "recurrent"], tyro.conf.arg(aliases=["--model"])] = "transformer"
+    """What it is made of: blocks of attention, or LSTMs with attention on the source between them."""
     width: int
     """Width of every position's vector (d_model)."""
     encoder_depth: int
-    """Blocks in the encoder (N)."""
+    """Blocks in the encoder (N), or its LSTMs; 0 for none: then the decoder reads source and target as one stream (T-D)."""
     decoder_depth: int
-    """Blocks in the decoder (N)."""
+    """Blocks in the decoder (N), or its LSTMs."""
     heads: int
     """Attention heads; the width is divided among them."""
     hidden: int
-    """Width inside the feed-forward layer (d_ff)."""
+    """Width inside the feed-forward layer (d_ff), or of what an LSTM keeps in mind."""
     dropout: float
     """Share of values dropped in training."""
     attention_dropout: float = 0.0
@@ -26,8 +30,9 @@ class ModelSettings:
     """Where the layer norm stands: before each sublayer, or after it as in the paper."""
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "relu"
     """Inside the feed-forward layer."""
-    positions: Literal["interleaved", "halves", "learned", "rotary"] = "interleaved"
-    """How positions are told apart: sinusoids in one of two layouts, learned vectors, or turned queries and keys."""
+    positions: Literal["interleaved", "halves", "learned", "rotary", "none"] = "interleaved"
+    """How positions are told apart: sinusoids in one of two layouts, learned vectors, turned queries and keys, or not
+    at all."""
     context: int = 1024
     """Most pieces that a sentence may have."""
     smoothing: float = 0.1
@@ -130,19 +135,37 @@ class TranslatorSettings(RunSettings):
     scoring: ScoringSettings = ScoringSettings()
 
 
+# What means nothing to a kind of model is refused where it is given.
+WITHOUT_MEANING = {
+    "transformer": frozenset[str](),
+    "recurrent": frozenset(
+        ("--model.attention-dropout", "--model.norm", "--model.activation", "--model.positions")
+    ),
+}
+
+
 def check_settings(settings: TranslatorSettings) -> None:
     model, decoding = settings.model, settings.decoding
+    divided = model.hidden if model.kind == "recurrent" else model.width
     refuse_broken(
         rules_of_run(settings)
         | {
-            "--model.width, depths, heads and hidden must be at least 1": min(
-                model.width, model.encoder_depth, model.decoder_depth, model.heads, model.hidden
+            "--model.width, decoder depth, heads and hidden must be at least 1": min(
+                model.width, model.decoder_depth, model.heads, model.hidden
             )
             >= 1,
-            "--model.width must be a multiple of --model.heads": model.heads < 1
-            or model.width % model.heads == 0,
+            f"--model.{'hidden' if model.kind == 'recurrent' else 'width'} must be a multiple of --model.heads": (
+                model.heads < 1 or divided % model.heads == 0
+            ),
+            "--model.hidden must be even with --model recurrent, for two directions share it": (
+                model.kind != "recurrent" or model.hidden % 2 == 0
+            ),
+            "--model.encoder-depth must not be negative": model.encoder_depth >= 0,
+            "--model.encoder-depth must be at least 1 with --model recurrent": (
+                model.kind != "recurrent" or model.encoder_depth >= 1
+            ),
             "--model.width / --model.heads must be even with rotary positions": model.heads < 1
-            or model.positions != "rotary"
+            or (model.kind, model.positions) != ("transformer", "rotary")
             or model.width // model.heads % 2 == 0,
             "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
             "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,

@@ -7,12 +7,14 @@ from typing import Any
 
 from qkv.checkpoint.bundle import save_report
 from qkv.core.block import StackConfig
+from qkv.core.pairs import TranslationConfig
 from qkv.errors import UserError
 from qkv.evaluation.overlap import seen_in, write_seen
 from qkv.evaluation.scores import Scorer
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
+from qkv.models.recurrent import RecurrentConfig
+from qkv.models.translator import OneStreamConfig, TranslatorConfig
 from qkv.pipeline import Translator, TranslatorDefaults
+from qkv.pipeline.architectures import built
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.corpus import Corpus, PairData
 from qkv.training.device import choose_device, with_precision
@@ -76,7 +78,7 @@ class TranslatorTask:
         valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
         if not len(train) or not len(valid):
             raise UserError(f"no sentence pair fits into a context of {context} pieces.")
-        model = TranslatorModel(architecture(settings.model, len(tokenizer), tokenizer))
+        model = built(CONFIGS[settings.model.kind](settings.model, len(tokenizer), tokenizer))
         longest = max(ALWAYS_WHOLE, *map(len, train.sources))
         defaults = TranslatorDefaults(
             languages=corpus.languages, longest=longest, **asdict(settings.decoding)
@@ -108,10 +110,11 @@ def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) 
     return tokenizer
 
 
-def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> TranslatorConfig:
+def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneStreamConfig:
+    """Without an encoder, source and target are one stream."""
     try:
-        stack = StackConfig(
-            depth=model.encoder_depth,
+        decoder = StackConfig(
+            depth=model.decoder_depth,
             width=model.width,
             heads=model.heads,
             hidden=model.hidden,
@@ -120,16 +123,44 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> Tran
             dropout=model.dropout,
             attention_dropout=model.attention_dropout,
         )
-        return TranslatorConfig(
+        shared: dict[str, Any] = {
+            "vocab": vocab,
+            "context": model.context,
+            "pad": tokenizer.pad,
+            "start": tokenizer.start,
+            "end": tokenizer.end,
+            "positions": model.positions,
+            "decoder": decoder,
+            "smoothing": model.smoothing,
+        }
+        if model.encoder_depth == 0:
+            return OneStreamConfig(**shared)
+        return TranslatorConfig(encoder=replace(decoder, depth=model.encoder_depth), **shared)
+    except ValueError as error:
+        raise UserError(f"such a model cannot be built: {error}.") from None
+
+
+def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> RecurrentConfig:
+    try:
+        return RecurrentConfig(
             vocab=vocab,
             context=model.context,
             pad=tokenizer.pad,
             start=tokenizer.start,
             end=tokenizer.end,
-            positions=model.positions,
-            encoder=stack,
-            decoder=replace(stack, depth=model.decoder_depth),
+            width=model.width,
+            hidden=model.hidden,
+            encoder_depth=model.encoder_depth,
+            decoder_depth=model.decoder_depth,
+            heads=model.heads,
+            dropout=model.dropout,
             smoothing=model.smoothing,
         )
     except ValueError as error:
         raise UserError(f"such a model cannot be built: {error}.") from None
+
+
+CONFIGS: dict[str, Callable[[ModelSettings, int, Tokenizer], TranslationConfig]] = {
+    "transformer": architecture,
+    "recurrent": recurrent_architecture,
+}

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from qkv.core.pairs import recorded_look
 from qkv.core.tape import Tape
 from qkv.data.parallel import ParallelText
 from qkv.evaluation.alignment import Dictionary, copied_words
@@ -102,9 +103,9 @@ def chosen_aligner(
     model, tokenizer = translator.model, translator.tokenizer
     model.eval()
     config = model.config
-    depth, count = config.decoder.depth, config.decoder.heads
+    blocks, count = config.looking
     groups = [*((head,) for head in range(count)), tuple(range(count))]
-    likely = dict.fromkeys(product(range(depth), groups, (False, True)), 0.0)
+    likely = dict.fromkeys(product(range(blocks), groups, (False, True)), 0.0)
     seen = 0
     for source, target in zip(valid.source[:ALIGNED_ON], valid.target[:ALIGNED_ON], strict=True):
         ids, said = tokenizer.encode(source), tokenizer.encode(target)
@@ -117,8 +118,8 @@ def chosen_aligner(
         of_source = owners(tokenizer.spans(ids), spans(source, FINE))
         of_target = owners(tokenizer.spans(said), spans(target, FINE))
         seen += len(words[1])
-        for block, late in product(range(depth), (False, True)):
-            heads = tape[f"decoder.{block}.cross_attention.weights"][0]  # (H, T, S)
+        for block, late in product(range(blocks), (False, True)):
+            heads = tape[recorded_look(block)][0]  # (H, T, S)
             looks = rows_of(heads, len(said), late)
             table = word_weights(looks, of_source, of_target, (len(words[1]), len(words[0])))
             for group in groups:

@@ -52,7 +52,7 @@ def edit_config(folder: Path, **changes: object) -> None:
     write_json(folder / "config.json", {**config, **changes})
 
 
-@pytest.mark.parametrize("positions", ["interleaved", "halves", "learned"])
+@pytest.mark.parametrize("positions", ["interleaved", "halves", "learned", "none"])
 def test_save_then_load_gives_equal_logits_and_translations(tmp_path: Path, positions: str) -> None:
     before = tiny_translator(positions)
     before.save(tmp_path / "bundle")
@@ -168,6 +168,8 @@ def test_missing_unknown_and_misshaped_weights_are_all_in_one_message(folder: Pa
     ("changes", "sentence"),
     [
         ({"model": None}, "expected an object with the settings of TranslatorConfig"),
+        ({"architecture": "abacus"}, "knows transformer, one-stream, recurrent, and no 'abacus'"),
+        ({"architecture": "recurrent"}, "RecurrentConfig has no setting 'positions'"),
         ({"beem": 3}, "no setting 'beem'; did you mean beam"),
         ({"beam": "three"}, "beam should be int, not 'three'"),
         ({"languages": {"source": "en"}}, "Languages lacks target"),
@@ -180,6 +182,13 @@ def test_a_config_edited_wrongly_is_refused_with_the_place(
     with pytest.raises(UserError, match=r"config\.json") as caught:
         qkv.load(folder)
     assert sentence in str(caught.value)
+
+
+def test_a_bundle_from_before_architectures_had_names_is_a_transformer(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert config.pop("architecture") == "transformer"
+    write_json(folder / "config.json", config)
+    assert isinstance(qkv.load(folder).model, TranslatorModel)
 
 
 def test_loading_leaves_every_file_as_it_was(folder: Path) -> None:

@@ -21,18 +21,76 @@ OPTIONS = {
         --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
         --training.betas --training.epsilon --training.weight-decay --training.clip
         --training.validate-every --training.average --training.patience --training.processes
-        --training.accumulate --training.precision --training.sharded --training.log-every --training.milestones --model.width
-        --model.encoder-depth --model.decoder-depth --model.heads --model.hidden --model.dropout
-        --model.attention-dropout --model.norm --model.activation --model.positions --model.context
-        --model.smoothing --data.longest --data.ratio --data.valid --data.subword-dropout --data.languages
-        --data.variant --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
-    "translate": """--input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
-        --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain --avoid --glossary
-        --protect --scores --alignments --json --min-confidence --withhold --also --batch-tokens --threads --compute""",
+        --training.accumulate --training.precision --training.sharded --training.log-every
+        --training.milestones --model --model.width --model.encoder-depth --model.decoder-depth
+        --model.heads --model.hidden --model.dropout --model.attention-dropout --model.norm
+        --model.activation --model.positions --model.context --model.smoothing --data.longest --data.ratio
+        --data.valid --data.subword-dropout --data.languages --data.variant --decoding.beam
+        --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
+    "train gpt": """
+        --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --pieces
+        --vocabulary --training.batch-tokens --training.rate --training.warmup --training.optimiser
+        --training.schedule --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every
+        --training.milestones --model.width --model.depth --model.heads --model.hidden --model.context
+        --model.dropout --model.attention-dropout --model.norm --model.activation --model.positions
+        --data.valid --data.most-valid""",
+    "train bert": """
+        --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --vocabulary
+        --cased --no-next-sentence --training.batch-tokens --training.rate --training.warmup
+        --training.optimiser --training.schedule --training.betas --training.epsilon --training.weight-decay
+        --training.clip --training.validate-every --training.average --training.patience
+        --training.processes --training.accumulate --training.precision --training.sharded
+        --training.log-every --training.milestones --model.width --model.depth --model.heads --model.hidden
+        --model.context --model.dropout --model.attention-dropout --model.norm --model.activation
+        --masking.share --masking.masked --masking.other --masking.whole-words --data.valid""",
+    "train vit": """
+        --out --recipe --resume --tensorboard --images --scenes --size --colours --steps --minutes --seed
+        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
+        --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every
+        --training.milestones --model.depth --model.width --model.heads --model.hidden --model.dropout
+        --model.attention-dropout --model.activation --model.smoothing --model.patch --data.valid
+        --augment.crop --augment.flip --augment.operations --augment.magnitude --augment.no-colours
+        --augment.erase""",
+    "train codebook": """
+        --out --recipe --resume --tensorboard --images --scenes --size --steps --minutes --seed
+        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
+        --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every
+        --training.milestones --model.patch --model.width --model.depth --model.quantiser --model.levels
+        --model.temperature --data.valid""",
+    "train dalle": """
+        --out --recipe --resume --tensorboard --images --scenes --size --captions --codebook --steps
+        --minutes --seed --vocabulary --training.batch-tokens --training.rate --training.warmup
+        --training.optimiser --training.schedule --training.betas --training.epsilon --training.weight-decay
+        --training.clip --training.validate-every --training.average --training.patience
+        --training.processes --training.accumulate --training.precision --training.sharded
+        --training.log-every --training.milestones --model.depth --model.width --model.heads --model.hidden
+        --model.dropout --model.attention-dropout --model.activation --model.smoothing --model.text-share
+        --model.blank-captions --data.valid --drawing.temperature --drawing.top-p --drawing.guidance
+        --measured.captions --measured.candidates""",
+    "translate": """
+        --input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
+        --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain
+        --avoid --glossary --protect --scores --alignments --json --min-confidence --withhold --also
+        --batch-tokens --threads --compute""",
     "evaluate": """
-        --source --reference --pairs --source-language --target-language --merge --against --json --output --beam
-        --length-penalty --tokenize --lowercase""",
-    "explore": "--text --html --png --terminal --station --side --layer --head --host --port --no-open",
+        --source --reference --pairs --source-language --target-language --merge --against --json --output
+        --beam --length-penalty --tokenize --lowercase""",
+    "fill": "--best --json",
+    "embed": "--input --output --pooling --raw --compute --threads",
+    "similar": "--pairs --labels --columns",
+    "generate": "--tokens --temperature --top-k --top-p --min-p --seed --stop",
+    "draw": """
+        --best --scale --threads --candidates --seed --temperature --top-p --guidance --ranking""",
+    "classify": "--input --labels --columns --json --best --fit --threads",
+    "import": "",
+    "explore": """
+        --text --html --png --terminal --station --side --layer --head --host --port --no-open""",
     "info": "",
 }
 
@@ -70,7 +128,7 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_public_names_are_these() -> None:
-    assert set(qkv.__all__) == {"Trace", "Translator", "UserError", "__version__", "load", "trace"}
+    assert set(qkv.__all__) == {"Translator", "UserError", "__version__", "load"}
     assert all(getattr(qkv, name) for name in qkv.__all__)
     with pytest.raises(AttributeError, match="no attribute 'transalte'"):
         _ = qkv.transalte

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from commands import code_of, process, refused
+from commands import ENVIRONMENT, code_of, process, refused
 
 import qkv
 from qkv.cli import translate as translate_command
@@ -52,7 +52,7 @@ def test_every_line_is_answered_in_order_whatever_the_batching(
     with standard_input(("\n".join(LINES) + ending).encode(), tmp_path):
         assert code_of("translate", model) == 0
     answers = capsys.readouterr().out.split("\n")
-    translator = qkv.load(model)
+    translator = qkv.load(model).computing_in("int8")
     assert answers == [*(translate_command.without_breaks(translator.translate(line)) for line in LINES), ""]
     assert [answers[place] for place in (1, 3, 4, 5, 6)] == ["", " ", "👍", "\x07\x1b", "4 5 6"]
 
@@ -109,7 +109,7 @@ def test_a_bad_beam_is_refused(model: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_line_on_a_pipe_is_answered_before_the_next_is_sent(model: Path) -> None:
-    translator = qkv.load(model)
+    translator = qkv.load(model).computing_in("int8")
     with process("translate", str(model)) as running:
         assert running.stdin is not None
         assert running.stdout is not None
@@ -161,7 +161,10 @@ def test_scores_and_alignments_are_columns(model: Path, capsys: pytest.CaptureFi
 def test_several_answers_have_the_number_of_their_line(
     model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert code_of("translate", model, "one two", "three", "--nbest", "3", "--beam", "4") == 0
+    assert (
+        code_of("translate", model, "one two", "three", "--nbest", "3", "--beam", "4", "--compute", "float32")
+        == 0
+    )
     assert [row[0] for row in columns(capsys)] == ["1", "1", "1", "2", "2", "2"]
 
 
@@ -209,7 +212,21 @@ def test_chance_is_repeated_by_its_seed(model: Path, capsys: pytest.CaptureFixtu
     assert found[0] == found[1] != found[2]
 
 
-@pytest.mark.parametrize("compute", ["bf16", "int8"])
+def test_without_a_compiler_the_answers_are_the_same_and_it_says_so_once(model: Path, tmp_path: Path) -> None:
+    lines = ["one two", "three four five", "six"]
+    usual, without = (
+        process("translate", str(model), *lines, env={**ENVIRONMENT, **changed})
+        for changed in ({}, {"CXX": "no-such-compiler", "QKV_CACHE": str(tmp_path)})
+    )
+    wanted, silence = usual.communicate(timeout=120)
+    found, warning = without.communicate(timeout=120)
+    assert (usual.returncode, without.returncode) == (0, 0)
+    assert found == wanted
+    assert warning.decode().count("without the fast engine") == 1
+    assert b"engine" not in silence
+
+
+@pytest.mark.parametrize("compute", ["float32", "bf16", "int8"])
 def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of("translate", model, "one two", "--compute", compute, "--threads", "1") == 0
     assert capsys.readouterr().out.strip()

@@ -9,10 +9,11 @@ from torch import Tensor
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 from qkv.core.block import StackConfig
+from qkv.core.pairs import TranslationBatch
 from qkv.core.positions import sinusoid
 from qkv.decoding.beam import Beam, beam_search, power_penalty
 from qkv.decoding.greedy import greedy
-from qkv.models.translator import TranslationBatch, Translator, TranslatorConfig
+from qkv.models.translator import Translator, TranslatorConfig
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, V = H * K, 23

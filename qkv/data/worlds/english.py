@@ -40,7 +40,13 @@ _IRREGULAR_NEGATION = {"can": "can't", "will": "won't", "am": "am not"}
 def linearise(sentence: Sentence) -> Line:
     line = Line()
     _clause(line, sentence.main, 0, sentence.question)
+    for clause in sentence.between:
+        beside = Line()
+        _clause(beside, clause, 0, False)
+        line.insert("and", beside)
     if sentence.subordinate is not None and sentence.conjunction is not None:
+        if sentence.between:
+            line.add(",", 0)
         line.add(sentence.conjunction.name, CONJUNCTION)
         _clause(line, sentence.subordinate, SUBORDINATE, False)
     line.close(sentence)

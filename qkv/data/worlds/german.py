@@ -82,6 +82,10 @@ _DEGREES = {"very": "sehr", "too": "zu"}
 def linearise(sentence: Sentence) -> Line:
     line = Line()
     _main_clause(line, sentence.main, sentence.question)
+    for clause in sentence.between:
+        beside = Line()
+        _main_clause(beside, clause, False)
+        line.insert("und", beside)
     if sentence.subordinate is not None and sentence.conjunction is not None:
         line.add(",", 0)
         line.add(sentence.conjunction.german, CONJUNCTION)

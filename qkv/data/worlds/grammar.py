@@ -69,6 +69,7 @@ class Sentence:
     conjunction: Conjunction | None = None
     subordinate: Clause | None = None
     written: bool = False  # capital letter and full stop
+    between: tuple[Clause, ...] = ()  # what else I, you and we do, said before the subordinate clause
 
 
 # Concepts, one bit each; a word carries the bits of what it expresses. Those of the subordinate clause are
@@ -100,6 +101,11 @@ class Line:
         else:
             self.words.append(word)
             self.masks.append(mask)
+
+    def insert(self, conjunction: str, clause: "Line") -> None:
+        """A clause beside the main one. What its words express is not told: they are not aligned."""
+        for word in (",", conjunction, *clause.words):
+            self.add(word, 0)
 
     def close(self, sentence: Sentence) -> None:
         """The capital letter, and the mark at the end."""

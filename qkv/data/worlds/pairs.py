@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random
@@ -25,7 +25,7 @@ from qkv.data.worlds.grammar import (
     Sentence,
 )
 from qkv.data.worlds.lexicon import CONJUNCTIONS, Adjective, Noun, Verb
-from qkv.data.worlds.sampling import sample
+from qkv.data.worlds.sampling import sample, sample_apart
 from qkv.data.worlds.sense import is_contested
 
 LANGUAGES = {"en": "English", "de": "German", "es": "Spanish"}
@@ -64,12 +64,29 @@ class Pair:
 
 def pairs(source: str, target: str, count: int, *, part: Part, seed: int = 1) -> list[Pair]:
     """Distinct sentences of a part; half of the test part holds combinations that training never shows."""
-    _check(source, target, part)
     random = Random(f"{part} {seed}")
+    return _distinct(lambda number: sample(random), source, target, count, part)
+
+
+def pairs_apart(
+    source: str, target: str, count: int, *, clauses: Sequence[int], part: Part, seed: int = 1
+) -> list[Pair]:
+    """Sentences with a pronoun and, in turns, so many clauses between it and its noun; split as `pairs` are."""
+    random = Random(f"apart {part} {seed} {tuple(clauses)}")
+    return _distinct(
+        lambda number: sample_apart(random, clauses[number % len(clauses)]), source, target, count, part
+    )
+
+
+def _distinct(
+    draw: Callable[[int], Sentence], source: str, target: str, count: int, part: Part
+) -> list[Pair]:
+    """`draw` is told how many there are already."""
+    _check(source, target, part)
     known = set(_DECK_KEYS)
     result: list[Pair] = []
     while len(result) < count:
-        sentence = sample(random)
+        sentence = draw(len(result))
         unseen = _is_unseen(sentence)
         if unseen != (part == "test" and len(result) % 2 == 1):
             continue

@@ -99,6 +99,7 @@ _TENSES = cast(
 _DEGREES: tuple[Degree | None, ...] = (None, None, None, "very", "too", "too")
 _VERBS = tuple(VERBS.values())
 _INTRANSITIVE = tuple(verb for verb in _VERBS if not verb.objects)
+_PERSONAL = tuple(verb for verb in _INTRANSITIVE if verb.personal)
 _GIVING = tuple(verb for verb in _VERBS if "given" in verb.tags)
 _LIKING = tuple(verb for verb in _VERBS if "experiencer" in verb.tags)
 _TRANSITIVE = tuple(verb for verb in _VERBS if verb.objects and verb not in _GIVING and verb not in _LIKING)
@@ -137,6 +138,25 @@ def sample(random: Random) -> Sentence:
     while isinstance(main.subject, Pronoun) and size(main) < 3:  # more than "I danced", in Spanish one word
         main = _main(random, question)
     return Sentence(main=main, question=question, written=written)
+
+
+def sample_apart(random: Random, clauses: int) -> Sentence:
+    """A sentence with a pronoun for one of its nouns, and so many clauses between the noun and the pronoun.
+
+    In those only I, you and we do something: nobody else whom the pronoun could mean.
+    """
+    sentence = _referring(random, random.random() < 0.25)
+    while sentence.question:
+        sentence = _referring(random, False)
+    return replace(sentence, between=tuple(_beside(random) for _ in range(clauses)))
+
+
+def _beside(random: Random) -> Clause:
+    verb, subject = _pick(random, _PERSONAL), _pick(random, _PERSONS)
+    tense, modal = _tense(random, verb)
+    clause = _doing(random, verb, subject, _possible(verb, subject, tense, modal), modal, False, ())
+    adverb = _adverb(random, clause, verb, False) if random.random() < 0.36 else None
+    return clause if adverb is None else replace(clause, adverb=adverb)
 
 
 def _pick(random: Random, values: tuple[_Value, ...]) -> _Value:

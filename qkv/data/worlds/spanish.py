@@ -77,7 +77,13 @@ def linearise(sentence: Sentence) -> Line:
     if sentence.question:
         line.add("¿", END)
     _clause(line, sentence.main, 0, question=sentence.question)
+    for clause in sentence.between:
+        beside = Line()
+        _clause(beside, clause, 0, overt=True)
+        line.insert("y", beside)
     if sentence.subordinate is not None and sentence.conjunction is not None:
+        if sentence.between:
+            line.add(",", 0)
         line.add(sentence.conjunction.spanish, CONJUNCTION)
         # "porque estaba cansado" continues the main clause's persons; a new "I" has to be said.
         subject = sentence.subordinate.subject

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from qkv.data.worlds import LANGUAGES, Pair, Part, deck_pairs, pairs, reference_agrees, words
+from qkv.data.worlds import LANGUAGES, Pair, Part, deck_pairs, pairs, pairs_apart, reference_agrees, words
 from qkv.data.worlds.lexicon import NOUNS, VERBS
 
 PARTS: tuple[Part, ...] = ("train", "valid", "test")
@@ -204,3 +204,53 @@ def test_an_impossible_direction_is_refused_with_a_sentence(source: str, target:
 def test_an_unknown_part_is_refused_with_a_sentence() -> None:
     with pytest.raises(ValueError, match=r"'dev'.*train, valid and test"):
         pairs("en", "de", 1, part="dev")  # type: ignore[arg-type]
+
+
+# Clauses between a noun and its pronoun -------------------------------------------------------------------
+
+
+def distance(pair: Pair) -> int:
+    [reference] = pair.references
+    return reference.source - reference.source_antecedent
+
+
+def test_every_clause_between_puts_the_pronoun_farther_from_its_noun() -> None:
+    apart = {count: pairs_apart("en", "de", 100, clauses=(count,), part="test") for count in (0, 1, 4)}
+    means = {count: sum(map(distance, found)) / len(found) for count, found in apart.items()}
+    assert means[0] + 4 < means[1]
+    assert means[1] + 12 < means[4]
+    for count, found in apart.items():
+        assert all(pair.source.count(", and ") == pair.target.count(", und ") == count for pair in found)
+
+
+def test_in_clauses_between_nobody_appears_whom_the_pronoun_could_mean() -> None:
+    for pair in pairs_apart("en", "de", 200, clauses=(3,), part="train"):
+        for clause in pair.source.split(", and ")[1:]:
+            assert clause.split()[0] in ("I", "you", "we")
+
+
+def test_pairs_apart_are_split_as_pairs_are() -> None:
+    parts = {
+        part: {distinct_part(pair) for pair in pairs_apart("en", "es", 400, clauses=(0, 2), part=part)}
+        for part in PARTS
+    }
+    assert not parts["train"] & parts["test"]
+    assert not parts["train"] & parts["valid"]
+    assert not any(pair.unseen for pair in pairs_apart("en", "es", 100, clauses=(1,), part="train"))
+
+
+def distinct_part(pair: Pair) -> str:
+    """The sentence without its clauses between."""
+    first, *_, last = [*pair.source.split(", and "), ""]
+    return plain(first + (last.partition(", ")[2] if pair.source.count(", and ") else ""))
+
+
+def test_references_and_alignments_point_past_the_clauses_between() -> None:
+    for pair in pairs_apart("en", "de", 100, clauses=(2,), part="valid"):
+        source, target = words(pair.source), words(pair.target)
+        [reference] = pair.references
+        assert source[reference.source] in ("it", "they", "them", "he", "she", "him", "her")
+        assert target[reference.target] in ("er", "sie", "es", "ihn", "ihm", "ihr", "ihnen")
+        assert reference_agrees(pair, pair.target)
+        between = range(source.index("and"), len(source) - source[::-1].index("and"))
+        assert not [link for link in pair.alignment if link[0] in between]

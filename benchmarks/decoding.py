@@ -1,0 +1,490 @@
+"""Speed of translation beside CTranslate2 and Hugging Face: same weights, same outputs, one run, all in turns.
+
+One sentence at a time (how long somebody waits) and a whole file (how much a machine does), greedy and with a beam.
+Every system has the same number of cores. A figure of one system alone says little on a shared machine: read ratios.
+"""
+
+import importlib.util
+import json
+import os
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from qkv.cli import fail
+from qkv.cli.options import read_options
+from qkv.errors import UserError
+
+QUICK_SECONDS = 40.0  # of the 50 that are allowed
+FIXED = 20  # ids of every answer where weights are random
+BEAM = 5
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+Sources = list[list[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    quick: bool = False
+    """End within 50 seconds: against CTranslate2 alone, on random weights of the base shape, greedily."""
+    model: tuple[Path, ...] = ()
+    """Bundles to translate with; without them, random weights of the base and the tiny shape and answers of 20 ids."""
+    data: Path | None = None
+    """Folder with Multi30k (test_2016_flickr.lc.norm.tok.en); without it, made-up sentences of the same lengths."""
+    rounds: int = 3
+    """Turns of each system."""
+    sentences: int = 20
+    """Sentences that are translated one by one in a turn."""
+    lines: int = 1_000
+    """Sentences of the file."""
+    out: Path | None = None
+    """File for the results as JSON."""
+
+
+SHAPES = {"base": (6, 512, 2_048, 8), "tiny": (4, 128, 256, 4)}  # depth, width, hidden, heads
+VOCAB = 10_000
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A model, what it reads, and how long its answers are."""
+
+    name: str
+    model: Any  # qkv.models.translator.Translator
+    sources: Sources  # without their end marks
+    fixed: int | None  # every answer has so many ids; None: as many as the model says
+
+    def limits(self, sources: Sequence[Sequence[int]]) -> list[int]:
+        context = self.model.config.context
+        return [self.fixed or min(2 * len(source) + 20, context) for source in sources]
+
+
+@dataclass
+class System:
+    """`translate(sources, beam)` gives the ids of the best answers."""
+
+    name: str
+    translate: Callable[[Sources, int], list[list[int]]]
+    for_files: bool = True
+    for_sentences: bool = True
+    load_seconds: float = 0.0
+    megabytes: float = 0.0
+    seconds: dict[tuple[str, int], list[float]] = field(default_factory=dict)  # task and beam -> turns
+
+    def time_of(self, task: str, beam: int) -> float:
+        return statistics.median(self.seconds[task, beam])
+
+    def turn(self, task: str, sources: Sources, beam: int) -> None:
+        begun = time.perf_counter()
+        if task == "sentence":
+            for source in sources:
+                self.translate([source], beam)
+        else:
+            self.translate(sources, beam)
+        self.seconds.setdefault((task, beam), []).append((time.perf_counter() - begun) / len(sources))
+
+
+# The systems -------------------------------------------------------------------------------------------------
+
+
+def opened(
+    name: str, open_it: Callable[[], Callable[[Sources, int], list[list[int]]]], **options: bool
+) -> System:
+    before, begun = resident(), time.perf_counter()
+    translate = open_it()
+    return System(
+        name,
+        translate,
+        load_seconds=time.perf_counter() - begun,
+        megabytes=resident() - before,
+        **options,
+    )
+
+
+def resident() -> float:
+    """Megabytes of memory that this process holds."""
+    import resource
+
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize() / 1e6
+    except OSError:
+        return 0.0
+
+
+def ours(contest: Contest, *, int8: bool) -> Callable[[], Callable[[Sources, int], list[list[int]]]]:
+    def open_it() -> Callable[[Sources, int], list[list[int]]]:
+        from qkv.data.batching import token_batches
+        from qkv.decoding.beam import paper_penalty
+        from qkv.engine import Engine, PlainSearch
+
+        engine = Engine(contest.model, int8=int8, threads=CORES)
+        end = contest.model.config.end
+
+        def translate(sources: Sources, beam: int) -> list[list[int]]:
+            plain = PlainSearch(width=beam, penalty=paper_penalty(0.0), least=contest.fixed or 1)
+            lengths = [len(source) + 1 for source in sources]
+            batches = token_batches(lengths, engine.budget(lengths, beam), seed=None)[::-1]
+            given = [[[*sources[row], end] for row in rows] for rows in batches]
+            limits = [contest.limits([sources[row] for row in rows]) for rows in batches]
+            found: list[list[int]] = [[] for _ in sources]
+            results = engine.search_batches(list(zip(given, limits, strict=True)), plain)
+            for rows, answers in zip(batches, results, strict=True):
+                for row, answer in zip(rows, answers, strict=True):
+                    found[row] = answer[0].ids
+            return found
+
+        return translate
+
+    return open_it
+
+
+def ctranslate2(
+    contest: Contest, folder: Path, compute: str, inter: int, intra: int, batch: int
+) -> Callable[[], Callable[[Sources, int], list[list[int]]]]:
+    def open_it() -> Callable[[Sources, int], list[list[int]]]:
+        import ctranslate2 as library
+
+        translator = library.Translator(
+            str(folder), device="cpu", compute_type=compute, inter_threads=inter, intra_threads=intra
+        )
+
+        def translate(sources: Sources, beam: int) -> list[list[int]]:
+            results = translator.translate_batch(
+                [[f"p{token}" for token in source] for source in sources],
+                beam_size=beam,
+                length_penalty=0.0,
+                max_batch_size=batch,
+                max_decoding_length=max(contest.limits(sources)),
+                min_decoding_length=contest.fixed or 1,
+            )
+            return [[int(piece[1:]) for piece in result.hypotheses[0]] for result in results]
+
+        return translate
+
+    return open_it
+
+
+def marian(contest: Contest, batch: int) -> Callable[[], Callable[[Sources, int], list[list[int]]]]:
+    """Hugging Face's generate on a Marian of the same shape; its weights are its own, so its answers have a fixed length."""
+
+    def open_it() -> Callable[[Sources, int], list[list[int]]]:
+        import torch
+        from transformers import MarianConfig, MarianMTModel
+
+        config = contest.model.config
+        stack = config.decoder
+        model = MarianMTModel(
+            MarianConfig(
+                vocab_size=config.vocab,
+                d_model=stack.width,
+                encoder_layers=config.encoder.depth,
+                decoder_layers=stack.depth,
+                encoder_attention_heads=config.encoder.heads,
+                decoder_attention_heads=stack.heads,
+                encoder_ffn_dim=config.encoder.hidden,
+                decoder_ffn_dim=stack.hidden,
+                activation_function="relu",
+                pad_token_id=config.pad,
+                eos_token_id=config.end,
+                decoder_start_token_id=config.start,
+                forced_eos_token_id=None,
+                max_position_embeddings=config.context,
+            )
+        ).eval()
+
+        @torch.inference_mode()
+        def translate(sources: Sources, beam: int) -> list[list[int]]:
+            from qkv.data.batching import pad_rows
+
+            torch.set_num_threads(CORES)
+            found: list[list[int]] = []
+            ordered = sorted(sources, key=len)
+            for start in range(0, len(sources), batch):
+                ids = pad_rows([[*each, config.end] for each in ordered[start : start + batch]], config.pad)
+                length = contest.fixed or FIXED
+                said = model.generate(
+                    ids,
+                    attention_mask=ids != config.pad,
+                    num_beams=beam,
+                    min_new_tokens=length,
+                    max_new_tokens=length,
+                    do_sample=False,
+                )
+                found += said[:, 1:].tolist()
+            return found
+
+        return translate
+
+    return open_it
+
+
+def all_systems(contest: Contest, folder: Path) -> list[System]:
+    folders = {"int8": folder, "float32": folder}
+    found = [
+        opened("ours, int8", ours(contest, int8=True)),
+        opened("ours, float32", ours(contest, int8=False)),
+    ]
+    for compute, where in folders.items():
+        for inter, intra in settings():
+            name = f"CTranslate2, {compute}, {inter} × {intra} threads"
+            opener = ctranslate2(contest, where, compute, inter, intra, 32)
+            found.append(opened(name, opener, for_sentences=inter == 1))
+    if importlib.util.find_spec("transformers") is not None:
+        found.append(opened("Hugging Face generate, float32", marian(contest, 32)))
+    return found
+
+
+def settings() -> list[tuple[int, int]]:
+    """Workers and threads of each that CTranslate2 can be started with here."""
+    return list(dict.fromkeys([(1, 1), (1, CORES), (CORES, 1)]))
+
+
+# What is translated ------------------------------------------------------------------------------------------
+
+
+def random_contest(shape: str, count: int) -> Contest:
+    import torch
+
+    from qkv.core.block import StackConfig
+    from qkv.models.translator import Translator, TranslatorConfig
+
+    depth, width, hidden, heads = SHAPES[shape]
+    stack = StackConfig(
+        depth=depth, width=width, heads=heads, hidden=hidden, norm="post", activation="relu", dropout=0.0
+    )
+    torch.manual_seed(1)
+    config = TranslatorConfig(
+        vocab=VOCAB, context=256, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+    )
+    generator = random.Random(1)
+    lengths = [min(40, max(4, round(generator.gauss(14, 4)))) for _ in range(count)]  # picture captions
+    sources = [[generator.randrange(3, VOCAB) for _ in range(length)] for length in lengths]
+    return Contest(shape, Translator(config).eval(), sources, FIXED)
+
+
+def bundle_contest(path: Path, options: Options) -> Contest:
+    from qkv.pipeline import Translator, load_for
+
+    translator = load_for(path, "translate", Translator)
+    if options.data is None:
+        raise UserError("--model needs --data: a trained model translates real sentences.")
+    lines = (options.data / "test_2016_flickr.lc.norm.tok.en").read_text(encoding="utf-8").splitlines()
+    sources = translator.tokenizer.encode_all(lines[: options.lines])
+    return Contest(path.name, translator.model.eval(), sources, None)
+
+
+def contests(options: Options) -> list[Contest]:
+    if options.model:
+        return [bundle_contest(path, options) for path in options.model]
+    return [random_contest(shape, options.lines) for shape in SHAPES]
+
+
+# Measuring ----------------------------------------------------------------------------------------------------
+
+
+def as_folder(contest: Contest, folder: Path) -> Path:
+    from qkv.hub.ctranslate2 import save_ctranslate2
+
+    save_ctranslate2(contest.model, [f"p{token}" for token in range(contest.model.config.vocab)], folder)
+    return folder
+
+
+def take_turns(systems: list[System], contest: Contest, options: Options) -> None:
+    from qkv.cli.terminal import counting
+
+    with counting(f"{contest.name}: turns", options.rounds * 4 * len(systems)) as done:
+        for turn in range(options.rounds):
+            few = contest.sources[turn * options.sentences :][: options.sentences]
+            for beam in (1, BEAM):
+                for system in systems:
+                    if system.for_sentences:
+                        system.turn("sentence", few, beam)
+                    done(1)
+                    if system.for_files:
+                        system.turn("file", contest.sources, beam)
+                    done(1)
+
+
+def measured(options: Options) -> dict[str, Any]:
+    results: dict[str, Any] = {}
+    for contest in contests(options):
+        folder = Path(tempfile.mkdtemp(prefix="qkv-decoding-"))
+        try:
+            systems = all_systems(contest, as_folder(contest, folder))
+            for system in systems:
+                system.translate(contest.sources[:2], 1)
+            take_turns(systems, contest, options)
+            results[contest.name] = {
+                **table_of(systems),
+                "growth": growth(systems[0], contest),
+                "of_bandwidth": bandwidth_share(systems[0], contest),
+                "same": agreement(systems, contest),
+            }
+            show(contest.name, results[contest.name])
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return results
+
+
+def table_of(systems: list[System]) -> dict[str, Any]:
+    rows = {
+        system.name: {
+            "load_seconds": system.load_seconds,
+            "megabytes": system.megabytes,
+            **{f"{task}_{beam}": system.time_of(task, beam) * 1e3 for task, beam in system.seconds},
+        }
+        for system in systems
+    }
+    return {"milliseconds": rows, "ratios": {key: ratio(systems, *key) for key in (("sentence", 1), ("sentence", BEAM), ("file", 1), ("file", BEAM))}}  # fmt: skip
+
+
+def ratio(systems: list[System], task: str, beam: int) -> float:
+    """CTranslate2 with int8 at its best setting, over ours with int8."""
+    others = [
+        system.time_of(task, beam)
+        for system in systems
+        if system.name.startswith("CTranslate2, int8") and (task, beam) in system.seconds
+    ]
+    return min(others) / systems[0].time_of(task, beam)
+
+
+def growth(system: System, contest: Contest) -> dict[str, float]:
+    """Milliseconds a sentence as sources get longer, one at a time, and as batches get larger."""
+    found: dict[str, float] = {}
+    for length in (8, 16, 32):
+        source = (contest.sources[0] * length)[:length]
+        system.translate([source], 1)
+        begun = time.perf_counter()
+        for _ in range(5):
+            system.translate([source], 1)
+        found[f"source of {length}"] = (time.perf_counter() - begun) / 5 * 1e3
+    for count in (1, 4, 16, 64, 256):
+        begun = time.perf_counter()
+        system.translate(contest.sources[:count], 1)
+        found[f"batch of {count}"] = (time.perf_counter() - begun) / count * 1e3
+    return found
+
+
+def bandwidth_share(system: System, contest: Contest) -> float:
+    """Of one sentence: the time in which the decoder's weights could be read once for each id, over the time it took."""
+    import torch
+
+    stack, vocab = contest.model.config.decoder, contest.model.config.vocab
+    weights = (
+        stack.depth * (6 * stack.width**2 + 2 * stack.width * stack.hidden) + vocab * stack.width
+    )  # bytes
+    block = torch.ones(16_000_000, dtype=torch.float32)
+    best = float("inf")
+    for _ in range(5):
+        begun = time.perf_counter()
+        block.sum()
+        best = min(best, time.perf_counter() - begun)
+    speed = block.numel() * 4 / best
+    ids = contest.fixed or FIXED
+    return weights * ids / speed / system.time_of("sentence", 1)
+
+
+def agreement(systems: list[System], contest: Contest) -> float:
+    """How many answers ours and CTranslate2 have in common, both in float32 and greedy."""
+    some = contest.sources[:32]
+    first = next(each for each in systems if each.name == "ours, float32")
+    second = next(each for each in systems if each.name.startswith("CTranslate2, float32"))
+    pairs = zip(first.translate(some, 1), second.translate(some, 1), strict=True)
+    return sum(one == other for one, other in pairs) / len(some)
+
+
+def show(name: str, result: dict[str, Any]) -> None:
+    keys = [f"{task}_{beam}" for task in ("sentence", "file") for beam in (1, BEAM)]
+    titles = [f"{task}, {'greedy' if beam == 1 else f'beam {BEAM}'}" for task in ("sentence", "file") for beam in (1, BEAM)]  # fmt: skip
+    table = Table("milliseconds a sentence", *titles, "opened in", "memory", title=name)
+    for system, row in result["milliseconds"].items():
+        cells = [f"{row[key]:.2f}" if key in row else "" for key in keys]
+        table.add_row(system, *cells, f"{row['load_seconds']:.2f} s", f"{row['megabytes']:.0f} MB")
+    Console(width=max(140, shutil.get_terminal_size().columns)).print(table)
+    times = ", ".join(f"{title} {result['ratios'][key]:.2f} ×" for title, key in zip(titles, result["ratios"], strict=True))  # fmt: skip
+    print(f"{name}: faster than CTranslate2 int8 by {times}")
+    print(
+        f"{name}: of the time of one sentence, {100 * result['of_bandwidth']:.0f} % is what reading the weights takes"
+    )
+    print(f"{name}: same answers in float32 as CTranslate2: {100 * result['same']:.0f} %")
+    print(f"{name}: " + ", ".join(f"{key} {value:.2f} ms" for key, value in result["growth"].items()))
+
+
+def measured_quickly(began: float) -> str:
+    """The last line. All systems translate the same in turns, as often as there is time."""
+    from qkv.engine.library import library
+
+    building = threading.Thread(target=library)  # where there is none yet, that takes seconds
+    building.start()
+    contest = random_contest("base", 96)
+    folder = Path(tempfile.mkdtemp(prefix="qkv-decoding-"))
+    try:
+        as_folder(contest, folder)
+        building.join()
+        systems = [opened("ours, int8", ours(contest, int8=True))]
+        for inter, intra in settings():
+            opener = ctranslate2(contest, folder, "int8", inter, intra, 32)
+            name = f"CTranslate2, int8, {inter} × {intra} threads"
+            system = opened(name, opener, for_sentences=inter == 1, for_files=inter == CORES)
+            systems.append(system)
+        for system in systems:
+            system.translate(contest.sources[:1], 1)
+        ready = time.monotonic() - began
+        longest = repeat(systems, "sentence", contest.sources, began, ready + 0.45 * (QUICK_SECONDS - ready))
+        # On a busy machine the file is shorter: it takes about a seventh of the time of as many sentences.
+        left = QUICK_SECONDS - (time.monotonic() - began)
+        count = max(16, min(64, int(3 * left / longest)))
+        repeat(systems, "file", contest.sources[:count], began, QUICK_SECONDS)
+        for system in systems:
+            times = ", ".join(
+                f"{task} {1e3 * system.time_of(task, beam):.1f} ms" for task, beam in system.seconds
+            )
+            print(f"{system.name}: {times}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return f"ratio sentence {ratio(systems, 'sentence', 1):.2f} file {ratio(systems, 'file', 1):.2f}"
+
+
+def repeat(systems: list[System], task: str, sources: Sources, began: float, until: float) -> float:
+    """Turns of all until so many seconds have passed; the time of the longest round."""
+    turn, longest = 0, 0.0
+    while turn == 0 or time.monotonic() - began + longest < until:
+        begun = time.monotonic()
+        for system in systems:
+            if task == "sentence" and system.for_sentences:
+                system.turn(task, [sources[turn % len(sources)]], 1)
+            elif task == "file" and system.for_files:
+                system.turn(task, sources, 1)
+        turn, longest = turn + 1, max(longest, time.monotonic() - begun)
+    return longest
+
+
+def run(options: Options) -> None:
+    began = time.monotonic()
+    if importlib.util.find_spec("ctranslate2") is None:
+        raise UserError("this compares with CTranslate2, which is not installed: pip install ctranslate2.")
+    if options.quick:
+        print(measured_quickly(began))
+        return
+    results = measured(options)
+    if options.out is not None:
+        written = {name: {**each, "ratios": {f"{task}_{beam}": value for (task, beam), value in each["ratios"].items()}} for name, each in results.items()}  # fmt: skip
+        options.out.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    try:
+        run(read_options(Options, sys.argv[1:], prog="benchmarks/decoding.py", description=__doc__))
+    except UserError as error:
+        sys.exit(fail(str(error)))

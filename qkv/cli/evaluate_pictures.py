@@ -1,0 +1,163 @@
+"""`qkv evaluate` of models that see or draw: with --scenes, or with --images."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from qkv.cli.options import read_options
+from qkv.errors import UserError
+from qkv.pipeline.drawing import Drawn
+
+if TYPE_CHECKING:
+    from qkv.data.captioned import Captioned
+    from qkv.pictures import Exhibit
+    from qkv.pipeline.painter import Painter
+    from qkv.pipeline.pictures import PictureClassifier
+
+ON_SHEET = 24  # pictures of each part on a sheet
+FEW_CANDIDATES = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluatePictures:
+    model: tyro.conf.Positional[Path]
+    """Folder of the model."""
+    scenes: int = 0
+    """A painter: draw so many captions of seen and of unseen combinations, and read off what the pictures show."""
+    images: Path | None = None
+    """A classifier: folder with classes, or idx files, as for training; its test part, or else all of it. A painter:
+    the pictures it was trained on, for --sheet."""
+    captions: Path | None = None
+    """Captions of --images, as for training."""
+    sheet: Path | None = None
+    """A painter: a picture of the drawings with their captions, .png."""
+    json: bool = False
+    """Everything as one JSON document."""
+    how: Annotated[Drawn, tyro.conf.arg(name="")] = field(
+        default_factory=lambda: Drawn(candidates=FEW_CANDIDATES)
+    )
+    threads: int | None = None
+    """Cores to use; by default all."""
+
+
+def main(arguments: list[str]) -> None:
+    command = read_options(
+        EvaluatePictures,
+        arguments,
+        prog="qkv evaluate",
+        description="How many pictures a classifier gets right, or how much of its captions a painter draws.",
+    )
+    if bool(command.scenes) == (command.images is not None):
+        raise UserError("give --scenes with a number of captions, or --images; one of them.")
+    if command.scenes < 0 or command.scenes > 10_000:
+        raise UserError("--scenes must lie between 1 and 10,000.")
+    if command.sheet is not None and (command.sheet.suffix != ".png" or not command.sheet.parent.is_dir()):
+        raise UserError("--sheet must end in .png, in a folder that is there.")
+    if command.threads is not None and command.threads < 1:
+        raise UserError("--threads must be at least 1.")
+    import torch
+
+    from qkv.pipeline import load
+    from qkv.pipeline.painter import Painter
+    from qkv.pipeline.pictures import PictureClassifier
+
+    if command.threads is not None:
+        torch.set_num_threads(command.threads)
+    model = load(command.model)
+    if isinstance(model, Painter):
+        found = on_scenes(command, model) if command.scenes else on_own_pictures(command, model)
+    elif isinstance(model, PictureClassifier) and command.images is not None:
+        found = of_classifier(command.images, model)
+    else:
+        raise UserError(
+            f"{command.model} neither draws scenes nor classifies pictures: leave out --scenes and --images."
+        )
+    show(found, command.json)
+
+
+def show(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for name, value in found.items():
+        if isinstance(value, dict):
+            print(f"{name}\t" + "\t".join(f"{key} {shown(each)}" for key, each in value.items()))
+        else:
+            print(f"{name}\t{shown(value)}")
+
+
+def shown(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def of_classifier(images: Path, model: PictureClassifier) -> dict[str, Any]:
+    from qkv.data.images import read_image_folder
+    from qkv.training.vit import accuracy
+
+    parts = read_image_folder(images)
+    part = parts.test or parts.train
+    if part.form != model.form:
+        raise UserError(f"the pictures are {part.form}, and those of the model {model.form}.")
+    if tuple(part.classes) != model.classes:
+        raise UserError(f"the classes of {images} are not those of the model.")
+    return {"pictures": len(part), "accuracy": round(accuracy(model, part), 5)}
+
+
+def on_scenes(command: EvaluatePictures, painter: Painter) -> dict[str, Any]:
+    from qkv.cli.terminal import counting
+    from qkv.pictures import Exhibit, sheet_picture
+    from qkv.training.scene_scores import PARTS, scene_scores
+
+    if not painter.defaults.words:
+        raise UserError(f"{command.model} was not trained on the built-in scenes.")
+    exhibits: list[Exhibit] = []
+
+    def keep(name: str, captions: list[str], drawings: list[Any]) -> None:
+        best = [each[0].pixels for each in drawings[:ON_SHEET]]
+        exhibits.append(Exhibit(f"{name} of colour and shape", captions[:ON_SHEET], best))
+
+    with counting("drawing", len(PARTS) * command.scenes) as done:
+        found = scene_scores(painter, command.scenes, command.how, done=done, keep=keep)
+    if command.sheet is not None:
+        sheet_picture(command.sheet, exhibits)
+    return {"captions": command.scenes, "how": asdict(command.how), **found}
+
+
+def on_own_pictures(command: EvaluatePictures, painter: Painter) -> dict[str, Any]:
+    """Drawings of captions that training has shown, and of others that it has not, beside the real pictures."""
+    from qkv.checkpoint.files import read_json
+    from qkv.cli.picture_files import CaptionedPictures
+    from qkv.pictures import sheet_picture
+
+    if command.sheet is None:
+        raise UserError("--images of a painter are for a sheet of drawings: give --sheet too.")
+    settings = read_json(command.model / "report.json")["settings"]
+    files = CaptionedPictures(images=command.images, captions=command.captions)
+    shown, unshown = files.parts(settings["data"]["valid"])
+    exhibits = [
+        each
+        for part, name in ((shown, "in the training data"), (unshown, "never seen in training"))
+        for each in side_by_side(painter, part, name, command.how)
+    ]
+    sheet_picture(command.sheet, exhibits)
+    return {"sheet": str(command.sheet), "in training": len(shown), "held out": len(unshown)}
+
+
+def side_by_side(painter: Painter, part: Captioned, name: str, how: Drawn) -> list[Exhibit]:
+    from qkv.cli.terminal import counting
+    from qkv.pictures import Exhibit
+
+    step = max(1, len(part) // (ON_SHEET // 2))
+    chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])
+    captions = [each[0] for each in chosen.captions]
+    with counting("drawing", len(captions)) as done:
+        drawings = painter.draw_each(captions, how, done=done)
+    return [
+        Exhibit(f"{name}: drawn", captions, [each[0].pixels for each in drawings]),
+        Exhibit(f"{name}: the real ones", captions, list(chosen.pictures)),
+    ]

@@ -1,0 +1,53 @@
+"""Questions with several answers of which one is right, from a tab-separated file:
+
+The cat was hungry. <TAB> It ate. <TAB> It flew. <TAB> 1        text, answers, number of the right one from 1
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from qkv.data.lines import numbered_lines
+from qkv.errors import UserError
+
+FEWEST = 4  # columns: text, two answers, number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Questions:
+    inputs: list[tuple[str, ...]]  # the text, then the answers
+    right: list[int]  # from 0
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def fingerprint(self) -> str:
+        return sha256(repr((self.inputs, self.right)).encode()).hexdigest()
+
+    def select(self, rows: list[int]) -> "Questions":
+        return Questions(inputs=[self.inputs[row] for row in rows], right=[self.right[row] for row in rows])
+
+
+def read_questions(path: Path) -> Questions:
+    inputs, right = [], []
+    columns = 0
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        *texts, answer = (cell.strip() for cell in line.split("\t"))
+        where = f"{path}, line {number}"
+        columns = columns or len(texts) + 1
+        if columns < FEWEST or len(texts) + 1 != columns:
+            raise UserError(
+                f"{where} has {len(texts) + 1} columns: every line is a text, the same number of answers, at least two, and "
+                "the number of the right one, with tabs between."
+            )
+        if not all(texts):
+            raise UserError(f"{where} has an empty text: write one, or remove the line.")
+        if not answer.isdecimal() or not 1 <= int(answer) < len(texts):
+            raise UserError(
+                f"{where}: '{answer}' is not the number of one of its {len(texts) - 1} answers, counted from 1."
+            )
+        inputs.append(tuple(texts))
+        right.append(int(answer) - 1)
+    return Questions(inputs=inputs, right=right)

@@ -1,0 +1,220 @@
+"""Texts with labels, from the tab-separated files people have: one text or two in a row, and a class or a number.
+
+    a fine film <TAB> good                            text, label
+    A plane lands. <TAB> A plane takes off. <TAB> 1.2     text, second text, label
+
+A first line of names (`label`, `sentence`, …) says which column is which, as does `columns`, by names or by
+numbers from 1: "6,7,5" is the layout of STS-B. Every fault is a sentence with the number of its line.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qkv.data.lines import numbered_lines
+from qkv.errors import UserError
+
+TEXT_NAMES = (
+    "text",
+    "sentence",
+    "content",
+    "text1",
+    "sentence1",
+    "premise",
+    "question1",
+    "question",
+    "review",
+)
+SECOND_NAMES = ("text2", "sentence2", "hypothesis", "question2", "second")
+LABEL_NAMES = ("label", "labels", "class", "score", "similarity", "gold_label", "target", "category")
+SHOWN = 8  # classes named in a complaint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled:
+    """Texts, or pairs of texts, each with its label as it is written in the file."""
+
+    where: str
+    lines: list[int]  # the number of each row's line
+    texts: list[str]
+    seconds: list[str] | None  # of pairs
+    labels: list[str]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def inputs(self) -> list[tuple[str, ...]]:
+        """What a classifier is given: one text or two for each row."""
+        if self.seconds is None:
+            return [(text,) for text in self.texts]
+        return list(zip(self.texts, self.seconds, strict=True))
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256()
+        for texts, label in zip(self.inputs, self.labels, strict=True):
+            digest.update("\t".join([*texts, f"{label}\n"]).encode())
+        return digest.hexdigest()
+
+    def select(self, rows: Sequence[int]) -> "Labelled":
+        def chosen(values: list[Any]) -> list[Any]:
+            return [values[row] for row in rows]
+
+        return Labelled(
+            where=self.where,
+            lines=chosen(self.lines),
+            texts=chosen(self.texts),
+            seconds=None if self.seconds is None else chosen(self.seconds),
+            labels=chosen(self.labels),
+        )
+
+    def are_numbers(self) -> bool:
+        """Numbers on a scale rather than names of classes: all can be read as numbers, and some have a point."""
+        return all(map(is_number, self.labels)) and any("." in label for label in self.labels)
+
+    def numbers(self) -> list[float]:
+        for line, label in zip(self.lines, self.labels, strict=True):
+            if not is_number(label):
+                raise UserError(f"{self.where}, line {line}: the label '{label}' is not a number.")
+        return [float(label) for label in self.labels]
+
+    def classes(self) -> tuple[str, ...]:
+        """The different labels in order; one alone leaves nothing to tell apart."""
+        found = sorted(set(self.labels))
+        if len(found) == 1:
+            raise UserError(
+                f"{self.where}: every label is '{found[0]}'; give examples of at least two classes."
+            )
+        return tuple(found)
+
+    def places(self, classes: Sequence[str]) -> list[int]:
+        """Where each row's label stands among the classes that a model knows."""
+        place = {label: number for number, label in enumerate(classes)}
+        for line, label in zip(self.lines, self.labels, strict=True):
+            if label not in place:
+                raise UserError(
+                    f"{self.where}, line {line}: the label '{label}' is new; the model knows {some(classes)}."
+                )
+        return [place[label] for label in self.labels]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns hold what, from 0."""
+
+    text: int
+    second: int | None
+    label: int
+
+    @property
+    def needed(self) -> int:
+        return 1 + max(self.text, self.label, self.second or 0)
+
+
+def read_labelled(path: Path, columns: str = "") -> Labelled:
+    """Read a label file; `columns` is "text,label" or "text,second,label" as names or numbers, where they must be told."""
+    rows = [(number, line.split("\t")) for number, line in numbered_lines(path) if line.strip()]
+    first_number, first = rows[0]
+    places, header = layout(first, columns, f"{path}, line {first_number}")
+    if header:
+        rows = rows[1:]
+    if not rows:
+        raise UserError(f"{path} holds a line of names and no examples: give a file with labels in it.")
+    exact = None if columns else len(first)
+    kept = [checked(path, number, row, places, exact) for number, row in rows]
+    return Labelled(
+        where=str(path),
+        lines=[number for number, _ in rows],
+        texts=[row[0] for row in kept],
+        seconds=None if places.second is None else [row[1] for row in kept],
+        labels=[row[-1] for row in kept],
+    )
+
+
+def layout(first: list[str], columns: str, where: str) -> tuple[Columns, bool]:
+    """Which columns to read, and whether the first line is one of names."""
+    names = [cell.strip().lower() for cell in first]
+    if columns:
+        return told_layout(names, columns, where)
+    named = named_layout(names)
+    if named is not None:
+        return named, True
+    if len(first) == 1:
+        raise UserError(f"{where} has no tab: each line is a text, a tab and its label.")
+    if len(first) > 3:
+        raise UserError(
+            f"{where} has {len(first)} columns and no names that are known: say which to read by --columns, such "
+            "as 1,2 for text and label or 6,7,5 for two texts and label."
+        )
+    return Columns(0, 1 if len(first) == 3 else None, len(first) - 1), False
+
+
+def told_layout(names: list[str], columns: str, where: str) -> tuple[Columns, bool]:
+    wanted = [each.strip().lower() for each in columns.split(",")]
+    if len(wanted) not in (2, 3) or not all(wanted) or len(set(wanted)) < len(wanted):
+        raise UserError(
+            f"--columns is two or three different columns with commas between, such as 1,2 or 6,7,5, not '{columns}'."
+        )
+    if all(each.isdecimal() for each in wanted):
+        places = [int(each) - 1 for each in wanted]
+        if min(places) < 0:
+            raise UserError("--columns counts from 1: there is no column 0.")
+        found = Columns(places[0], places[1] if len(places) == 3 else None, places[-1])
+        # A line of names may stand above numbered columns, too.
+        header = found.needed <= len(names) and names[found.label] in LABEL_NAMES
+        return found, header
+    missing = [each for each in wanted if each not in names]
+    if missing:
+        raise UserError(f"{where} names no column '{missing[0]}', but {some(names)}.")
+    places = [names.index(each) for each in wanted]
+    return Columns(places[0], places[1] if len(places) == 3 else None, places[-1]), True
+
+
+def named_layout(names: list[str]) -> Columns | None:
+    """The columns by the names people give them; without a text and a label it is no line of names."""
+
+    def find(known: Sequence[str]) -> int | None:
+        return next((names.index(name) for name in known if name in names), None)
+
+    text, second, label = find(TEXT_NAMES), find(SECOND_NAMES), find(LABEL_NAMES)
+    if text is None or label is None:
+        return None
+    return Columns(text, second, label)
+
+
+def checked(path: Path, number: int, row: list[str], columns: Columns, exact: int | None) -> list[str]:
+    """The cells that are wanted, text first and label last."""
+    where = f"{path}, line {number}"
+    if exact is not None and len(row) != exact:
+        raise UserError(
+            f"{where} has {counted(len(row))}, but the first line has {exact}: make them alike, or say which to read by "
+            "--columns."
+        )
+    if len(row) < columns.needed:
+        raise UserError(f"{where} has {counted(len(row))}, but column {columns.needed} is to be read.")
+    places = [columns.text, *([] if columns.second is None else [columns.second]), columns.label]
+    cells = [row[place].strip() for place in places]
+    if not cells[-1]:
+        raise UserError(f"{where} has no label: write one, or remove the line.")
+    if not all(cells):
+        raise UserError(f"{where} has no text: write one, or remove the line.")
+    return cells
+
+
+def counted(columns: int) -> str:
+    return "1 column" if columns == 1 else f"{columns} columns"
+
+
+def is_number(label: str) -> bool:
+    try:
+        return math.isfinite(float(label))
+    except ValueError:
+        return False
+
+
+def some(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:SHOWN])
+    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"

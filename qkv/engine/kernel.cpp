@@ -1,0 +1,66 @@
+// The fast path of translation on a CPU: the encoder, a step of the decoder, and greedy and beam search around it.
+//
+// Read it from below: the functions at the end are all that Python calls; a Session is one decoding of a batch; a
+// Worker is one thread's view of a pass through a stack; what comes before are the few loops that take the time.
+//
+// Weights come packed from Python (packing.py): 16 outputs side by side, sizes rounded up to multiples of 16 with
+// zeros, int8 with a scale for every output or float32. What a linear layer reads is rounded row by row to 0 … 127.
+// Threads run the same code, each for its own heads and columns, and meet where one needs what another has made. Sums
+// are taken in an order that depends neither on the number of threads nor on the other rows of a batch.
+
+#include "search.h"
+
+extern "C" {
+
+// Sentences one after another in ids, with their lengths; for a decoder alone, only how many there are.
+Session* qkv_begin(const Model* model, const int32_t* ids, const int32_t* lengths, int32_t sentences, int32_t look_block,
+                   int32_t threads) {
+    Session* session = new Session(*model, threads);
+    session->look_block = look_block;
+    session->rows = sentences;
+    session->place.resize(sentences);
+    for (int s = 0; s < sentences; s++) session->sentence.push_back(s);
+    if (model->encoder.depth) session->encode(ids, lengths, sentences);
+    return session;
+}
+
+void qkv_end(Session* session) { delete session; }
+
+// The newest ids, (rows); logits of what follows, (rows, vocab), where they are wanted.
+void qkv_step(Session* session, const int32_t* ids, float* logits) { session->step(ids, logits); }
+
+void qkv_select(Session* session, const int32_t* rows, int32_t count) { session->select(rows, count); }
+
+// How every head of the chosen block has looked at the source, (rows, heads, longest).
+const float* qkv_looked(Session* session) { return session->looked.data(); }
+
+// The best hypotheses of every sentence: ids and gains (sentences, best, longest + 1), and how many of each.
+void qkv_search(Session* session, const Wish* wish, int32_t longest, int32_t* ids, float* gains, int32_t* counts,
+                double* scores, int32_t* finished) {
+    if (wish->width == 1 && wish->best == 1) greedy(*session, *wish);
+    else beam(*session, *wish);
+    for (size_t s = 0; s < session->found.size(); s++)
+        for (size_t rank = 0; rank < session->found[s].size(); rank++) {
+            const Hypothesis& each = session->found[s][rank];
+            const size_t at = s * wish->best + rank;
+            std::copy(each.ids.begin(), each.ids.end(), ids + at * (longest + 1));
+            std::copy(each.gains.begin(), each.gains.end(), gains + at * (longest + 1));
+            counts[2 * at] = int32_t(each.ids.size()), counts[2 * at + 1] = int32_t(each.gains.size());
+            scores[at] = each.score, finished[at] = each.finished;
+        }
+}
+
+// Rows of texts that are embedded already, (tokens, padded width), become what the encoder makes of them.
+void qkv_encode(const Model* model, float* x, const int32_t* lengths, int32_t texts, int32_t threads) {
+    Common common;
+    const Texts layout(lengths, texts);
+    see_all(
+        *model, layout, common, threads,
+        [&](Worker& me) { std::copy_n(x, size_t(layout.count()) * me.wide, me.x.get()); },
+        [&](Worker& me) {
+            me.team.meet();
+            if (me.index == 0) std::copy_n(me.x.get(), size_t(layout.count()) * me.wide, x);
+        });
+}
+
+}  // extern "C"

@@ -1,0 +1,216 @@
+"""The compiled part: built once for each processor with the compiler that is there, kept in the user's cache."""
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SOURCES = tuple(
+    f"{name}.h"
+    for name in (
+        "model",
+        "vectors",
+        "products",
+        "attention",
+        "threads",
+        "worker",
+        "texts",
+        "session",
+        "search",
+    )
+)
+MAIN = "kernel.cpp"
+OPTIONS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
+FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that the compiler takes
+COMPILER, CACHE = "CXX", "QKV_CACHE"  # what the environment may say
+
+
+class NoEngineError(Exception):
+    """The compiled part cannot be had here; the message says why."""
+
+
+# The structures of kernel.cpp ----------------------------------------------------------------------------------
+
+Pointer = ctypes.c_void_p
+Integer = ctypes.c_int32
+
+
+class LinearStruct(ctypes.Structure):
+    _fields_ = (
+        *((name, Pointer) for name in ("weight", "scale", "sum", "bias")),
+        ("inputs", Integer),
+        ("outputs", Integer),
+    )
+
+
+class NormStruct(ctypes.Structure):
+    _fields_ = (("weight", Pointer), ("bias", Pointer))
+
+
+class AttentionStruct(ctypes.Structure):
+    _fields_ = (
+        ("norm", NormStruct),
+        ("project", LinearStruct),
+        ("memory", LinearStruct),
+        ("output", LinearStruct),
+    )
+
+
+class BlockStruct(ctypes.Structure):
+    _fields_ = (
+        ("own", AttentionStruct),
+        ("cross", AttentionStruct),
+        ("norm", NormStruct),
+        ("expand", LinearStruct),
+        ("contract", LinearStruct),
+    )
+
+
+class StackStruct(ctypes.Structure):
+    _fields_ = (
+        ("blocks", ctypes.POINTER(BlockStruct)),
+        ("last", NormStruct),
+        ("positions", Pointer),
+        ("rotation", Pointer),
+        *(
+            (name, Integer)
+            for name in ("depth", "width", "heads", "head", "turned", "pre", "activation", "cross")
+        ),
+        ("epsilon", ctypes.c_float),
+    )
+
+
+class ModelStruct(ctypes.Structure):
+    _fields_ = (
+        ("encoder", StackStruct),
+        ("decoder", StackStruct),
+        ("tokens", Pointer),
+        ("output", LinearStruct),
+        ("vocab", Integer),
+        ("rounded", Integer),
+        ("token_scale", ctypes.c_float),
+    )
+
+
+class WishStruct(ctypes.Structure):
+    _fields_ = (
+        ("limits", Pointer),
+        ("penalty", Pointer),
+        *((name, Integer) for name in ("start", "end", "least", "width", "best", "patience")),
+    )
+
+
+def declared(library: ctypes.CDLL) -> ctypes.CDLL:
+    signatures: dict[str, tuple[list[Any], Any]] = {
+        "qkv_begin": ([ctypes.POINTER(ModelStruct), Pointer, Pointer, Integer, Integer, Integer], Pointer),
+        "qkv_end": ([Pointer], None),
+        "qkv_step": ([Pointer, Pointer, Pointer], None),
+        "qkv_select": ([Pointer, Pointer, Integer], None),
+        "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
+        "qkv_encode": ([ctypes.POINTER(ModelStruct), Pointer, Pointer, Integer, Integer], None),
+        "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], None),
+    }
+    for name, (arguments, result) in signatures.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, result
+    return library
+
+
+# Building it -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Loaded once by a process; built where no whole one is in the cache."""
+    folder, key = cache_folder(), build_key()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with alone(folder / f"engine-{key}.lock"):
+            return declared(ctypes.CDLL(str(whole(folder, key) or build(folder, key))))
+    except OSError as error:
+        raise NoEngineError(
+            f"the compiled part cannot be kept in {folder}: {error.strerror or error}"
+        ) from None
+
+
+def whole(folder: Path, key: str) -> Path | None:
+    """A library from before, if not a byte of it has changed: its name ends with the hash of its content."""
+    for path in sorted(folder.glob(f"engine-{key}-*.so")):
+        if path.stem.endswith(f"-{digest(path.read_bytes())}"):
+            return path
+        path.unlink(missing_ok=True)
+    return None
+
+
+def build(folder: Path, key: str) -> Path:
+    source = Path(__file__).parent / MAIN
+    with tempfile.TemporaryDirectory(prefix=".engine-", dir=folder) as temporary:
+        made = Path(temporary) / "engine.so"
+        for tuned in FOR_THIS_PROCESSOR:
+            options = [*OPTIONS, *([] if tuned is None else [tuned])]
+            command = [compiler(), *options, str(source), "-o", str(made)]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            if result.returncode == 0 and made.exists():
+                final = folder / f"engine-{key}-{digest(made.read_bytes())}.so"
+                made.replace(final)
+                return final
+    raise NoEngineError(f"{compiler()} could not compile it: {first_error(result.stderr)}")
+
+
+def first_error(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if "error" in line] or output.splitlines()
+    return lines[0] if lines else "it gave no reason"
+
+
+def compiler() -> str:
+    asked = os.environ.get(COMPILER)
+    for name in (asked,) if asked else ("c++", "g++", "clang++"):
+        if (found := shutil.which(name)) is not None:
+            return found
+    raise NoEngineError(f"there is no C++ compiler{f' {asked}' if asked else ''}")
+
+
+def build_key() -> str:
+    """What a library depends on: the code, how it is compiled, and for which processor."""
+    code = b"".join((Path(__file__).parent / name).read_bytes() for name in (*SOURCES, MAIN))
+    return digest(code + repr((OPTIONS, FOR_THIS_PROCESSOR, os.environ.get(COMPILER), processor())).encode())
+
+
+def processor() -> str:
+    """The kind of processor and what it can do, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
+        told = [line for line in lines if line.split(":")[0].strip() in ("model name", "flags", "Features")]
+    except OSError:
+        told = [platform.processor()]
+    return repr((platform.system(), platform.machine(), told))
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def cache_folder() -> Path:
+    if asked := os.environ.get(CACHE):
+        return Path(asked)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "qkv"
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Only one process at a time builds; the others wait, and find what it has built."""
+    try:
+        import fcntl
+    except ImportError as error:  # not on Windows
+        raise NoEngineError("it is made for Linux and macOS") from error
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

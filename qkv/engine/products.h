@@ -1,0 +1,168 @@
+// Linear layers: the loops that take nearly all of the time.
+
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "vectors.h"
+
+namespace {
+
+// The products of COUNT rows with 16 columns of weights.
+
+template <int COUNT> void products(const float* in, int inputs, const float* weight, Floats (&total)[COUNT][2]) {
+    for (int r = 0; r < COUNT; r++) total[r][0] = total[r][1] = Floats{};
+    for (int k = 0; k < inputs; k++) {
+        const Floats first = load(weight + k * BLOCK), second = load(weight + k * BLOCK + LANES);
+        for (int r = 0; r < COUNT; r++) {
+            const float x = in[r * size_t(inputs) + k];
+            total[r][0] += x * first;
+            total[r][1] += x * second;
+        }
+    }
+}
+
+inline int32_t four_bytes(const uint8_t* from) {
+    int32_t four;
+    std::memcpy(&four, from, 4);
+    return four;
+}
+
+#if defined(__AVXVNNI__) || (defined(__AVX512VNNI__) && defined(__AVX512VL__))
+template <int COUNT> void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
+    __m256i sums[COUNT][2] = {};
+    for (int k = 0; k < inputs; k += 4)
+        for (int r = 0; r < COUNT; r++)
+            for (int half = 0; half < 2; half++) {
+                const __m256i four = _mm256_set1_epi32(four_bytes(in + r * size_t(inputs) + k));
+                const __m256i w = _mm256_loadu_si256((const __m256i*)(weight + k * BLOCK + 32 * half));
+#if defined(__AVXVNNI__)
+                sums[r][half] = _mm256_dpbusd_avx_epi32(sums[r][half], four, w);
+#else
+                sums[r][half] = _mm256_dpbusd_epi32(sums[r][half], four, w);
+#endif
+            }
+    for (int r = 0; r < COUNT; r++)
+        for (int half = 0; half < 2; half++) total[r][half] = (Ints)sums[r][half];
+}
+#elif defined(__AVX2__)
+// Pairs of products are added up in 16 bits over 16 inputs, and only then widened: rounding.py has chosen the weights
+// so that no such sum overflows. That saves every other multiplication.
+template <int COUNT> void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i wide[COUNT][2] = {};
+    for (int k = 0; k < inputs; k += 16) {
+        __m256i narrow[COUNT][2];
+#pragma GCC unroll 4
+        for (int step = 0; step < 4; step++) {
+            const int8_t* at = weight + size_t(k + 4 * step) * BLOCK;
+            __builtin_prefetch(at + size_t(inputs) * BLOCK);  // the columns that come next
+            const __m256i w[2] = {_mm256_loadu_si256((const __m256i*)at), _mm256_loadu_si256((const __m256i*)(at + 32))};
+            for (int r = 0; r < COUNT; r++) {
+                const __m256i four = _mm256_set1_epi32(four_bytes(in + r * size_t(inputs) + k + 4 * step));
+                for (int half = 0; half < 2; half++) {
+                    const __m256i pairs = _mm256_maddubs_epi16(four, w[half]);
+                    narrow[r][half] = step ? _mm256_add_epi16(narrow[r][half], pairs) : pairs;
+                    asm volatile("" : "+x"(narrow[r][half]));  // else compilers put off the sums and run out of registers
+                }
+            }
+        }
+        for (int r = 0; r < COUNT; r++)
+            for (int half = 0; half < 2; half++)
+                wide[r][half] = _mm256_add_epi32(wide[r][half], _mm256_madd_epi16(narrow[r][half], ones));
+    }
+    for (int r = 0; r < COUNT; r++)
+        for (int half = 0; half < 2; half++) total[r][half] = (Ints)wide[r][half];
+}
+#else
+template <int COUNT> void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
+    int32_t sums[COUNT][BLOCK] = {};
+    for (int k = 0; k < inputs; k += 4)
+        for (int r = 0; r < COUNT; r++)
+            for (int column = 0; column < BLOCK; column++)
+                for (int i = 0; i < 4; i++)
+                    sums[r][column] += in[r * size_t(inputs) + k + i] * weight[(k / 4 * BLOCK + column) * 4 + i];
+    std::memcpy(total, sums, sizeof sums);
+}
+#endif
+
+// Rows as a linear layer reads them: rounded to bytes, x = low + step · byte, or as they are.
+struct Input {
+    const float* floats = nullptr;
+    Array<uint8_t> bytes;
+    Array<float> step, low;
+
+    void read(const float* x, int rows, int width, bool rounded) {
+        floats = x;
+        if (!rounded) return;
+        bytes.reserve(size_t(rows) * width), step.reserve(rows), low.reserve(rows);
+        for (int r = 0; r < rows; r++) round(x + size_t(r) * width, width, bytes.get() + size_t(r) * width, r);
+    }
+
+    void round(const float* x, int width, uint8_t* to, int row) {
+        Floats least{}, most{};  // 0 is always among what can be said exactly enough
+        for (int i = 0; i < width; i += LANES) {
+            least = smaller(least, load(x + i));
+            most = larger(most, load(x + i));
+        }
+        const float bottom = -largest_of(-least), range = largest_of(most) - bottom;
+        const float up = range > 0 ? LEVELS / range : 0;
+        low.get()[row] = bottom;
+        step.get()[row] = range / LEVELS;
+        for (int i = 0; i < width; i += LANES) {
+            const Ints whole = __builtin_convertvector((load(x + i) - bottom) * up + 0.5f, Ints);
+            for (int lane = 0; lane < LANES; lane++) to[i + lane] = uint8_t(whole[lane]);
+        }
+    }
+};
+
+// Columns first … last of x W + b, at to[row · stride + column − first].
+struct Product {
+    const Linear& linear;
+    const Input& input;
+    float* to;
+    size_t stride;
+    int activation;
+
+    template <int COUNT> void rows(int row, int column, float* at) const {
+        const size_t start = size_t(row) * linear.inputs, block = size_t(column) * linear.inputs;
+        Floats y[COUNT][2];
+        if (linear.scale) {
+            Ints total[COUNT][2];
+            products<COUNT>(input.bytes.get() + start, linear.inputs, (const int8_t*)linear.weight + block, total);
+            for (int r = 0; r < COUNT; r++)
+                for (int half = 0; half < 2; half++) {
+                    const int c = column + LANES * half;
+                    y[r][half] = __builtin_convertvector(total[r][half], Floats) *
+                                     (input.step.get()[row + r] * load(linear.scale + c)) +
+                                 input.low.get()[row + r] * load(linear.sum + c);
+                }
+        } else {
+            products<COUNT>(input.floats + start, linear.inputs, (const float*)linear.weight + block, y);
+        }
+        for (int r = 0; r < COUNT; r++)
+            for (int half = 0; half < 2; half++) {
+                Floats found = y[r][half];
+                if (linear.bias) found += load(linear.bias + column + LANES * half);
+                store(at + r * stride + LANES * half, activated(found, activation));
+            }
+    }
+
+    void columns(int count, int first, int last) const {
+        for (int column = first; column < last; column += BLOCK)
+            for (int row = 0; row < count; row += ROWS) {
+                float* at = to + size_t(row) * stride + column - first;
+                switch (std::min(ROWS, count - row)) {
+                    case 1: rows<1>(row, column, at); break;
+                    case 2: rows<2>(row, column, at); break;
+                    case 3: rows<3>(row, column, at); break;
+                    case 4: rows<4>(row, column, at); break;
+                    case 5: rows<5>(row, column, at); break;
+                    default: rows<ROWS>(row, column, at);
+                }
+            }
+    }
+};
+
+}  // namespace

@@ -1,0 +1,203 @@
+// Greedy and beam search, as in qkv/decoding, without a way back to Python.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "session.h"
+
+namespace {
+
+struct Wish {
+    const int32_t* limits;       // the most ids of every sentence
+    const double* penalty;       // of every length
+    int32_t start, end, least;   // nothing ends before it has so many ids
+    int32_t width, best;
+    int32_t patience;            // stop when so many have ended; 0: when nothing better can come
+};
+
+// What a step found for every row: the best ids, and what to take off a logit to have its log-probability.
+class Step {
+  public:
+    Step(int count, int tiles, int threads) : count(count), tiles(tiles), threads(threads) {}
+
+    void begin(int rows) {
+        best.assign(size_t(threads) * rows * count, {NEVER, -1});
+        largest.resize(size_t(rows) * tiles), sums.resize(size_t(rows) * tiles);
+        rows_ = rows;
+    }
+
+    void see(int thread, int row, int tile, float* logits, int real, int forbidden) {
+        for (int i = real; i % LANES; i++) logits[i] = NEVER;
+        Floats most = load(logits);
+        for (int i = LANES; i < real; i += LANES) most = larger(most, load(logits + i));
+        const float top = largest_of(most);
+        Floats sum{};
+        for (int i = 0; i < real; i += LANES) sum += exponential(load(logits + i) - top);
+        largest[size_t(row) * tiles + tile] = top;
+        sums[size_t(row) * tiles + tile] = sum_of(sum);
+        if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
+        Candidate* list = &best[(size_t(thread) * rows_ + row) * count];
+        if (top <= list[count - 1].logit) return;
+        for (int i = 0; i < real; i += LANES)
+            if (any(load(logits + i) > list[count - 1].logit))
+                for (int j = i; j < std::min(i + LANES, real); j++) insert(list, {logits[j], tile * TILE + j});
+    }
+
+    void insert(Candidate* list, Candidate one) const {
+        if (!(one.logit > list[count - 1].logit)) return;
+        int at = count - 1;
+        for (; at > 0 && one.logit > list[at - 1].logit; at--) list[at] = list[at - 1];
+        list[at] = one;
+    }
+
+    // The lists of all threads as one, and the logarithm of the sum over all ids.
+    const Candidate* of(int row) {
+        Candidate* list = &best[size_t(row) * count];
+        for (int thread = 1; thread < threads; thread++)
+            for (int i = 0; i < count; i++) insert(list, best[(size_t(thread) * rows_ + row) * count + i]);
+        return list;
+    }
+
+    float total(int row) const {
+        const float* tops = &largest[size_t(row) * tiles];
+        const float top = *std::max_element(tops, tops + tiles);
+        double sum = 0;
+        for (int tile = 0; tile < tiles; tile++) sum += double(sums[size_t(row) * tiles + tile]) * std::exp(double(tops[tile] - top));
+        return top + float(std::log(sum));
+    }
+
+  private:
+    int count, tiles, threads, rows_ = 0;
+    std::vector<Candidate> best;   // (threads, rows, count) best first
+    std::vector<float> largest, sums;  // (rows, tiles)
+};
+
+// Step after step until decide, which is told what a step found, has no rows left.
+template <class Decide> void search(Session& session, const Wish& wish, int most_rows, int candidates, Decide decide) {
+    const Model& model = session.model;
+    const int tiles = (model.output.outputs + TILE - 1) / TILE;
+    session.newest.assign(session.rows, wish.start);
+    reserve(session.common, model.decoder, most_rows);
+    std::unique_ptr<Step> step;
+    together(session.threads, [&](Team& team, int index) {
+        Worker me(model, model.decoder, team, index, session.common);
+        me.reserve(most_rows);
+        if (index == 0) step = std::make_unique<Step>(candidates, tiles, team.size);
+        for (;;) {
+            if (index == 0) session.prepare(), step->begin(session.rows);
+            team.meet();
+            const int forbidden = int(session.pages.size()) <= wish.least ? wish.end : -1;
+            session.pass(me);
+            session.outputs(me, [&](int row, int tile, float* logits, int real) {
+                step->see(index, row, tile, logits, real, forbidden);
+            });
+            team.meet();
+            if (index == 0) decide(*step);
+            team.meet();
+            if (!session.rows) return;
+        }
+    });
+}
+
+void greedy(Session& session, const Wish& wish) {
+    session.found.assign(session.rows, std::vector<Hypothesis>(1));
+    std::vector<double> total(session.rows, 0);
+    search(session, wish, session.rows, 1, [&](Step& step) {
+        const int length = int(session.pages.size());
+        std::vector<int32_t> going, newest;
+        for (int row = 0; row < session.rows; row++) {
+            const int s = session.sentence[row];
+            Hypothesis& hypothesis = session.found[s][0];
+            const Candidate best = *step.of(row);
+            const float gain = best.logit - step.total(row);
+            hypothesis.gains.push_back(gain);
+            total[s] += gain;
+            hypothesis.score = total[s] / wish.penalty[length];
+            hypothesis.finished = best.id == wish.end || best.id < 0;
+            if (hypothesis.finished) continue;
+            hypothesis.ids.push_back(best.id);
+            if (length < wish.limits[s]) going.push_back(row), newest.push_back(best.id);
+        }
+        session.select(going.data(), int(going.size()));
+        session.newest.swap(newest);
+    });
+}
+
+struct Path {
+    std::vector<int32_t> ids;
+    std::vector<float> gains;
+    float score = 0;
+};
+
+struct Continuation {
+    float score, gain;
+    int32_t row, id;
+};
+
+void beam(Session& session, const Wish& wish) {
+    const int width = wish.width, sentences = session.rows;
+    session.found.assign(sentences, {});
+    std::vector<int> ended(sentences, 0);
+    std::vector<Path> paths(sentences);
+    const int candidates = std::min(2 * width, int(session.model.vocab));
+    const auto enters = [&](int s, double score) {  // could it still be among the best?
+        const auto& list = session.found[s];
+        return int(list.size()) < wish.best || score > list.back().score;
+    };
+    const auto collect = [&](int s, const Continuation& one, int length) {
+        const double score = double(one.score) / wish.penalty[length];
+        ended[s]++;
+        if (!enters(s, score)) return;
+        const Path& path = paths[one.row];
+        Hypothesis hypothesis{path.ids, path.gains, score, one.id == wish.end};
+        hypothesis.gains.push_back(one.gain);
+        if (!hypothesis.finished) hypothesis.ids.push_back(one.id);
+        auto& list = session.found[s];
+        auto at = std::find_if(list.begin(), list.end(), [&](const Hypothesis& other) { return score > other.score; });
+        list.insert(at, std::move(hypothesis));
+        if (int(list.size()) > wish.best) list.pop_back();
+    };
+    search(session, wish, sentences * width, candidates, [&](Step& step) {
+        const int length = int(session.pages.size());
+        std::vector<int32_t> going, newest;
+        std::vector<Path> grown;
+        std::vector<Continuation> all;
+        for (int row = 0; row < session.rows;) {
+            const int s = session.sentence[row];
+            all.clear();
+            for (; row < session.rows && session.sentence[row] == s; row++) {
+                const Candidate* list = step.of(row);
+                const float total = step.total(row);
+                for (int i = 0; i < candidates && list[i].id >= 0; i++) {
+                    const float gain = list[i].logit - total;
+                    all.push_back({paths[row].score + gain, gain, row, list[i].id});
+                }
+            }
+            const int count = std::min(2 * width, int(all.size()));
+            std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.score > b.score; });
+            const bool last = length >= wish.limits[s];
+            std::vector<const Continuation*> live;
+            for (int place = 0; place < count; place++) {
+                const Continuation& one = all[place];
+                const bool ends = one.id == wish.end || last;
+                // Only the best W may end: an end that W others beat is no likelier than what a beam would drop.
+                if (ends && place < width && std::isfinite(one.score)) collect(s, one, length);
+                if (!ends && int(live.size()) < width && one.score > NEVER) live.push_back(&one);
+            }
+            if (live.empty() || (wish.patience && ended[s] >= wish.patience)) continue;
+            if (!enters(s, double(live[0]->score) / wish.penalty[wish.limits[s]])) continue;
+            for (const Continuation* one : live) {
+                Path path = paths[one->row];
+                path.ids.push_back(one->id), path.gains.push_back(one->gain), path.score = one->score;
+                grown.push_back(std::move(path));
+                going.push_back(one->row), newest.push_back(one->id);
+            }
+        }
+        session.select(going.data(), int(going.size()));
+        session.newest.swap(newest), paths.swap(grown);
+    });
+}
+
+}  // namespace

@@ -1,0 +1,178 @@
+// One decoding of a batch: the encoded sources, and keys and values of what was said.
+
+#pragma once
+
+#include <vector>
+
+#include "texts.h"
+
+namespace {
+
+struct Hypothesis {
+    std::vector<int32_t> ids;
+    std::vector<float> gains;      // log-probability of every id, and of the end
+    double score = 0;
+    bool finished = false;
+};
+
+// Keys and values of one position in all blocks, (depth, 2, rows, inner). A row that looks back finds its own ones by
+// their places: rows are copied, reordered and dropped without moving any of them.
+struct Page {
+    int rows;
+    Array<float> numbers;
+};
+
+struct Candidate {
+    float logit;
+    int32_t id;
+};
+
+struct Session {
+    Session(const Model& model, int threads) : model(model), threads(threads) {}
+
+    const Model& model;
+    int threads;
+    int rows = 0, longest = 0;
+    std::vector<int32_t> sentence;           // of every row
+    std::vector<int32_t> first, length;      // of every sentence in the memory
+    Array<float> memory;                     // (depth, 2, tokens, inner)
+    size_t tokens = 0;
+    std::vector<Page> pages;
+    std::vector<std::vector<int32_t>> place;  // of every row in every page
+    int look_block = -1;
+    std::vector<float> looked;               // (rows, heads, longest) of the last step
+    std::vector<int32_t> newest;             // ids that go in next
+    std::vector<std::vector<Hypothesis>> found;
+    Common common;
+
+    int inner() const { return model.decoder.heads * model.decoder.head; }
+
+    float* kept(int block, int which) { return memory.get() + (size_t(block) * 2 + which) * tokens * inner(); }
+
+    void encode(const int32_t* ids, const int32_t* lengths, int sentences) {
+        for (int s = 0; s < sentences; s++) {
+            first.push_back(int(tokens)), length.push_back(lengths[s]);
+            longest = std::max(longest, int(lengths[s]));
+            tokens += lengths[s];
+        }
+        memory.reserve(size_t(model.decoder.depth) * 2 * tokens * inner());
+        for (int from = 0, to = 0; from < sentences; from = to) {
+            for (int count = 0; to < sentences && (to == from || count + lengths[to] <= TOKENS); to++) count += lengths[to];
+            encode_some(ids, from, to);
+        }
+    }
+
+    void encode_some(const int32_t* ids, int from, int to) {
+        const Texts texts(&length[from], to - from);
+        const int start = first[from], count = texts.count();
+        see_all(
+            model, texts, common, threads,
+            [&](Worker& me) {
+                for (int row = 0; row < count; row++) me.embed(row, ids[start + row], texts.position[row]);
+            },
+            [&](Worker& me) { remember(me, start, count); });
+    }
+
+    // Keys and values of these places of the source for every block of the decoder.
+    void remember(Worker& encoder, int start, int count) {
+        Worker me(model, model.decoder, encoder.team, encoder.index, common);
+        me.input.read(encoder.x.get(), count, encoder.wide, model.rounded);
+        for (int b = 0; b < model.decoder.depth; b++)
+            for (int which : {0, 1})
+                me.project(model.decoder.blocks[b].cross.memory, count, which * inner(),
+                           kept(b, which) + size_t(start) * inner());
+    }
+
+    void open_page() {
+        pages.emplace_back();
+        pages.back().rows = rows;
+        pages.back().numbers.reserve(size_t(model.decoder.depth) * 2 * rows * inner());
+        for (int row = 0; row < rows; row++) place[row].push_back(row);
+    }
+
+    // The newest ids through the decoder; the page of their position is open.
+    void pass(Worker& me) {
+        const Stack& stack = model.decoder;
+        const int position = int(pages.size()) - 1, size = inner();
+        for (int row = 0; row < rows; row++) me.embed(row, newest[row], position);
+        for (int b = 0; b < stack.depth; b++) {
+            const Block& block = stack.blocks[b];
+            float* keys = pages.back().numbers.get() + size_t(b) * 2 * rows * size;
+            me.look_at_self(
+                block.own, rows, keys, keys + size_t(rows) * size, [&](int) { return position; },
+                [&](int row, Looks& looks) {
+                    looks.resize(position + 1);
+                    for (int t = 0; t <= position; t++) {
+                        const size_t there = pages[t].rows, mine = place[row][t];
+                        looks.keys[t] = pages[t].numbers.get() + (b * 2 * there + mine) * size;
+                        looks.values[t] = looks.keys[t] + there * size;
+                    }
+                });
+            if (stack.cross)
+                me.look_at_memory(
+                    block.cross, rows,
+                    [&](int row, Looks& looks) {
+                        const int s = sentence[row];
+                        looks.along(kept(b, 0), kept(b, 1), first[s], length[s], size);
+                    },
+                    [&](int row, int h, const Looks& looks) {
+                        if (b != look_block) return;
+                        float* to = looked.data() + (size_t(row) * stack.heads + h) * longest;
+                        std::copy_n(looks.weights.data(), looks.count, to);
+                        std::fill(to + looks.count, to + longest, 0.0f);
+                    });
+            me.feed_forward(block, rows);
+        }
+        me.finish(rows);
+    }
+
+    // The output layer, tile after tile of one's own share: see(row, tile, logits, how many).
+    template <class See> void outputs(Worker& me, See see) {
+        me.input.read(me.x.get(), rows, me.wide, model.rounded);
+        const int tiles = (model.output.outputs + TILE - 1) / TILE;
+        const Share own = share_of(tiles, 1, me.index, me.team.size);
+        me.logits.reserve(size_t(rows) * TILE);
+        for (int tile = own.first; tile < own.last; tile++) {
+            const int column = tile * TILE, end = std::min(column + TILE, int(model.output.outputs));
+            Product{model.output, me.input, me.logits.get(), TILE, NOTHING}.columns(rows, column, end);
+            const int real = std::min(end, int(model.vocab)) - column;
+            for (int row = 0; row < rows; row++) see(row, tile, me.logits.get() + size_t(row) * TILE, real);
+        }
+    }
+
+    void select(const int32_t* wanted, int count) {
+        std::vector<int32_t> sentences(count);
+        std::vector<std::vector<int32_t>> places(count);
+        std::vector<float> looks(look_block < 0 ? 0 : size_t(count) * model.decoder.heads * longest);
+        const size_t size = size_t(model.decoder.heads) * longest;
+        for (int row = 0; row < count; row++) {
+            sentences[row] = sentence[wanted[row]];
+            places[row] = place[wanted[row]];
+            if (look_block >= 0 && !looked.empty()) std::copy_n(&looked[wanted[row] * size], size, &looks[row * size]);
+        }
+        sentence.swap(sentences), place.swap(places), looked.swap(looks);
+        rows = count;
+    }
+
+    void prepare() {
+        open_page();
+        reserve(common, model.decoder, rows);
+        if (look_block >= 0) looked.resize(size_t(rows) * model.decoder.heads * longest);
+    }
+
+    void step(const int32_t* ids, float* logits) {
+        newest.assign(ids, ids + rows);
+        prepare();
+        together(threads, [&](Team& team, int index) {
+            Worker me(model, model.decoder, team, index, common);
+            me.reserve(rows);
+            pass(me);
+            if (logits)
+                outputs(me, [&](int row, int tile, const float* from, int count) {
+                    std::copy_n(from, count, logits + size_t(row) * model.vocab + tile * TILE);
+                });
+        });
+    }
+};
+
+}  // namespace

@@ -1,0 +1,82 @@
+// Threads that work on the same thing, and behave when others want their cores.
+
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+inline void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+// When another program has kept a thread waiting, working alone for a while is faster than waiting at every meeting.
+std::atomic<int64_t> alone_until{0};
+constexpr int64_t ALONE = 500'000'000, TOO_LONG = 1'000'000;  // nanoseconds
+
+int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count(); }
+
+class Team {
+  public:
+    int size = 1;
+    std::atomic<int> started{0};
+
+    void meet() {
+        if (size == 1) return;
+        const int turn = turn_.load(std::memory_order_acquire);
+        if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size) {
+            arrived_.store(0, std::memory_order_relaxed);
+            turn_.store(turn + 1, std::memory_order_release);
+            return;
+        }
+        for (int i = 0; i < 4000; i++) {
+            if (turn_.load(std::memory_order_acquire) != turn) return;
+            pause();
+        }
+        const int64_t since = now();
+        while (turn_.load(std::memory_order_acquire) == turn) std::this_thread::yield();
+        if (now() - since > TOO_LONG) alone_until.store(now() + ALONE, std::memory_order_relaxed);
+    }
+
+  private:
+    std::atomic<int> arrived_{0}, turn_{0};
+};
+
+// The same work in several threads, which are gone when it is done: nothing waits between calls, nothing survives a fork.
+template <class Work> void together(int threads, Work work) {
+    if (now() < alone_until.load(std::memory_order_relaxed)) threads = 1;
+    Team team;
+    std::vector<std::thread> helpers;
+    std::atomic<bool> go{false};
+    try {
+        for (int index = 1; index < threads; index++)
+            helpers.emplace_back([&, index] {
+                while (!go.load(std::memory_order_acquire)) pause();
+                work(team, index);
+            });
+    } catch (const std::exception&) {  // no more threads are to be had
+    }
+    team.size = 1 + int(helpers.size());
+    go.store(true, std::memory_order_release);
+    work(team, 0);
+    for (std::thread& helper : helpers) helper.join();
+}
+
+struct Share {
+    int first, last;
+};
+
+inline Share share_of(int count, int unit, int index, int size) {
+    const int units = count / unit;
+    return {units * index / size * unit, units * (index + 1) / size * unit};
+}
+
+}  // namespace

@@ -1,0 +1,86 @@
+// Eight numbers at a time, on any processor, and the functions that torch has for them.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "model.h"
+
+namespace {
+
+inline Floats load(const float* from) { return *reinterpret_cast<const Floats*>(from); }
+inline void store(float* to, Floats x) { *reinterpret_cast<Floats*>(to) = x; }
+inline Floats all(float x) { return Floats{} + x; }
+inline Floats larger(Floats a, Floats b) { return a > b ? a : b; }
+inline Floats smaller(Floats a, Floats b) { return a < b ? a : b; }
+
+inline float sum_of(Floats x) {
+#if defined(__AVX2__)
+    __m128 sum = _mm_add_ps(_mm256_castps256_ps128((__m256)x), _mm256_extractf128_ps((__m256)x, 1));
+    sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
+    return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
+#else
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+#endif
+}
+
+inline float largest_of(Floats x) {
+    float largest = x[0];
+    for (int i = 1; i < LANES; i++) largest = std::max(largest, x[i]);
+    return largest;
+}
+
+inline bool any(Ints x) {
+#if defined(__AVX2__)
+    return _mm256_movemask_epi8((__m256i)x) != 0;
+#else
+    return (x[0] | x[1] | x[2] | x[3] | x[4] | x[5] | x[6] | x[7]) != 0;
+#endif
+}
+
+// e to the x: 2 to a whole number, times a polynomial for the rest (relative error below 2e-7).
+inline Floats exponential(Floats x) {
+    x = smaller(larger(x, all(-87)), all(88));
+    const Floats shifted = x * 1.44269504f + 12582912.0f;  // adding 1.5 · 2^23 leaves a whole number in the last bits
+    const Floats whole = shifted - 12582912.0f;
+    const Floats r = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
+    Floats p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    return (Floats)((Ints)p + ((Ints)shifted << 23));
+}
+
+inline Floats sigmoid(Floats x) { return 1.0f / (1.0f + exponential(-x)); }
+
+// Abramowitz and Stegun 7.1.26: half of 1 + erf(x / √2), to 1e-7.
+inline Floats normal_distribution(Floats x) {
+    const Floats z = (x < 0.0f ? -x : x) * 0.70710678f;
+    const Floats t = 1.0f / (1.0f + z * 0.3275911f);
+    Floats p = t * 1.061405429f - 1.453152027f;
+    p = p * t + 1.421413741f;
+    p = p * t - 0.284496736f;
+    p = p * t + 0.254829592f;
+    const Floats tail = p * t * exponential(-z * z) * 0.5f;
+    return x < 0.0f ? tail : 1.0f - tail;
+}
+
+enum Activation { NOTHING, RELU, GELU, GELU_TANH, SWISH };
+
+inline Floats activated(Floats x, int activation) {
+    switch (activation) {
+        case RELU: return larger(x, Floats{});
+        case GELU: return x * normal_distribution(x);
+        case GELU_TANH: return x * sigmoid((x + x * x * x * 0.044715f) * 1.5957691216f);
+        case SWISH: return x * sigmoid(x);
+        default: return x;
+    }
+}
+
+}  // namespace

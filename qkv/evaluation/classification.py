@@ -1,0 +1,44 @@
+"""How often a classifier is right, and how well numbers on a scale follow those that people gave."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+
+def accuracy(said: Sequence[str], wanted: Sequence[str]) -> float:
+    """The share that is right."""
+    return float(np.mean([a == b for a, b in zip(said, wanted, strict=True)]))
+
+
+def macro_f1(said: Sequence[str], wanted: Sequence[str]) -> float:
+    """The mean over the classes of 2PR / (P + R): a rare class counts as much as a common one."""
+    scores = []
+    for label in sorted({*said, *wanted}):
+        right = sum(a == b == label for a, b in zip(said, wanted, strict=True))
+        claimed, real = said.count(label), wanted.count(label)
+        scores.append(2 * right / (claimed + real))
+    return float(np.mean(scores))
+
+
+def pearson(first: Sequence[float], second: Sequence[float]) -> float:
+    """How nearly one is a straight line of the other; no number where one of them never changes."""
+    x, y = (np.asarray(each, dtype=np.float64) for each in (first, second))
+    x, y = x - x.mean(), y - y.mean()
+    spread = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / spread if spread else float("nan")
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> float:
+    """How nearly both put things in the same order: Pearson's correlation of the ranks."""
+    return pearson(ranks(first).tolist(), ranks(second).tolist())
+
+
+def ranks(values: Sequence[float]) -> Numbers:
+    """From 1; what is equal shares the mean of its places."""
+    _, place, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    shared: Numbers = (last - (counts - 1) / 2)[place]
+    return shared

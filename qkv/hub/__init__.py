@@ -1,0 +1,1 @@
+"""Published weights under our names, and ours in the formats of other programs."""

@@ -1,0 +1,212 @@
+"""BERT (deck 003: a stacked encoder that sees both sides): masked words, the next sentence, and labels."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.core.batch import moved
+from qkv.core.block import ACTIVATIONS, Stack, StackConfig
+from qkv.core.dropout import Dropout
+from qkv.core.masks import padding_mask
+from qkv.core.positions import LearnedPositions
+from qkv.core.tape import Tape, inside
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig:
+    vocab: int
+    context: int  # the most positions
+    pad: int
+    segments: int  # how many texts in a row can be told apart
+    stack: StackConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertConfig:
+    """An encoder with those heads that its training gave it."""
+
+    encoder: EncoderConfig
+    pooler: bool = True  # makes one vector of the first position
+    words: bool = True  # the head for masked words
+    next_sentence: bool = True
+
+    def __post_init__(self) -> None:
+        if self.next_sentence and not self.pooler:
+            raise ValueError("the head for the next sentence stands on the pooler")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertClassifierConfig:
+    encoder: EncoderConfig
+    outputs: int  # one for each class, or 1 for a number on a scale
+    numbers: bool = False
+
+    def __post_init__(self) -> None:
+        if self.outputs < 1 or (self.numbers and self.outputs != 1):
+            raise ValueError("a classifier has an output for each class, and one for a number on a scale")
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Texts with some words hidden; which they were, and whether the second part of a text follows the first."""
+
+    ids: Tensor  # (B, T)
+    segments: Tensor  # (B, T)
+    places: Tensor  # (N) of the hidden words in the flattened ids
+    words: Tensor  # (N) what stood there
+    follows: Tensor  # (B) 0 where the second part comes next in its document, as published models have it, else 1; or (0)
+
+    def to(self, device: torch.device) -> Self:
+        return moved(self, device)
+
+
+@dataclass(frozen=True)
+class LabelBatch:
+    """Texts with a class, or a number, each."""
+
+    ids: Tensor  # (B, T)
+    segments: Tensor  # (B, T)
+    labels: Tensor  # (B) whole numbers for classes, others on a scale
+
+    def to(self, device: torch.device) -> Self:
+        return moved(self, device)
+
+
+class Encoder(nn.Module):
+    """Words, positions and segments added up and normed; then the blocks, in which everyone sees everyone."""
+
+    def __init__(self, config: EncoderConfig):
+        super().__init__()
+        self.config = config
+        stack = config.stack
+        self.tokens = nn.Embedding(config.vocab, stack.width)
+        self.positions = LearnedPositions(config.context, stack.width)
+        self.segments = nn.Embedding(config.segments, stack.width)
+        for table in (self.tokens, self.segments):
+            nn.init.normal_(table.weight, std=0.02)
+        self.norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
+        self.dropout = Dropout(stack.dropout)
+        self.stack = Stack(stack)
+
+    def embed(self, ids: Tensor, segments: Tensor | None, tape: Tape | None = None) -> Tensor:
+        tokens = self.tokens(ids)  # (B, T, D)
+        which = self.segments.weight[0] if segments is None else self.segments(segments)
+        positions = self.positions(0, ids.shape[1])
+        embedded: Tensor = self.norm(tokens + which + positions)
+        if tape is not None:
+            for name, tensor in [("tokens", tokens), ("positions", positions), ("embedded", embedded)]:
+                tape.record(name, tensor)
+        dropped: Tensor = self.dropout(embedded)
+        return dropped
+
+    def forward(self, ids: Tensor, segments: Tensor | None = None, tape: Tape | None = None) -> Tensor:
+        """(B, T) to (B, T, D); without segments all is one text."""
+        x = self.embed(ids, segments, tape)
+        y: Tensor = self.stack(x, mask=padding_mask(ids, self.config.pad), tape=tape)
+        return y
+
+
+class Pooler(nn.Module):
+    """One vector for the whole input: tanh of a linear layer on its first position."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.linear = linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.tanh(self.linear(x[:, 0]))  # (B, T, D) -> (B, D)
+
+
+class WordHead(nn.Module):
+    """Logits of words: a layer of its own, then the product with the embeddings, to which each word adds a bias."""
+
+    def __init__(self, config: EncoderConfig):
+        super().__init__()
+        stack = config.stack
+        self.transform = linear(stack.width, stack.width)
+        self.activation = ACTIVATIONS[stack.activation]
+        self.norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
+        self.bias = nn.Parameter(torch.zeros(config.vocab))
+
+    def forward(self, x: Tensor, words: Tensor) -> Tensor:
+        return F.linear(self.norm(self.activation(self.transform(x))), words, self.bias)  # (…, D) -> (…, V)
+
+
+class Bert(nn.Module):
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.config = config
+        width = config.encoder.stack.width
+        self.encoder = Encoder(config.encoder)
+        self.pooler = Pooler(width) if config.pooler else None
+        self.words = WordHead(config.encoder) if config.words else None
+        self.next_sentence = linear(width, 2) if config.next_sentence else None
+
+    def word_logits(self, x: Tensor) -> Tensor:
+        if self.words is None:
+            raise ValueError("this model has no head for words")
+        logits: Tensor = self.words(x, self.encoder.tokens.weight)
+        return logits
+
+    def next_logits(self, x: Tensor) -> Tensor:
+        """Of states (B, T, D): that the second part follows, and that it does not.  (B, 2)"""
+        if self.next_sentence is None or self.pooler is None:
+            raise ValueError("this model has no head for the next sentence")
+        logits: Tensor = self.next_sentence(self.pooler(x))
+        return logits
+
+    def forward(self, ids: Tensor, segments: Tensor | None = None, tape: Tape | None = None) -> Tensor:
+        """The logits of the word at every place."""
+        logits = self.word_logits(self.encoder(ids, segments, inside(tape, "encoder")))
+        if tape is not None:
+            tape.record("logits", logits)
+        return logits
+
+    def loss(self, batch: MaskedBatch) -> Tensor:
+        """The mean over the hidden words of their cross-entropy and that of their text's question of what follows.
+
+        In this form the loss of a batch is the mean of the losses of its parts, weighted by their hidden words.
+        """
+        x = self.encoder(batch.ids, batch.segments)
+        hidden = x.flatten(0, 1)[batch.places]  # (N, D)
+        loss = F.cross_entropy(self.word_logits(hidden), batch.words)
+        if not len(batch.follows):
+            return loss
+        by_text = F.cross_entropy(self.next_logits(x), batch.follows, reduction="none")  # (B)
+        return loss + by_text[batch.places // batch.ids.shape[1]].mean()
+
+
+class BertClassifier(nn.Module):
+    """The encoder, its pooler, and one new matrix."""
+
+    def __init__(self, config: BertClassifierConfig):
+        super().__init__()
+        self.config = config
+        width = config.encoder.stack.width
+        self.encoder = Encoder(config.encoder)
+        self.pooler = Pooler(width)
+        self.dropout = Dropout(config.encoder.stack.dropout)
+        self.labels = linear(width, config.outputs)
+
+    def forward(self, ids: Tensor, segments: Tensor | None = None, tape: Tape | None = None) -> Tensor:
+        x = self.encoder(ids, segments, inside(tape, "encoder"))
+        logits: Tensor = self.labels(self.dropout(self.pooler(x)))  # (B, outputs)
+        if tape is not None:
+            tape.record("logits", logits)
+        return logits
+
+    def loss(self, batch: LabelBatch) -> Tensor:
+        logits = self(batch.ids, batch.segments)
+        if self.config.numbers:
+            return F.mse_loss(logits[:, 0], batch.labels)
+        return F.cross_entropy(logits, batch.labels)
+
+
+def linear(inputs: int, outputs: int) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
+    nn.init.normal_(layer.weight, std=0.02)
+    nn.init.zeros_(layer.bias)
+    return layer

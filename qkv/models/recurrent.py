@@ -1,0 +1,226 @@
+"""The recurrent ancestor: LSTMs that read and say a sentence word by word, with attention between them (deck 002).
+
+The decoder's first LSTM asks, attention answers, and the LSTMs above it go on with both (as in GNMT). What attention
+has found is not fed back into the LSTM that asks, so in training each LSTM runs over the whole target at once and
+attention is computed for all words together; only the step from state to state is one after another.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from qkv.core.attention import Attention
+from qkv.core.cache import Fixed
+from qkv.core.dropout import Dropout
+from qkv.core.masks import as_scores
+from qkv.core.pairs import TranslationModel, joint_embedding, source_mask
+from qkv.core.tape import Tape, inside
+
+States = list[tuple[Tensor, Tensor]]  # of each LSTM: what it shows and what it keeps, (1, B, F) each
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentConfig:
+    vocab: int
+    context: int  # the most words on either side
+    pad: int
+    start: int
+    end: int
+    width: int  # of the embeddings
+    hidden: int  # of what an LSTM shows and keeps; in the encoder half of it for each direction
+    encoder_depth: int
+    decoder_depth: int
+    heads: int  # of the attention; its inventors had one
+    dropout: float
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.hidden, self.encoder_depth, self.decoder_depth, self.heads) < 1:
+            raise ValueError("width, hidden, depths and heads must each be at least 1")
+        if self.hidden % 2:
+            raise ValueError(f"hidden {self.hidden} is odd: the encoder's two directions share it")
+        if self.hidden % self.heads:
+            raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError("dropout must be at least 0 and below 1")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError("label smoothing must be at least 0 and below 1")
+
+    @property
+    def looking(self) -> tuple[int, int]:
+        return 1, self.heads
+
+    def facts(self) -> dict[str, str]:
+        return {
+            "encoder": f"{counted(self.encoder_depth, 'LSTM')} in both directions, hidden {self.hidden}, width {self.width}",
+            "decoder": f"{counted(self.decoder_depth, 'LSTM')}, hidden {self.hidden}, attention with {counted(self.heads, 'head')}",
+        }
+
+
+class Recurrent(TranslationModel):
+    architecture = "recurrent"
+    config: RecurrentConfig
+
+    def __init__(self, config: RecurrentConfig):
+        super().__init__()
+        self.config = config
+        width, hidden = config.width, config.hidden
+        self.tokens = joint_embedding(config.vocab, width)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = nn.ModuleList(
+            BothWays(hidden if depth else width, hidden) for depth in range(config.encoder_depth)
+        )
+        self.first_states = nn.Linear(hidden, config.decoder_depth * hidden)
+        self.decoder = nn.ModuleList(
+            lstm(hidden if depth else width, hidden) for depth in range(config.decoder_depth)
+        )
+        self.cross_attention = Attention(hidden, config.heads, dropout=0.0)
+        self.combine = nn.Linear(2 * hidden, hidden)
+        self.to_words = nn.Linear(hidden, width)
+
+    def embed(self, ids: Tensor, tape: Tape | None) -> Tensor:
+        tokens = self.tokens(ids) * self.config.width**0.5  # (B, T, D)
+        if tape is not None:
+            tape.record("tokens", tokens)
+        embedded: Tensor = self.dropout(tokens)
+        return embedded
+
+    def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
+        """What both directions make of every word, (B, S, F), and the mask of the words, (B, 1, 1, S)."""
+        refuse_beyond(source.shape[1], self.config.context)
+        mask = source_mask(source, self.config.pad)
+        tape = inside(tape, "encoder")
+        x, order = self.embed(source, tape), from_the_end(mask[:, 0, 0])
+        for depth, both in enumerate(self.encoder):
+            x = carried(x, self.dropout(both(x, order)), depth)
+            if tape is not None:
+                tape.inside(str(depth)).record("states", x)
+        if tape is not None:
+            tape.record("output", x)
+        return x, mask
+
+    def decode(
+        self,
+        ids: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor,
+        cache: "RecurrentCache | None" = None,
+        tape: Tape | None = None,
+    ) -> Tensor:
+        """What is made of the ids that follow those in the cache, before the output layer. (B, T, D)
+
+        Padding stands at the end of a target, where no LSTM has come yet when it says a word.
+        """
+        cache = self.new_cache() if cache is None else cache
+        cache.length += ids.shape[1]
+        refuse_beyond(cache.length, self.config.context)
+        states = self.begun(memory, memory_mask) if cache.states is None else cache.states
+        tape = inside(tape, "decoder")
+        x, kept = self.embed(ids, tape), States()
+        for depth, (each, state) in enumerate(zip(self.decoder, states, strict=True)):
+            y, newest = each(x, state)  # (B, T, F)
+            kept.append(newest)
+            x = carried(x, self.dropout(y), depth)
+            block = inside(tape, str(depth))
+            if block is not None:
+                block.record("states", x)
+            if depth == 0:
+                x = self.look(x, memory, memory_mask, cache.memory, inside(block, "cross_attention"))
+        cache.states = kept
+        words: Tensor = self.to_words(x)  # (B, T, D)
+        if tape is not None:
+            tape.record("output", words)
+        return words
+
+    def look(
+        self, x: Tensor, memory: Tensor, memory_mask: Tensor, projected: Fixed, tape: Tape | None
+    ) -> Tensor:
+        """tanh(W [c; h]): what was asked, together with what was found in the memory. (B, T, F)"""
+        mask = as_scores(memory_mask, x.dtype) if tape is None else memory_mask
+        found = self.cross_attention(x, memory, mask=mask, cache=projected, tape=tape)
+        result: Tensor = self.dropout(torch.tanh(self.combine(torch.cat([found, x], dim=-1))))
+        if tape is not None:
+            tape.record("result", result)
+        return result
+
+    def begun(self, memory: Tensor, memory_mask: Tensor) -> States:
+        """The decoder begins with the mean of the memory in its mind, and with nothing kept."""
+        real = memory_mask[:, 0, 0, :, None].to(memory.dtype)  # (B, S, 1)
+        mean = (memory * real).sum(1) / real.sum(1)  # (B, F)
+        shown = torch.tanh(self.first_states(mean)).chunk(self.config.decoder_depth, dim=-1)
+        return [(each[None].contiguous(), torch.zeros_like(each)[None]) for each in shown]
+
+    def new_cache(self) -> "RecurrentCache":
+        return RecurrentCache()
+
+
+class BothWays(nn.Module):
+    """One LSTM from the first word to the last and one from the last to the first.
+
+    The second reads the words in reverse and its padding last, as the first does: so neither is ever shown padding
+    before a word, and both run over whole batches without a look at their lengths.
+    """
+
+    def __init__(self, width: int, hidden: int):
+        super().__init__()
+        self.onward, self.back = lstm(width, hidden // 2), lstm(width, hidden // 2)
+
+    def forward(self, x: Tensor, order: Tensor) -> Tensor:
+        onward, _ = self.onward(x)
+        back, _ = self.back(rows_in(x, order))
+        return torch.cat([onward, rows_in(back, order)], dim=-1)  # (B, S, F)
+
+
+class RecurrentCache:
+    """One decoding's memory: the states of the LSTMs, and the source as the attention projects it."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.states: States | None = None
+        self.memory = Fixed()
+
+    def select(self, rows: Tensor) -> None:
+        if self.states is not None:
+            self.states = [(shown[:, rows], kept[:, rows]) for shown, kept in self.states]
+        self.memory.select(rows)
+
+
+@torch.no_grad()
+def lstm(width: int, hidden: int) -> nn.LSTM:
+    """One layer in one direction. Its forget gate begins open: what is kept stays, until there is a reason to forget."""
+    made = nn.LSTM(width, hidden, batch_first=True)
+    from_below, from_before, bias, other_bias = made.all_weights[0]
+    for gate in from_below.chunk(4):
+        nn.init.xavier_uniform_(gate)
+    for gate in from_before.chunk(4):
+        nn.init.orthogonal_(gate)
+    nn.init.zeros_(bias)
+    nn.init.zeros_(other_bias)
+    bias.chunk(4)[1].fill_(1.0)  # in torch's order: input, forget, cell, output
+    return made
+
+
+def carried(x: Tensor, y: Tensor, depth: int) -> Tensor:
+    """From the second LSTM on there is a shortcut around each."""
+    return x + y if depth else y
+
+
+def from_the_end(real: Tensor) -> Tensor:
+    """For each row the places of its words in reverse, and after them those of its padding. (B, S) -> (B, S)"""
+    places = torch.arange(real.shape[1], device=real.device)
+    reverse = real.sum(dim=1, keepdim=True) - 1 - places
+    return torch.where(reverse >= 0, reverse, places)
+
+
+def rows_in(x: Tensor, order: Tensor) -> Tensor:
+    return x.gather(1, order[:, :, None].expand_as(x))  # (B, S, D)
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def refuse_beyond(length: int, context: int) -> None:
+    if length > context:
+        raise ValueError(f"position {length} is beyond the context of {context}")

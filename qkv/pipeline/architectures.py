@@ -1,0 +1,40 @@
+"""What a translator can be made of. Everybody else knows what all of these have in common (core/pairs.py)."""
+
+from typing import Any
+
+from qkv.configs import from_dict
+from qkv.core.pairs import TranslationConfig, TranslationModel
+from qkv.errors import UserError
+from qkv.models.recurrent import Recurrent, RecurrentConfig
+from qkv.models.translator import OneStream, OneStreamConfig, Translator, TranslatorConfig
+
+MODELS: dict[type[Any], type[Any]] = {
+    TranslatorConfig: Translator,
+    OneStreamConfig: OneStream,
+    RecurrentConfig: Recurrent,
+}
+
+
+def built(config: TranslationConfig) -> TranslationModel:
+    """The model that a configuration describes, with its first weights."""
+    model: TranslationModel = MODELS[type(config)](config)
+    return model
+
+
+def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig:
+    """As a file has it."""
+    known = {model.architecture: config for config, model in MODELS.items()}
+    if str(architecture) not in known:
+        raise UserError(f"{where}: this version of qkv knows {', '.join(known)}, and no {architecture!r}.")
+    config: TranslationConfig = from_dict(known[architecture], values, where)
+    return config
+
+
+def two_stacks(model: TranslationModel) -> Translator:
+    """The stations are those of the paper's Transformer."""
+    if not isinstance(model, Translator):
+        raise UserError(
+            f"this is a {model.architecture} model, and only an encoder-decoder Transformer can be walked through; "
+            "`qkv translate --alignments` shows where it looks."
+        )
+    return model

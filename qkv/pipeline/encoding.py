@@ -1,0 +1,126 @@
+"""Texts as ids through an encoder, many at a time, by the fastest way that this machine has."""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from qkv.data.batching import pad_rows
+from qkv.engine import NoEngineError
+from qkv.engine.rounding import round_layers
+from qkv.engine.texts import TextEngine
+from qkv.errors import UserError
+from qkv.models.bert import Encoder
+from qkv.pipeline.compute import Compute
+
+BATCH_TOKENS = 4_096  # whose states are held at once
+
+
+@dataclass(frozen=True)
+class Row:
+    """A text, or two, as a model reads it."""
+
+    ids: list[int]
+    segments: list[int]
+
+
+Pool = Callable[[Tensor, list[int]], Tensor]
+"""States of texts one after another, (N, D), and their lengths, to a vector for each text."""
+
+
+class Encoding:
+    """An encoder at work. On a CPU with a compiler the engine computes it; elsewhere torch does."""
+
+    def __init__(self, encoder: Encoder, compute: Compute = "float32"):
+        self.encoder, self.compute = encoder.eval(), compute
+        self.device = encoder.tokens.weight.device
+        self.engine = self.engine_if_possible()
+        self.plain = encoder if self.engine else by_torch(encoder, compute)
+
+    def engine_if_possible(self) -> TextEngine | None:
+        if self.device.type != "cpu" or self.compute == "bf16":
+            return None
+        stack, threads = self.encoder.config.stack, torch.get_num_threads()
+        try:
+            return TextEngine(self.encoder.stack, stack, int8=self.compute == "int8", threads=threads)
+        except NoEngineError:
+            return None
+
+    @torch.inference_mode()
+    def pooled(
+        self, rows: Sequence[Row], pool: Pool, done: Callable[[int], None] = lambda count: None
+    ) -> Tensor:
+        """A vector for each row, in their order."""
+        longest = max((len(row.ids) for row in rows), default=0)
+        if longest > self.encoder.config.context:
+            raise UserError(f"{longest} pieces are more than the {self.encoder.config.context} of the model.")
+        found: list[Tensor] = [torch.empty(0)] * len(rows)
+        for batch in batches([len(row.ids) for row in rows]):
+            chosen = [rows[index] for index in batch]
+            vectors = pool(self.states(chosen), [len(row.ids) for row in chosen])
+            for index, vector in zip(batch, vectors.float().cpu(), strict=True):
+                found[index] = vector
+            done(len(batch))
+        return torch.stack(found) if found else torch.empty(0, self.encoder.config.stack.width)
+
+    def states(self, rows: Sequence[Row]) -> Tensor:
+        """Of all places of all rows, one row after another.  (N, D)"""
+        if self.engine is None:
+            return self.states_by_torch(rows)
+        encoder, lengths = self.encoder, [len(row.ids) for row in rows]
+        ids = torch.tensor([number for row in rows for number in row.ids])
+        places = torch.cat([torch.arange(length) for length in lengths])
+        segments = torch.tensor([number for row in rows for number in row.segments])
+        total = encoder.tokens.weight[ids]
+        total += encoder.positions.table[places]
+        total += encoder.segments.weight[segments]
+        norm = encoder.norm
+        return self.engine(
+            F.layer_norm(total, norm.normalized_shape, norm.weight, norm.bias, norm.eps), lengths
+        )
+
+    def states_by_torch(self, rows: Sequence[Row]) -> Tensor:
+        pad = self.encoder.config.pad
+        ids = pad_rows([row.ids for row in rows], pad).to(self.device)
+        segments = pad_rows([row.segments for row in rows], 0).to(self.device)
+        x = self.plain(ids, segments)
+        return torch.cat([x[number, : len(row.ids)] for number, row in enumerate(rows)])
+
+
+def by_torch(encoder: Encoder, compute: Compute) -> Encoder:
+    """The encoder itself, or a copy with smaller numbers."""
+    if compute == "float32":
+        return encoder
+    encoder = copy.deepcopy(encoder)
+    if compute == "bf16":
+        return encoder.to(torch.bfloat16)
+    if encoder.tokens.weight.device.type != "cpu":
+        raise UserError("int8 is for a CPU: elsewhere use --compute bf16.")
+    round_layers(encoder)
+    return encoder
+
+
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Places in batches of like length, the longest first: where memory does not suffice, it is known at once."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def mean_of(states: Tensor, lengths: list[int]) -> Tensor:
+    """The mean of each text's states."""
+    return torch.stack([part.mean(0) for part in states.split(lengths)])
+
+
+def first_of(states: Tensor, lengths: list[int]) -> Tensor:
+    """The state of each text's first place, where [CLS] stands."""
+    starts = torch.tensor([0, *lengths[:-1]]).cumsum(0)
+    return states[starts.to(states.device)]

@@ -1,0 +1,41 @@
+"""What a classifier says, whatever it reads: `qkv classify` knows no more of one than this."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The likeliest class with the probabilities of all, best first; or, on a scale, a number alone."""
+
+    label: str
+    probabilities: Mapping[str, float]
+    number: float | None = None
+
+    @classmethod
+    def of(cls, classes: Sequence[str], probabilities: Sequence[float]) -> "Verdict":
+        ranked = sorted(zip(classes, probabilities, strict=True), key=lambda pair: -pair[1])
+        return cls(label=ranked[0][0], probabilities=dict(ranked))
+
+    @classmethod
+    def on_scale(cls, number: float) -> "Verdict":
+        return cls(label=f"{number:.4f}", probabilities={}, number=number)
+
+
+class Classifier(Protocol):
+    """A loaded bundle that can be asked which class something belongs to."""
+
+    @property
+    def reads(
+        self,
+    ) -> Literal["text", "pairs", "choices", "pictures"]: ...  # pictures by the names of their files
+
+    @property
+    def classes(self) -> tuple[str, ...]: ...  # none where it gives numbers, or chooses
+
+    def classify(
+        self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = ...
+    ) -> list[Verdict]:
+        """A verdict for each input, which is one text, two of a pair, a text and answers, or the path of a picture; `done` counts along."""
+        ...

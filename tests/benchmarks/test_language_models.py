@@ -1,0 +1,62 @@
+"""What the benchmarks of language models work out themselves."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+
+import one_stream  # noqa: E402
+import shakespeare  # noqa: E402
+
+sys.path.remove(str(BENCHMARKS))
+
+from qkv.models.translator import translation_model  # noqa: E402
+from qkv.text.tokenizer import Tokenizer  # noqa: E402
+from qkv.training.recipes import RECIPES  # noqa: E402
+from qkv.training.translator import architecture  # noqa: E402
+
+
+@pytest.mark.parametrize(("recipe", "depth"), [("built-in", 5), ("multi30k-tiny", 10)])
+def test_both_shapes_have_the_same_number_of_weights(recipe: str, depth: int) -> None:
+    model = RECIPES[recipe](30_000).model
+    assert one_stream.depth_alone(model) == depth
+    tokenizer = Tokenizer.learn(["a"], 259)
+    with torch.device("meta"):
+        both = [
+            translation_model(architecture(shape, 8_000, tokenizer))
+            for shape in (model, replace(model, encoder_depth=0, decoder_depth=depth))
+        ]
+    first, second = (sum(p.numel() for p in each.parameters()) for each in both)
+    assert abs(first - second) / first < 0.005
+
+
+def test_the_points_of_a_run_are_its_validations(tmp_path: Path) -> None:
+    log = [{"step": 1, "loss": 2.0}, {"step": 2, "validation_loss": 1.5}, {"step": 4, "validation_loss": 1.2}]
+    timing = [{"step": 1, "seconds": 3}, {"step": 2, "seconds": 6}, {"step": 4, "seconds": 12}]
+    for name, lines in (("log.jsonl", log), ("timing.jsonl", timing)):
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert shakespeare.points_of(tmp_path) == [(2, 0.1, 1.5), (4, 0.2, 1.2)]
+
+
+def test_nanogpts_lines_are_understood() -> None:
+    found = shakespeare.VALIDATED.search("step 250: train loss 2.3817, val loss 2.4026")
+    assert found is not None
+    assert found.groups() == ("250", "2.4026")
+
+
+def test_a_folder_that_is_not_nanogpt_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("text")
+    arguments = ["--text", str(text), "--nanogpt", str(tmp_path), "--out", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", ["shakespeare.py", *arguments])
+    with pytest.raises(SystemExit):
+        shakespeare.main()
+    assert "is not nanoGPT: it has no train.py" in capsys.readouterr().err

@@ -1,0 +1,159 @@
+"""Commands about pictures, as people type them: train, classify, draw, evaluate, and what is refused."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from commands import code_of, content, refused
+from drawings import SHORT_RUN, TINY_BLOCKS, halves, untrained_classifier, untrained_painter
+from PIL import Image
+
+Output = pytest.CaptureFixture[str]
+JUDGED = ["--measured.captions", "2", "--measured.candidates", "2"]
+VIT = [*TINY_BLOCKS, *SHORT_RUN, "--training.batch-tokens", "80"]
+
+
+@pytest.fixture(scope="module")
+def painter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("painter")
+    untrained_painter().save(folder)
+    return folder
+
+
+def test_from_a_folder_of_pictures_to_classes(tmp_path: Path, capsys: Output) -> None:
+    images, out = halves(tmp_path / "images", each=20), tmp_path / "model"
+    more = ["--steps", "30", "--augment.operations", "0", "--augment.crop", "0", "--augment.erase", "0"]
+    assert code_of("train", "vit", "--images", images, "--out", out, *VIT, *more) == 0
+    report = json.loads((out / "report.json").read_text())
+    assert report["data"]["classes"] == ["above", "left"]
+    assert [line["step"] for line in report["curve"]] == sorted({line["step"] for line in report["curve"]})
+    capsys.readouterr()
+    asked = [images / "above" / "3.png", images / "left" / "4.png"]
+    assert code_of("classify", out, *asked, "--json") == 0
+    said = [json.loads(line)["label"] for line in capsys.readouterr().out.splitlines()]
+    assert said == ["above", "left"]
+    assert code_of("evaluate", out, "--images", images, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
+    assert code_of("info", out) == 0
+    assert "picture classifier (ViT), 2 classes" in capsys.readouterr().out
+
+
+def test_a_run_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    """A state of the first half is what a killed run leaves."""
+    images = halves(tmp_path / "images")
+    options = [*VIT, "--augment.flip", "--augment.erase", "0.5"]
+    for name in ("whole", "halved"):
+        assert code_of("train", "vit", "--images", images, "--out", tmp_path / name, *options) == 0
+    halved = tmp_path / "halved"
+    shutil.rmtree(halved / "training" / "step-6")
+    assert code_of("train", "vit", "--resume", "--out", halved) == 0
+    both = [content(tmp_path / name) for name in ("whole", "halved")]
+    one, other = ({Path(path).name: found for path, found in each.items()} for each in both)
+    assert one["model.safetensors"] == other["model.safetensors"]
+
+
+def test_from_scenes_to_drawings(tmp_path: Path, capsys: Output) -> None:
+    codes, out = tmp_path / "codes", tmp_path / "model"
+    small = ["--scenes", "100", *SHORT_RUN]
+    assert (
+        code_of("train", "codebook", *small, "--out", codes, "--model.width", "8", "--model.patch", "8") == 0
+    )
+    report = json.loads((codes / "report.json").read_text())
+    assert 0 < report["reconstruction"]["rmse"] < 1
+    assert 1 <= report["reconstruction"]["used"] <= 512
+    assert code_of("train", "dalle", *small, *TINY_BLOCKS, *JUDGED, "--codebook", codes, "--out", out) == 0
+    scores = json.loads((out / "report.json").read_text())["scenes"]
+    assert 0 <= scores["unseen combinations"]["attributes"] <= 1
+    capsys.readouterr()
+    picture = tmp_path / "a.png"
+    assert code_of("draw", out, "a red ring", "-o", picture, "--candidates", "5", "--best", "4") == 0
+    assert capsys.readouterr().out == f"{picture}\n"
+    with Image.open(picture) as drawn:
+        assert drawn.size == (8 * 66, 8 * 66)
+
+
+def test_drawings_are_judged_by_the_reader(painter: Path, tmp_path: Path, capsys: Output) -> None:
+    sheet = tmp_path / "sheet.png"
+    assert code_of("evaluate", painter, "--scenes", "3", "--candidates", "2", "--sheet", sheet, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["seen combinations"]["attributes"] < 0.9  # it was never trained
+    with Image.open(sheet) as picture:
+        assert picture.width > 500
+
+
+def test_the_best_classes_of_a_picture_stand_in_a_line(tmp_path: Path, capsys: Output) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    assert code_of("classify", tmp_path / "model", tmp_path / "a.png") == 0
+    cells = capsys.readouterr().out.strip().split("\t")
+    assert sorted(cells[::2]) == ["ant", "bee", "cow"]
+    assert [float(each) for each in cells[1::2]] == sorted(map(float, cells[1::2]), reverse=True)
+    Image.new("RGBA", (9, 11), "red").save(tmp_path / "b.png")
+    assert code_of("classify", tmp_path / "model", tmp_path / "b.png", "--fit", "--best", "1") == 0
+    assert len(capsys.readouterr().out.strip().split("\t")) == 2
+
+
+def animated(path: Path) -> None:
+    Image.new("RGB", (8, 8), "red").save(
+        path, save_all=True, append_images=[Image.new("RGB", (8, 8), "blue")]
+    )
+
+
+BAD_PICTURES = {
+    "another size": ("a.png", lambda path: Image.new("RGB", (9, 8)).save(path), "is 9 × 8 pixels large"),
+    "another mode": ("a.png", lambda path: Image.new("CMYK", (8, 8)).save(path, "TIFF"), "has the mode CMYK"),
+    "truncated": ("a.png", lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0"), "cannot be read|damaged"),
+    "animated": ("a.gif", animated, "is animated"),
+    "no picture": ("a.png", lambda path: path.write_text("text"), "cannot be read as a picture"),
+    "not there": ("a.png", lambda path: None, "there is no file"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD_PICTURES)
+def test_a_picture_that_cannot_be_classified_is_one_sentence(
+    fault: str, tmp_path: Path, capsys: Output
+) -> None:
+    name, make, sentence = BAD_PICTURES[fault]
+    untrained_classifier().save(tmp_path / "model")
+    make(tmp_path / name)
+    code = code_of("classify", tmp_path / "model", tmp_path / name)
+    captured = capsys.readouterr()
+    assert any(each in refused(captured.err, captured.out, code) for each in sentence.split("|"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["draw", "MODEL", "a red zebra", "-o", "a.png"], "does not know the word 'zebra'"),
+        (["draw", "MODEL", "", "-o", "a.png"], "the caption is empty"),
+        (["draw", "MODEL", "a ring", "-o", "a.jpg"], "--out must end in .png"),
+        (["draw", "MODEL", "a ring", "-o", "nowhere/a.png"], "there is no folder nowhere"),
+        (["draw", "MODEL", "a ring", "-o", "a.png", "--best", "99"], "--best must lie between"),
+        (["draw", "MODEL", "a ring", "-o", "a.png", "--candidates", "0"], "--candidates must lie between"),
+        (["translate", "MODEL", "a ring"], "holds a dalle, which is for `qkv draw`"),
+        (["train", "dalle", "--scenes", "100", "--out", "OUT"], "--codebook is missing"),
+        (["train", "dalle", "--scenes", "100", "--codebook", "MODEL", "--out", "OUT"], "holds a dalle"),
+        (["train", "vit", "--out", "OUT"], "give --images with pictures, or --scenes"),
+        (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must be at least 100"),
+        (["train", "vit", "--scenes", "100", "--size", "40", "--out", "OUT"], "or a multiple of that"),
+        (["train", "vit", "--images", "one", "--out", "OUT"], "holds one class"),
+        (["train", "codebook", "--images", "one", "--out", "OUT"], "too few to hold some out"),
+        (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must lie between 1 and"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    arguments: list[str],
+    sentence: str,
+    painter: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Output,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one" / "cat").mkdir(parents=True)
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "one" / "cat" / "a.png")
+    named = {"MODEL": str(painter), "OUT": str(tmp_path / "out")}
+    code = code_of(*(named.get(each, each) for each in arguments))
+    captured = capsys.readouterr()
+    assert sentence in refused(captured.err, captured.out, code)

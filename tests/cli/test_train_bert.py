@@ -1,0 +1,162 @@
+"""`qkv train bert` from files to a model that can be used, and resumed; mistakes are one sentence each."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from commands import code_of, refused
+
+TINY_OPTIONS = """--model.width 16 --model.depth 1 --model.heads 2 --model.hidden 16 --model.context 24 --vocabulary 120
+    --training.batch-tokens 256 --training.validate-every 3 --training.processes 1"""
+TINY = TINY_OPTIONS.split()
+NOUNS, VERBS = ["cat", "dog", "bird", "horse", "mouse"], ["sleeps", "runs", "sings", "waits"]
+
+
+def document(generator: random.Random) -> str:
+    """Sentences about one animal."""
+    noun = generator.choice(NOUNS)
+    return "\n".join(
+        f"The {noun} {generator.choice(VERBS)} in the {generator.choice(['sun', 'rain'])}." for _ in range(6)
+    )
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    generator = random.Random(1)
+    path = tmp_path_factory.mktemp("text") / "animals.txt"
+    path.write_text("\n\n".join(document(generator) for _ in range(60)) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "bert"
+    assert code_of("train", "bert", "--text", text, "--out", out, "--steps", "6", *TINY) == 0
+    return out
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    generator = random.Random(2)
+    rows = []
+    for _ in range(60):
+        noun, verb = generator.choice(NOUNS), generator.choice(VERBS)
+        rows.append(f"The {noun} {verb}.\t{'loud' if verb == 'sings' else 'quiet'}")
+    path = tmp_path / "labels.tsv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_a_bert_is_trained_and_fills_in(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = json.loads((trained / "report.json").read_text())
+    assert set(report["results"]) == {"masked words guessed", "next sentence told"}
+    assert "masked words guessed" in (trained / "README.md").read_text()
+    assert code_of("fill", trained, "The [MASK] sleeps in the sun.") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+def test_a_run_that_is_resumed_ends_as_if_nothing_had_happened(
+    text: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from qkv.training.loop import Run
+
+    steps = Run.one_step
+
+    def interrupted(run: Run, rows: list[int]) -> object:
+        if run.position.step == 4:
+            raise KeyboardInterrupt
+        return steps(run, rows)
+
+    monkeypatch.setattr(Run, "one_step", interrupted)
+    out = tmp_path / "again"
+    assert code_of("train", "bert", "--text", text, "--out", out, "--steps", "6", *TINY) == 130
+    monkeypatch.setattr(Run, "one_step", steps)
+    assert code_of("train", "bert", "--resume", "--out", out) == 0
+    for name in ("model.safetensors", "tokenizer.json"):
+        assert (out / name).read_bytes() == (trained / name).read_bytes()
+
+
+def test_a_bert_is_fine_tuned_on_labels_and_classifies(
+    trained: Path, labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = "--epochs 2 --training.batch-tokens 128 --training.rate 1e-3 --training.processes 1"
+    options = few.split()
+    out = tmp_path / "classifier"
+    assert code_of("train", "bert", "--fine-tune", trained, "--labels", labels, "--out", out, *options) == 0
+    capsys.readouterr()
+    assert code_of("classify", out, "The bird sings.") == 0
+    assert capsys.readouterr().out.split("\t")[0] in ("loud", "quiet")
+    report = json.loads((out / "report.json").read_text())
+    assert set(report["results"]) == {"accuracy", "macro F1"}
+    assert report["training"]["epochs"] == pytest.approx(2, abs=0.2)
+
+
+def test_numbers_of_pairs_are_learned(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"The {a} runs.\tThe {b} runs.\t{5.0 if a == b else 1.5}" for a in NOUNS for b in NOUNS]
+    (tmp_path / "pairs.tsv").write_text("\n".join(rows) + "\n")
+    out = tmp_path / "numbers"
+    options = ["--labels", tmp_path / "pairs.tsv", "--out", out, "--steps", "3", "--training.processes", "1"]
+    assert code_of("train", "bert", "--fine-tune", trained, *options) == 0
+    capsys.readouterr()
+    assert code_of("classify", out, "The cat runs.", "The dog runs.") == 0
+    assert 0 < float(capsys.readouterr().out) < 6
+    assert "Pearson" in json.loads((out / "report.json").read_text())["results"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "says"),
+    [
+        ("One sentence alone.\n", "", "no next sentence to learn"),
+        ("One sentence alone.\n", "--no-next-sentence", "too few to hold some out"),
+        ("", "", "is empty"),
+        ("A b. C d.\n", "--masking.share 0", "--masking.share must be above 0"),
+        ("A b. C d.\n", "--model.heads 3", "multiple of --model.heads"),
+        ("A b. C d.\n", "--recipe none", "there is no recipe 'none'"),
+        ("A b. C d.\n", "--labels L", "give --fine-tune and --labels"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    tmp_path: Path, content: str, options: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text(content)
+    given = options.split()
+    if "--labels" not in given:
+        given += ["--text", str(tmp_path / "a.txt")]
+    code = code_of("train", "bert", "--out", tmp_path / "out", *given)
+    shown = capsys.readouterr()
+    assert says in refused(shown.err, shown.out, code)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "says"),
+    [
+        ("a\tx\nb\t\n", "", "line 2 has no label"),
+        ("a\tx\nb\tx\n", "", "every label is 'x'"),
+        ("a\tx\nb\ty\n", "", "too few examples to hold some out"),
+        ("a\tx\nb\ty\n" * 20 + "the " * 40 + "\tx\n", "", "line 41 has 42 pieces, and the model reads 24"),
+        ("a\tx\nb\ty\n" * 20, "--valid-labels V", "line 2: the label 'z' is new"),
+        ("a\tx\nb\ty\n" * 20, "--task numbers", "line 1: the label 'x' is not a number"),
+        ("a\tx\nb\ty\n" * 20, "--columns 1,5", "column 5 is to be read"),
+    ],
+)
+def test_a_mistake_in_labels_is_one_sentence(
+    trained: Path, tmp_path: Path, content: str, options: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "l.tsv").write_text(content)
+    (tmp_path / "v.tsv").write_text("a\tx\nb\tz\n")
+    given = [str(tmp_path / "v.tsv") if word == "V" else word for word in options.split()]
+    files = ["--fine-tune", trained, "--labels", tmp_path / "l.tsv", "--out", tmp_path / "out"]
+    code = code_of("train", "bert", *files, *given)
+    shown = capsys.readouterr()
+    assert says in refused(shown.err, shown.out, code)
+
+
+def test_only_a_bert_can_be_fine_tuned(
+    labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = code_of("train", "bert", "--fine-tune", tmp_path, "--labels", labels, "--out", tmp_path / "out")
+    shown = capsys.readouterr()
+    assert "is not a model made by qkv" in refused(shown.err, shown.out, code)

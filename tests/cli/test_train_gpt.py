@@ -1,0 +1,312 @@
+"""`qkv train gpt`, `qkv generate`, `qkv evaluate --text` and `qkv classify` as people use them, and their mistakes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import code_of, refused
+from language_models import counting_text, save_text, untrained
+
+from qkv.checkpoint.files import read_json
+from qkv.data.chorales import read_midi, write_midi
+
+TINY_OPTIONS = """--model.width 16 --model.depth 1 --model.heads 2 --model.hidden 32 --model.context 16 --model.dropout 0
+    --training.batch-tokens 128 --steps 12"""
+TINY = TINY_OPTIONS.split()
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A language model, hardly trained."""
+    folder = tmp_path_factory.mktemp("gpt")
+    text = save_text(folder / "text.txt")
+    assert (
+        code_of("train", "gpt", "--text", text, "--vocabulary", "300", "--out", folder / "model", *TINY) == 0
+    )
+    return folder / "model"
+
+
+@pytest.fixture(scope="module")
+def music(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("music")
+    untrained("notes").save(folder)
+    return folder
+
+
+def chorales(path: Path) -> Path:
+    frames = [[60 + n % 5, 55, 52, 48 - n % 3] for n in range(12)]
+    path.write_text(json.dumps({"train": [frames] * 4, "valid": [frames] * 2, "test": [frames]}))
+    return path
+
+
+# Training ---------------------------------------------------------------------------------------------------
+
+
+def test_a_trained_model_is_a_bundle_with_its_report(base: Path) -> None:
+    report = read_json(base / "report.json")
+    assert report["training"]["steps"] == 12
+    assert set(report["results"]) == {"validation loss", "perplexity", "bits per byte"}
+    assert "qkv generate" in (base / "README.md").read_text(encoding="utf-8")
+
+
+def test_info_says_what_it_is(base: Path, capsys: Output) -> None:
+    assert code_of("info", base) == 0
+    shown = capsys.readouterr().out
+    assert "gpt, a language model" in shown
+    assert "subwords" in shown
+    assert "bits per byte" in shown
+
+
+def test_an_interrupted_run_of_characters_goes_on(tmp_path: Path, capsys: Output) -> None:
+    text = save_text(tmp_path / "a.txt")
+    options = ["--text", text, "--out", tmp_path / "m", "--pieces", "characters", *TINY]
+    assert code_of("train", "gpt", *options) == 0
+    assert code_of("train", "gpt", "--resume", "--out", tmp_path / "m") == 0
+    assert "had ended already" in capsys.readouterr().err
+
+
+def test_with_no_text_it_learns_from_pythons_own_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    source = tmp_path / "library"
+    source.mkdir()
+    for number in range(12):
+        (source / f"{number}.py").write_text(counting_text(30))
+    monkeypatch.setattr("sysconfig.get_paths", lambda: {"stdlib": str(source)})
+    options = ["--out", tmp_path / "m", *TINY, "--vocabulary", "300", "--training.processes", "1"]
+    assert code_of("train", "gpt", *options) == 0
+    assert "learning from the source of Python's standard library" in capsys.readouterr().err
+    assert read_json(tmp_path / "m" / "report.json")["data"]["origin"].startswith("the source of Python")
+
+
+def test_music_is_learned_and_composed(tmp_path: Path, capsys: Output) -> None:
+    options = ["--music", chorales(tmp_path / "a.json"), "--out", tmp_path / "m", *TINY]
+    assert code_of("train", "gpt", *options) == 0
+    results = read_json(tmp_path / "m" / "report.json")["results"]
+    assert "12 frames" in results["test, negative log-likelihood"]
+    assert code_of("generate", tmp_path / "m", "-o", tmp_path / "a.mid", "--tokens", "32") == 0
+    assert read_midi(tmp_path / "a.mid")
+    capsys.readouterr()
+    assert code_of("evaluate", tmp_path / "m", "--music", tmp_path / "a.json", "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (
+        f"{facts['negative_log_likelihood_per_frame']:.4f} per frame"
+        in results["test, negative log-likelihood"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "sentence"),
+    [
+        ("", [], "is empty"),
+        ("too short", [], "less than a context of 16"),
+        (None, [], "There is no file"),
+        ("fine " * 99, ["--model.heads", "3"], "must be a multiple of"),
+        ("fine " * 99, ["--model.context", "4"], "--model.context must be at least 8"),
+        ("fine " * 99, ["--data.valid", "0.9"], "--data.valid must be above 0"),
+        ("fine " * 99, ["--vocabulary", "100"], "is too small"),
+        ("fine " * 99, ["--recipe", "shakespeare"], "there is no recipe 'shakespeare'"),
+    ],
+)
+def test_a_mistake_in_training_is_one_sentence(
+    text: str | None, options: list[str], sentence: str, tmp_path: Path, capsys: Output
+) -> None:
+    if text is not None:
+        (tmp_path / "a.txt").write_text(text)
+    code = code_of("train", "gpt", "--text", tmp_path / "a.txt", "--out", tmp_path / "m", *TINY, *options)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.json", b'{"train": [[[60', "not whole JSON"),
+        ("a.mid", b"MThd\0\0\0\6", "not a whole MIDI file"),
+        ("a.json", b'{"train": [[[60]]]}', "too few to learn from"),
+    ],
+)
+def test_a_corrupt_music_file_is_one_sentence(
+    name: str, content: bytes, sentence: str, tmp_path: Path, capsys: Output
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    code = code_of("train", "gpt", "--music", tmp_path / name, "--out", tmp_path / "m", *TINY)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+
+
+# Generating -------------------------------------------------------------------------------------------------
+
+
+def test_the_prompt_and_its_continuation_are_printed_and_sliding_is_said_once(
+    tmp_path: Path, capsys: Output
+) -> None:
+    untrained("subwords").save(tmp_path)
+    options = ["--tokens", "40", "--temperature", "0.8", "--top-k", "40", "--top-p", "0.95"]
+    arguments = ["generate", tmp_path, "one two", *options]
+    assert code_of(*arguments, "--seed", "1") == 0
+    first = capsys.readouterr()
+    assert first.out.startswith("one two")
+    assert len(first.out) > 20
+    assert first.err.count("context of 9 tokens") == 1
+    assert code_of(*arguments, "--seed", "1") == 0
+    assert capsys.readouterr().out == first.out
+    assert code_of(*arguments, "--seed", "2") == 0
+    assert capsys.readouterr().out != first.out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["one", "--temperature", "-1"], "must not be negative"),
+        (["one", "--tokens", "0"], "must be at least 1"),
+        (["one", "-o", "a.mid"], "-o is for music"),
+    ],
+)
+def test_a_mistake_in_generating_text_is_one_sentence(
+    options: list[str], sentence: str, base: Path, capsys: Output
+) -> None:
+    code = code_of("generate", base, *options)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, capsys: Output) -> None:
+    (tmp_path / "bad.mid").write_bytes(b"MThd\0\0\0\6")
+    out = ["-o", tmp_path / "a.mid"]
+    for options, sentence in (
+        ([], "say where to write it"),
+        ([tmp_path / "bad.mid", *out], "not a whole MIDI file"),
+        ([tmp_path / "none.mid", *out], "There is no file"),
+        (["--stop", "x", *out], "--stop is for text"),
+    ):
+        code = code_of("generate", music, *options)
+        shown = capsys.readouterr()
+        assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_music_goes_on_after_a_midi_file(music: Path, tmp_path: Path) -> None:
+    beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
+    write_midi(tmp_path / "a.mid", beginning)
+    assert code_of("generate", music, tmp_path / "a.mid", "-o", tmp_path / "b.mid", "--tokens", "24") == 0
+    assert read_midi(tmp_path / "b.mid")[:2] == beginning
+
+
+def test_a_model_that_does_not_generate_says_what_it_is_for(model: Path, capsys: Output) -> None:
+    code = code_of("generate", model, "one")
+    shown = capsys.readouterr()
+    assert "which is for `qkv translate`" in refused(shown.err, shown.out, code)
+
+
+# Evaluating -------------------------------------------------------------------------------------------------
+
+
+def test_the_likelihood_of_a_text_is_told_in_all_units(base: Path, tmp_path: Path, capsys: Output) -> None:
+    text = save_text(tmp_path / "new.txt", lines=5)
+    assert code_of("evaluate", base, "--text", text, "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["words"] == 30
+    assert facts["bytes"] == len(counting_text(5))
+    assert code_of("evaluate", base, "--text", text) == 0
+    assert f"bits per byte         {facts['bits_per_byte']}" in capsys.readouterr().out
+
+
+def test_a_mistake_in_evaluating_is_one_sentence(
+    base: Path, music: Path, tmp_path: Path, capsys: Output
+) -> None:
+    text, empty = save_text(tmp_path / "new.txt"), tmp_path / "empty.txt"
+    empty.write_text("\n")
+    for arguments, sentence in (
+        ([base, "--text", empty], "is empty"),
+        ([music, "--text", text], "needs --music"),
+        ([base, "--music", text], "needs --text"),
+        ([music, "--music", chorales(tmp_path / "a.json"), "--text", text], "give either"),
+    ):
+        code = code_of("evaluate", *arguments)
+        shown = capsys.readouterr()
+        assert sentence in refused(shown.err, shown.out, code)
+
+
+# Fine-tuning ------------------------------------------------------------------------------------------------
+
+ONCE = ["--epochs", "1", "--training.processes", "1"]
+PARITY = ["even" if number % 2 == 0 else "odd" for number in range(10)]
+
+
+def labelled(path: Path, rows: list[str]) -> Path:
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def examples(form: str) -> list[str]:
+    words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    each = [(n, words[n], words[(n + 1) % 10]) for n in range(10)] * 3
+    return {
+        "classification": [f"{word} {word}\t{PARITY[n]}" for n, word, _ in each],
+        "entailment": [f"{word}\t{other}\t{PARITY[n]}" for n, word, other in each],
+        "similarity": [f"{word}\t{other}\t{n / 2}" for n, word, other in each],
+        "choice": [f"{word}\t{other}\t{word}\t{n % 2 + 1}" for n, word, other in each],
+    }[form]
+
+
+@pytest.mark.parametrize("form", ["classification", "entailment", "similarity", "choice"])
+def test_every_form_is_fine_tuned_and_asked(form: str, base: Path, tmp_path: Path, capsys: Output) -> None:
+    labels = labelled(tmp_path / "a.tsv", examples(form))
+    options = ["--form", "choice"] if form == "choice" else []
+    out = tmp_path / "m"
+    code = code_of("train", "gpt", "--fine-tune", base, "--labels", labels, "--out", out, *ONCE, *options)
+    assert code == 0, capsys.readouterr().err
+    assert read_json(out / "report.json")["data"]["form"] == form
+    capsys.readouterr()
+    given = {"classification": ["one one"], "choice": ["one", "two", "three"]}.get(form, ["one", "two"])
+    assert code_of("classify", out, *given, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    if form == "similarity":
+        assert 0 < said["number"] < 5
+    else:
+        assert sum(said["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+        names = {"choice": {"two", "three"}}.get(form, {"even", "odd"})
+        assert set(said["probabilities"]) == names
+    assert code_of("classify", out, "--labels", labels) == 0
+    assert json.loads(capsys.readouterr().out)["examples"] == 30
+
+
+def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
+    base: Path, tmp_path: Path, capsys: Output
+) -> None:
+    labels = labelled(tmp_path / "a.tsv", examples("classification"))
+    given = ["--fine-tune", base, "--labels", labels, *ONCE, "--no-pretrained", "--auxiliary", "0"]
+    assert code_of("train", "gpt", *given, "--out", tmp_path / "m") == 0
+    assert code_of("train", "gpt", "--resume", "--out", tmp_path / "m") == 0
+    assert "had ended already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "sentence"),
+    [
+        (["fine\tgood", "bad\t"], [], "line 2 has no label"),
+        (["fine\tgood"] * 12, [], "every label is 'good'"),
+        (["fine\tgood", "bad\tbad"], [], "too few to hold some out"),
+        (["no tab at all"], [], "has no tab"),
+        (["one\ttwo\tgood", "one\ttwo\tbad"] * 6, ["--form", "classification"], "reads one text in a row"),
+        (["one\ttwo\tthree\t3"] * 12, ["--form", "choice"], "is not the number of one of its 2 answers"),
+        (["one\tthree\t1"] * 12, ["--form", "choice"], "has 3 columns"),
+    ],
+)
+def test_a_mistake_in_labels_is_one_sentence(
+    rows: list[str], options: list[str], sentence: str, base: Path, tmp_path: Path, capsys: Output
+) -> None:
+    labels = labelled(tmp_path / "a.tsv", rows)
+    code = code_of("train", "gpt", "--fine-tune", base, "--labels", labels, "--out", tmp_path / "m", *options)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_a_label_that_training_has_not_shown_is_named(base: Path, tmp_path: Path, capsys: Output) -> None:
+    labels = labelled(tmp_path / "a.tsv", examples("classification"))
+    other = labelled(tmp_path / "b.tsv", ["one\teven", "two\tprime"])
+    given = ["--fine-tune", base, "--labels", labels, "--valid-labels", other]
+    code = code_of("train", "gpt", *given, "--out", tmp_path / "m")
+    shown = capsys.readouterr()
+    assert "line 2: the label 'prime' is new" in refused(shown.err, shown.out, code)

@@ -1,0 +1,93 @@
+"""Captioned pictures that people have, and a sentence for each fault in them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from qkv.data.captioned import read_captioned, read_plain, scene_pictures
+from qkv.errors import UserError
+
+PIXELS = np.random.default_rng(1).integers(0, 256, (3, 8, 8, 3), dtype=np.uint8)
+
+
+def folder_of(tmp_path: Path, lines: str) -> Path:
+    for number, pixels in enumerate(PIXELS):
+        Image.fromarray(pixels).save(tmp_path / f"{number}.png")
+    (tmp_path / "captions.tsv").write_text(lines, encoding="utf-8")
+    return tmp_path
+
+
+def npz_of(tmp_path: Path, captions: object, **arrays: object) -> tuple[Path, Path]:
+    np.savez(tmp_path / "a.npz", **(arrays or {"images": PIXELS}))
+    (tmp_path / "a.json").write_text(json.dumps(captions), encoding="utf-8")
+    return tmp_path / "a.npz", tmp_path / "a.json"
+
+
+def test_a_folder_with_captions(tmp_path: Path) -> None:
+    found = read_captioned(folder_of(tmp_path, "2.png\ta  red \u00f1andu\n0.png\tsky\n"), None, None)
+    assert found.captions == [("a red \u00f1andu",), ("sky",)]
+    assert np.array_equal(found.pictures[0].transpose(1, 2, 0), PIXELS[2])
+
+
+@pytest.mark.parametrize(
+    "captions", [["one", "two", "three"], [{"name": "one"}, {"caption": "two", "name": "x"}, "three"]]
+)
+def test_an_array_with_captions_in_json(tmp_path: Path, captions: object) -> None:
+    found = read_captioned(*npz_of(tmp_path, captions), None)
+    assert found.captions == [("one",), ("two",), ("three",)]
+    assert np.array_equal(found.pictures[1].transpose(1, 2, 0), PIXELS[1])
+    assert np.array_equal(read_plain(tmp_path / "a.npz", None), found.pictures)
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ("0.png\n", "line 1: a file name, a tab and a caption"),
+        ("0.png\t \n", "caption 1 is empty"),
+        ("", "holds no caption"),
+        ("7.png\tseven\n", "there is no file"),
+        ("0.png\t" + "x" * 2_000 + "\n", "more than 1,000"),
+    ],
+)
+def test_a_fault_in_captions_is_named(tmp_path: Path, lines: str, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        read_captioned(folder_of(tmp_path, lines), None, None)
+
+
+@pytest.mark.parametrize(
+    ("captions", "arrays", "sentence"),
+    [
+        (["one"], {}, "3 pictures, but .* 1 captions"),
+        (["one", "two", 3], {}, "each entry is a text"),
+        ({"a": 1}, {}, "is no list of captions"),
+        (["one"], {"pixels": PIXELS}, "no array called images"),
+        (["one"], {"images": PIXELS.astype(float)}, "bytes .* are wanted"),
+        (["one"], {"images": PIXELS[:, :5]}, "bytes .* are wanted"),
+        (["one"], {"images": np.array([{"a": 1}], dtype=object)}, "cannot be read"),
+    ],
+)
+def test_a_fault_in_an_array_is_named(
+    tmp_path: Path, captions: object, arrays: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(UserError, match=sentence):
+        read_captioned(*npz_of(tmp_path, captions, **arrays), None)
+
+
+def test_what_is_no_array_at_all_is_named(tmp_path: Path) -> None:
+    images, captions = npz_of(tmp_path, ["one"])
+    images.write_bytes(images.read_bytes()[:100])
+    with pytest.raises(UserError, match=r"cannot be read as an \.npz file"):
+        read_captioned(images, captions, None)
+    with pytest.raises(UserError, match="--captions"):
+        read_captioned(images, None, None)
+
+
+def test_scenes_have_a_caption_in_each_language() -> None:
+    found = scene_pictures("train", 5)
+    assert found.pictures.shape == (5, 3, 32, 32)
+    assert all(len(each) == 2 and each[0].startswith(("a ", "an ")) for each in found.captions)
+    assert found.fingerprint() == scene_pictures("train", 5).fingerprint()
+    assert found.fingerprint() != found.take([0, 1]).fingerprint()

@@ -1,0 +1,214 @@
+"""Pictures that people have: what is read, what is made to fit, and a sentence for everything else."""
+
+import gzip
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from qkv.data import images
+from qkv.data.images import Form, read_idx, read_image_folder, read_picture
+from qkv.errors import UserError
+
+GREY, COLOUR = Form(6, 8, "grey"), Form(6, 8, "colour")
+
+
+def saved(path: Path, mode: str = "RGB", size: tuple[int, int] = (8, 6), seed: int = 1) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    values = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+    Image.fromarray(values).convert(mode).save(path)
+    return path
+
+
+def write_idx(path: Path, values: np.ndarray) -> None:  # type: ignore[type-arg]
+    head = bytes([0, 0, 8, values.ndim]) + struct.pack(f">{values.ndim}I", *values.shape)
+    content = head + values.astype(np.uint8).tobytes()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+
+
+def test_a_picture_comes_as_it_is(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.png")
+    pixels = read_picture(path, COLOUR)
+    assert pixels.shape == (3, 6, 8)
+    assert np.array_equal(pixels.transpose(1, 2, 0), np.asarray(Image.open(path)))
+    grey = saved(tmp_path / "b.png", "L")
+    assert np.array_equal(read_picture(grey, GREY)[0], np.asarray(Image.open(grey)))
+
+
+@pytest.mark.parametrize("mode", ["1", "P"])
+def test_modes_that_say_the_same_in_other_words_are_read(tmp_path: Path, mode: str) -> None:
+    path = saved(tmp_path / "a.png", mode)
+    form = GREY if mode == "1" else COLOUR
+    wanted = np.asarray(Image.open(path).convert("L" if mode == "1" else "RGB"))
+    assert np.array_equal(read_picture(path, form).transpose(1, 2, 0).squeeze(), wanted)
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "CMYK", "I;16", "L", "F"])
+def test_another_mode_is_refused_or_made_to_fit(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / ("a.png" if mode not in ("CMYK", "F") else "a.tiff")
+    if mode == "I;16":
+        Image.fromarray(np.full((6, 8), 40_000, dtype=np.uint16)).save(path)
+    else:
+        saved(path, mode)
+    with pytest.raises(UserError, match=r"has the mode .* --fit"):
+        read_picture(path, COLOUR)
+    assert read_picture(path, COLOUR, fit=True).shape == (3, 6, 8)
+
+
+def test_sixteen_bits_become_eight_and_what_is_transparent_becomes_white(tmp_path: Path) -> None:
+    Image.fromarray(np.full((6, 8), 65_535, dtype=np.uint16)).save(tmp_path / "deep.png")
+    Image.new("RGBA", (8, 6), (0, 0, 0, 0)).save(tmp_path / "clear.png")
+    assert (read_picture(tmp_path / "deep.png", GREY, fit=True) == 255).all()
+    assert (read_picture(tmp_path / "clear.png", COLOUR, fit=True) == 255).all()
+
+
+def test_another_size_is_refused_or_cut_around_its_middle(tmp_path: Path) -> None:
+    path = tmp_path / "wide.png"
+    values = np.zeros((12, 40, 3), dtype=np.uint8)
+    values[:, 4:36] = 200  # what is kept is 12 to 28, mixed from a little more
+    Image.fromarray(values).save(path)
+    with pytest.raises(UserError, match=r"is 40 × 12 pixels large and not 8 × 6"):
+        read_picture(path, COLOUR)
+    assert (read_picture(path, COLOUR, fit=True) == 200).all()
+
+
+def test_a_file_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.png", size=(200, 200))
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(UserError, match=r"a\.png is damaged or cut off"):
+        read_picture(path, Form(200, 200, "colour"))
+
+
+@pytest.mark.parametrize("content", [b"", b"GIF89a", b"no picture at all", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
+def test_what_is_no_picture_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.png").write_bytes(content)
+    with pytest.raises(UserError, match=r"a\.png (cannot be read as a picture|is damaged)"):
+        read_picture(tmp_path / "a.png", COLOUR)
+
+
+def test_an_animated_picture_is_refused(tmp_path: Path) -> None:
+    frames = [Image.new("RGB", (8, 6), colour) for colour in ("red", "green", "blue")]
+    frames[0].save(tmp_path / "a.gif", save_all=True, append_images=frames[1:])
+    with pytest.raises(UserError, match=r"animated or has several pages \(3\)"):
+        read_picture(tmp_path / "a.gif", COLOUR, fit=True)
+
+
+@pytest.mark.parametrize(("width", "height"), [(10_000, 6_000), (20_000, 5_000), (100_000, 100_000)])
+def test_a_huge_picture_is_refused_by_its_header(tmp_path: Path, width: int, height: int) -> None:
+    """The file is a header that promises so many pixels, and nothing else: reading on would be seen as damage."""
+    path = saved(tmp_path / "a.png")
+    content = bytearray(path.read_bytes())
+    content[16:24] = struct.pack(">II", width, height)
+    content[29:33] = struct.pack(">I", zlib.crc32(bytes(content[12:29])))
+    path.write_bytes(bytes(content))
+    with pytest.raises(UserError, match=r"huge picture.*up to 50 million pixels"):
+        read_picture(path, COLOUR, fit=True)
+
+
+def test_classes_are_the_names_of_folders(tmp_path: Path) -> None:
+    for name, count in (("dog", 2), ("cat", 3)):
+        for number in range(count):
+            saved(tmp_path / name / f"{number}.png", seed=number)
+    (tmp_path / "cat" / "notes.txt").write_text("no picture")
+    found = read_image_folder(tmp_path)
+    assert found.train.classes == ("cat", "dog")
+    assert found.train.labels.tolist() == [0, 0, 0, 1, 1]
+    assert found.train.form == COLOUR
+    assert (found.valid, found.test) == (None, None)
+
+
+def test_parts_may_lie_in_folders_of_their_own(tmp_path: Path) -> None:
+    for part in ("train", "val", "test"):
+        for name in ("cat", "dog"):
+            saved(tmp_path / part / name / "a.png")
+    found = read_image_folder(tmp_path)
+    assert [len(part) for part in (found.train, found.valid, found.test) if part] == [2, 2, 2]
+
+
+def test_pictures_of_several_sizes_are_made_to_fit_where_a_size_is_given(tmp_path: Path) -> None:
+    saved(tmp_path / "cat" / "a.png", size=(8, 6))
+    saved(tmp_path / "dog" / "a.png", "L", size=(31, 17))
+    with pytest.raises(UserError, match="mode L and not RGB"):
+        read_image_folder(tmp_path)
+    assert read_image_folder(tmp_path, size=5).train.pictures.shape == (2, 3, 5, 5)
+    assert read_image_folder(tmp_path, size=5, colours="grey").train.pictures.shape == (2, 1, 5, 5)
+
+
+def test_one_class_an_empty_class_and_no_class_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no class"):
+        read_image_folder(tmp_path)
+    saved(tmp_path / "cat" / "a.png")
+    with pytest.raises(UserError, match="holds one class"):
+        read_image_folder(tmp_path)
+    (tmp_path / "dog").mkdir()
+    with pytest.raises(UserError, match=r"no picture in .*dog"):
+        read_image_folder(tmp_path)
+    with pytest.raises(UserError, match="is not a folder"):
+        read_image_folder(tmp_path / "nowhere")
+
+
+def test_a_class_that_training_does_not_know_is_refused(tmp_path: Path) -> None:
+    for name in ("train/cat", "train/dog", "test/cow"):
+        saved(tmp_path / name / "a.png")
+    with pytest.raises(UserError, match="classes that the training part has not: cow"):
+        read_image_folder(tmp_path)
+
+
+def test_more_than_fits_into_memory_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "MOST_BYTES", 100)
+    for name in ("cat", "dog"):
+        saved(tmp_path / name / "a.png")
+    with pytest.raises(UserError, match=r"need .* GB of memory"):
+        read_image_folder(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_idx_files_are_read(tmp_path: Path, ending: str) -> None:
+    pictures, labels = np.arange(2 * 4 * 5).reshape(2, 4, 5), np.array([2, 0])
+    for part in ("train", "t10k"):
+        write_idx(tmp_path / f"{part}-images-idx3-ubyte{ending}", pictures)
+        write_idx(tmp_path / f"{part}-labels-idx1-ubyte{ending}", labels)
+    found = read_image_folder(tmp_path)
+    assert np.array_equal(found.train.pictures[:, 0], pictures)
+    assert found.train.labels.tolist() == [2, 0]
+    assert found.train.classes == ("0", "1", "2")
+    assert found.test is not None
+    with pytest.raises(UserError, match="stay as they are"):
+        read_image_folder(tmp_path, size=28)
+
+
+def test_a_damaged_idx_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "train-images-idx3-ubyte"
+    write_idx(path, np.zeros((2, 4, 5)))
+    whole = path.read_bytes()
+    for content, sentence in (
+        (whole[:-1], "its length is not"),
+        (whole + b"x", "its length is not"),
+        (whole[:7], "is no idx file"),
+        (b"\0\0\x0d" + whole[3:], "is no idx file"),
+        (whole[:4] + b"\xff" * 12, "more than qkv reads"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=sentence):
+            read_idx(path, 3)
+    packed = tmp_path / "b.gz"
+    packed.write_bytes(gzip.compress(whole)[:-12])
+    with pytest.raises(UserError, match="damaged or cut off"):
+        read_idx(packed, 3)
+
+
+def test_labels_must_be_there_and_as_many(tmp_path: Path) -> None:
+    write_idx(tmp_path / "train-images-idx3-ubyte", np.zeros((2, 4, 5)))
+    with pytest.raises(UserError, match="no file of labels"):
+        read_image_folder(tmp_path)
+    write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([1, 2, 0]))
+    with pytest.raises(UserError, match=r"2 pictures, but .* 3 labels"):
+        read_image_folder(tmp_path)
+    write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([0, 0]))
+    with pytest.raises(UserError, match="one class"):
+        read_image_folder(tmp_path)

@@ -1,0 +1,69 @@
+"""Tiny pictures, codebooks and painters, untrained, for tests of several rooms."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+from qkv.core.block import StackConfig
+from qkv.data.worlds.scenes import all_captions
+from qkv.models.codebook import Codebook, CodebookConfig
+from qkv.models.dalle import Dalle, DalleConfig
+from qkv.models.vit import Vit, VitConfig
+from qkv.pipeline.codes import Codes
+from qkv.pipeline.painter import Painter, PainterDefaults
+from qkv.pipeline.pictures import ClassifierDefaults, PictureClassifier
+from qkv.text.tokenizer import Tokenizer
+
+STACK = StackConfig(depth=1, width=12, heads=2, hidden=16, norm="pre", activation="gelu", dropout=0.0)
+TINY_BLOCKS = ["--model.width", "16", "--model.depth", "1", "--model.heads", "2", "--model.hidden", "16"]
+SHORT_RUN = ["--steps", "6", "--training.validate-every", "3", "--training.processes", "1"]
+
+
+def untrained_codes() -> Codes:
+    torch.manual_seed(2)
+    config = CodebookConfig(
+        side=32, channels=3, patch=8, width=8, depth=0, quantiser="lattice", levels=(4, 3)
+    )
+    return Codes(Codebook(config))
+
+
+def untrained_painter(*, closed: bool = True) -> Painter:
+    """It draws nonsense, but always the same for the same caption and seed."""
+    codes, texts = untrained_codes(), all_captions()
+    tokenizer = Tokenizer.learn(texts, 400)
+    torch.manual_seed(3)
+    config = DalleConfig(
+        vocab=len(tokenizer),
+        places=30,
+        codes=12,
+        grid=4,
+        pad=tokenizer.pad,
+        start=tokenizer.start,
+        end=tokenizer.end,
+        stack=STACK,
+    )
+    words = tuple(sorted({word for text in texts for word in text.split()})) if closed else ()
+    defaults = PainterDefaults(words=words, temperature=1.0, top_p=1.0, guidance=2.0)
+    return Painter(Dalle(config), tokenizer, codes, defaults)
+
+
+def untrained_classifier() -> PictureClassifier:
+    torch.manual_seed(4)
+    model = Vit(VitConfig(height=8, width=8, channels=3, patch=4, classes=3, stack=STACK))
+    torch.nn.init.normal_(model.head.weight)
+    return PictureClassifier(model, ClassifierDefaults(classes=("ant", "bee", "cow"), colours="colour"))
+
+
+def halves(folder: Path, each: int = 12, size: int = 8) -> Path:
+    """Two classes that anyone can tell apart: bright above, and bright on the left."""
+    numbers = np.random.default_rng(1)
+    for name, axis in (("above", 0), ("left", 1)):
+        (folder / name).mkdir(parents=True)
+        bright = np.where(np.arange(size) < size // 2, 200, 0)
+        values = np.broadcast_to(np.expand_dims(bright, 1 - axis), (size, size))
+        for number in range(each):
+            noisy = values[:, :, None] + numbers.integers(0, 55, (size, size, 3))
+            Image.fromarray(noisy.astype(np.uint8)).save(folder / name / f"{number}.png")
+    return folder

@@ -1,0 +1,208 @@
+"""The engine says what the reference path says: every variant, step by step, under reordering, and by its own search."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from qkv.core.block import StackConfig
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.greedy import greedy
+from qkv.decoding.rules import NotAtOnce
+from qkv.decoding.sampling import Sampling, sample
+from qkv.decoding.step import Hypothesis
+from qkv.engine import Engine, PlainSearch
+from qkv.engine.rounding import RoundedTranslator
+from qkv.models.translator import CrossHeads, Translator, TranslatorConfig
+
+PAD, START, END = 0, 1, 2
+STACK = StackConfig(depth=2, width=12, heads=3, hidden=13, norm="post", activation="relu", dropout=0.0)
+CONFIG = TranslatorConfig(
+    vocab=37,
+    context=29,
+    pad=PAD,
+    start=START,
+    end=END,
+    positions="interleaved",
+    encoder=STACK,
+    decoder=replace(STACK, depth=3, hidden=17),
+)
+WIDE = StackConfig(depth=2, width=160, heads=2, hidden=300, norm="pre", activation="gelu_tanh", dropout=0.0)
+VARIANTS = {
+    "post, interleaved": CONFIG,
+    "post, halves, swish": replace(CONFIG, positions="halves", encoder=replace(STACK, activation="swish")),
+    "pre, learned, gelu": replace(
+        CONFIG,
+        positions="learned",
+        encoder=replace(STACK, norm="pre"),
+        decoder=replace(CONFIG.decoder, norm="pre", activation="gelu"),
+    ),
+    "pre, rotary, heads of another width": replace(
+        CONFIG,
+        positions="rotary",
+        encoder=replace(STACK, norm="pre"),
+        decoder=replace(CONFIG.decoder, norm="pre", heads=1),
+    ),
+    "wide, a large vocabulary": replace(CONFIG, vocab=301, encoder=WIDE, decoder=replace(WIDE, heads=4)),
+}
+every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
+SOURCE = torch.tensor([[3, 4, 5, 6, 7, 8, END], [9, 10, 3, END, PAD, PAD, PAD], [5, END, *[PAD] * 5]])
+SOURCES = [[token for token in row if token != PAD] for row in SOURCE.tolist()]
+LIMITS = [20, 15, 9]
+PENALTY = paper_penalty(0.6)
+
+
+def translator(config: TranslatorConfig) -> Translator:
+    torch.manual_seed(1)
+    model = Translator(config).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model
+
+
+@torch.inference_mode()
+def walked(model: Any) -> tuple[list[Tensor], list[Tensor]]:
+    """Logits and looks over some steps, the first of two ids, with rows doubled, dropped and reordered between."""
+    step = model.begin(SOURCE, CrossHeads(block=1, heads=(0,)))
+    logits, looks = [], []
+    ids = torch.tensor([[START, 5], [START, 6], [START, 7]])
+    for place in range(6):
+        logits.append(step(ids))
+        looks.append(step.looked)
+        ids = (torch.arange(len(ids)) + 3 * place + 4)[:, None]
+        if place == 2:
+            step.select(torch.tensor([2, 0, 0, 1]))
+            ids = torch.arange(4)[:, None] + 9
+        if place == 4:
+            step.select(torch.tensor([3, 1]))
+            ids = torch.tensor([[4], [8]])
+            assert torch.equal(step.looked, looks[-1][[3, 1]])
+    return logits, looks
+
+
+@every_variant
+@pytest.mark.parametrize("threads", [1, 2])
+def test_float32_steps_equal_the_model_also_after_rows_are_reordered(
+    config: TranslatorConfig, threads: int
+) -> None:
+    model = translator(config)
+    for found, wanted in zip(walked(Engine(model, int8=False, threads=threads)), walked(model), strict=True):
+        for one, other in zip(found, wanted, strict=True):
+            torch.testing.assert_close(one, other, atol=1e-4, rtol=0)
+
+
+@every_variant
+def test_int8_steps_equal_the_same_arithmetic_spelled_out_and_are_near_the_model(
+    config: TranslatorConfig,
+) -> None:
+    model = translator(config)
+    found, _ = walked(Engine(model, int8=True, threads=1))
+    spelled_out, _ = walked(RoundedTranslator(model))
+    exact, _ = walked(model)
+    for one, same, near in zip(found, spelled_out, exact, strict=True):
+        # Where a number lies between two that it could be rounded to, the last digit decides.
+        assert (one - same).abs().mean() < 0.03 * near.std()
+        assert (one - near).abs().mean() < 0.1 * near.std()
+
+
+def reference(model: Translator, plain: PlainSearch) -> list[list[Hypothesis]]:
+    step, start, limits = model.begin(SOURCE), torch.full((len(SOURCE),), START), torch.tensor(LIMITS)
+    if plain.width == 1 and plain.best == 1:
+        found = greedy(step, start, END, limits, [NotAtOnce(END)])
+        return [[replace(each, score=each.score / PENALTY(len(each.log_probabilities)))] for each in found]
+    patience = plain.patience / plain.width if plain.patience else None
+    beam = Beam(width=plain.width, penalty=PENALTY, best=plain.best, patience=patience)
+    return beam_search(step, start, END, limits, beam, [NotAtOnce(END)])
+
+
+@every_variant
+@pytest.mark.parametrize(
+    ("width", "best", "patience"), [(1, 1, 0), (1, 2, 0), (3, 3, 0), (5, 1, 0), (5, 2, 5), (4, 4, 8)]
+)
+def test_its_own_search_finds_what_decoding_finds(
+    config: TranslatorConfig, width: int, best: int, patience: int
+) -> None:
+    model = translator(config)
+    plain = PlainSearch(width=width, penalty=PENALTY, best=best, patience=patience)
+    wanted = reference(model, plain)
+    for threads in (1, 2):
+        found = Engine(model, int8=False, threads=threads).search(SOURCES, LIMITS, plain)
+        for one, other in zip(found, wanted, strict=True):
+            assert [(each.ids, each.finished) for each in one] == [
+                (each.ids, each.finished) for each in other
+            ]
+            for mine, theirs in zip(one, other, strict=True):
+                assert mine.score == pytest.approx(theirs.score, abs=1e-4)
+                assert mine.log_probabilities == pytest.approx(theirs.log_probabilities, abs=1e-4)
+
+
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("width", [1, 4])
+def test_an_answer_depends_neither_on_threads_nor_on_its_neighbours(int8: bool, width: int) -> None:
+    model = translator(VARIANTS["wide, a large vocabulary"])
+    plain = PlainSearch(width=width, penalty=PENALTY)
+    alone, shared = (Engine(model, int8=int8, threads=threads) for threads in (1, 2))
+    together = alone.search(SOURCES, LIMITS, plain)
+    assert shared.search(SOURCES, LIMITS, plain) == together
+    one_by_one = [([source], [limit]) for source, limit in zip(SOURCES, LIMITS, strict=True)]
+    for engine in (alone, shared):
+        assert [found[0] for found in engine.search_batches(one_by_one, plain)] == together
+
+
+def test_more_sentences_than_are_encoded_at_once_are_the_same() -> None:
+    engine = Engine(translator(CONFIG), int8=True, threads=1)
+    plain = PlainSearch(width=2, penalty=PENALTY)
+    many = engine.search(SOURCES * 60, LIMITS * 60, plain)  # 780 tokens
+    assert many == engine.search(SOURCES, LIMITS, plain) * 60
+
+
+def test_decoding_with_chance_works_on_its_steps() -> None:
+    model = translator(CONFIG)
+    start, limits = torch.full((3,), START), torch.tensor(LIMITS)
+    found, wanted = (
+        sample(each.begin(SOURCE), start, END, limits, Sampling(temperature=0.7), [1, 2, 3])
+        for each in (Engine(model, int8=False, threads=1), model)
+    )
+    assert [each.ids for each in found] == [each.ids for each in wanted]
+
+
+def test_no_answer_ends_too_early() -> None:
+    engine = Engine(translator(CONFIG), int8=True, threads=2)
+    for width in (1, 5):
+        plain = PlainSearch(width=width, penalty=PENALTY, least=9)
+        for [answer] in engine.search(SOURCES, [9, 9, 9], plain):
+            assert len(answer.ids) == 9
+            assert END not in answer.ids
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [([[]], ValueError), ([[3] * 30], ValueError), ([[37]], IndexError), ([[-1]], IndexError)],
+)
+def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
+    source: list[list[int]], error: type[Exception]
+) -> None:
+    engine = Engine(translator(CONFIG), int8=False, threads=1)
+    with pytest.raises(error):
+        engine.search(source, [5], PlainSearch(width=1, penalty=PENALTY))
+    step = engine.begin(SOURCE)
+    with pytest.raises((ValueError, IndexError)):
+        step(torch.full((3, 1), 37))
+    with pytest.raises(ValueError, match="context"):
+        step(torch.full((3, 30), 3))
+    with pytest.raises(ValueError, match="context"):
+        engine.search(SOURCES, [30, 9, 9], PlainSearch(width=1, penalty=PENALTY))
+    with pytest.raises(ValueError, match="heads to look at"):
+        _ = step.looked
+
+
+def test_broken_weights_give_scores_that_are_no_numbers() -> None:
+    model = translator(CONFIG)
+    model.tokens.weight.fill_(float("nan"))
+    for int8 in (False, True):
+        for [*answers] in Engine(model, int8=int8, threads=1).search(
+            SOURCES, LIMITS, PlainSearch(width=1, penalty=PENALTY)
+        ):
+            assert not any(abs(each.score) < float("inf") for each in answers)

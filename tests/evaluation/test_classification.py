@@ -1,0 +1,33 @@
+"""Measures of classifiers, on numbers worked out by hand."""
+
+import math
+
+import pytest
+
+from qkv.evaluation.classification import accuracy, macro_f1, pearson, ranks, spearman
+
+
+def test_accuracy_is_the_share_that_is_right() -> None:
+    assert accuracy(["a", "b", "b", "a"], ["a", "b", "a", "a"]) == 0.75
+
+
+def test_a_rare_class_counts_as_much_as_a_common_one_in_macro_f1() -> None:
+    # a: 2 right, claimed 2, real 3 -> 4/5;  b: 1 right, claimed 2, real 1 -> 2/3
+    assert macro_f1(["a", "b", "b", "a"], ["a", "b", "a", "a"]) == pytest.approx((4 / 5 + 2 / 3) / 2)
+
+
+def test_what_is_equal_shares_the_mean_of_its_ranks() -> None:
+    assert ranks([3.0, 1.0, 3.0, 2.0]).tolist() == [3.5, 1.0, 3.5, 2.0]
+
+
+def test_pearson_is_one_on_a_line_and_spearman_on_any_rising_curve() -> None:
+    x = [1.0, 2.0, 3.0, 4.0]
+    curve = [math.exp(value) for value in x]
+    assert pearson(x, [2 * value + 1 for value in x]) == pytest.approx(1.0)
+    assert pearson(x, curve) < 0.95
+    assert spearman(x, curve) == pytest.approx(1.0)
+    assert spearman(x, curve[::-1]) == pytest.approx(-1.0)
+
+
+def test_a_correlation_with_what_never_changes_is_no_number() -> None:
+    assert math.isnan(pearson([1.0, 2.0], [3.0, 3.0]))

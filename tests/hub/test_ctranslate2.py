@@ -1,0 +1,65 @@
+"""A translator written for CTranslate2 says there what it says here."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from qkv.core.block import StackConfig
+from qkv.decoding.greedy import greedy
+from qkv.errors import UserError
+from qkv.hub.ctranslate2 import save_ctranslate2
+from qkv.models.translator import Translator, TranslatorConfig
+
+ctranslate2 = pytest.importorskip("ctranslate2")
+
+STACK = StackConfig(depth=2, width=12, heads=3, hidden=13, norm="post", activation="relu", dropout=0.0)
+CONFIG = TranslatorConfig(
+    vocab=37,
+    context=29,
+    pad=0,
+    start=1,
+    end=2,
+    positions="halves",
+    encoder=STACK,
+    decoder=replace(STACK, depth=3, hidden=17),
+)
+VARIANTS = {
+    "post": CONFIG,
+    "pre, learned": replace(
+        CONFIG,
+        positions="learned",
+        encoder=replace(STACK, norm="pre", activation="gelu"),
+        decoder=replace(CONFIG.decoder, norm="pre", activation="swish"),
+    ),
+}
+PIECES = [f"p{number}" for number in range(37)]
+
+
+def translator(config: TranslatorConfig) -> Translator:
+    torch.manual_seed(1)
+    model = Translator(config).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model
+
+
+@pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
+def test_it_says_the_same_there(config: TranslatorConfig, tmp_path: Path) -> None:
+    model = translator(config)
+    save_ctranslate2(model, PIECES, tmp_path / "folder")
+    there = ctranslate2.Translator(str(tmp_path / "folder"), compute_type="float32", intra_threads=1)
+    for source in ([3, 4, 5, 6, 7], [9, 10, 3], [5]):
+        step = model.begin(torch.tensor([[*source, 2]]))
+        [wanted] = greedy(step, torch.tensor([1]), 2, torch.tensor([12]))
+        given = [[PIECES[token] for token in source]]
+        [found] = there.translate_batch(given, beam_size=1, max_decoding_length=12, return_scores=True)
+        assert found.hypotheses[0] == [PIECES[token] for token in wanted.ids]
+
+
+def test_what_it_cannot_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="rotary"):
+        save_ctranslate2(translator(replace(CONFIG, positions="rotary")), PIECES, tmp_path)
+    with pytest.raises(ValueError, match="name of its own"):
+        save_ctranslate2(translator(CONFIG), ["p"] * 37, tmp_path)

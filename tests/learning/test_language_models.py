@@ -1,0 +1,85 @@
+"""Through the real commands, a small language model learns to count, and a small classifier to tell words apart."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import code_of
+from language_models import counting_text
+
+SHAPE = [
+    "--model.width",
+    "32",
+    "--model.depth",
+    "2",
+    "--model.heads",
+    "2",
+    "--model.hidden",
+    "64",
+    "--model.context",
+    "32",
+    "--model.dropout",
+    "0",
+    "--training.processes",
+    "1",
+]
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("counting")
+    (folder / "text.txt").write_text(counting_text(400))
+    options = ["--vocabulary", "290", "--steps", "120", "--training.batch-tokens", "256", *SHAPE]
+    assert code_of("train", "gpt", "--text", folder / "text.txt", "--out", folder / "model", *options) == 0
+    return folder / "model"
+
+
+def test_it_has_learned_to_count(counts: Path, capsys: Output) -> None:
+    capsys.readouterr()
+    assert (
+        code_of(
+            "generate",
+            counts,
+            "three four five six seven eight\nfour five",
+            "--temperature",
+            "0",
+            "--stop",
+            "\n",
+        )
+        == 0
+    )
+    assert capsys.readouterr().out.splitlines()[1] == "four five six seven eight nine"
+
+
+def test_what_it_knows_surprises_it_little(counts: Path, tmp_path: Path, capsys: Output) -> None:
+    (tmp_path / "known.txt").write_text(counting_text(30))
+    (tmp_path / "other.txt").write_text("nine one five zero two two\n" * 30)
+    found = {}
+    for name in ("known", "other"):
+        capsys.readouterr()
+        assert code_of("evaluate", counts, "--text", tmp_path / f"{name}.txt", "--json") == 0
+        found[name] = json.loads(capsys.readouterr().out)["bits_per_byte"]
+    assert found["known"] < 0.2 < 5 * found["known"] < found["other"]
+
+
+def test_a_classifier_learns_from_it(counts: Path, tmp_path: Path, capsys: Output) -> None:
+    """The label is whether the words go up."""
+    up = [line for line in counting_text(100).splitlines() if "nine zero" not in line]
+    rows = [(line, "up") for line in up] + [(" ".join(reversed(line.split())), "down") for line in up]
+    (tmp_path / "a.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in rows))
+    options = [
+        "--epochs",
+        "8",
+        "--training.batch-tokens",
+        "256",
+        "--training.rate",
+        "0.005",
+        "--training.processes",
+        "1",
+    ]
+    given = ["--fine-tune", counts, "--labels", tmp_path / "a.tsv", "--out", tmp_path / "m"]
+    assert code_of("train", "gpt", *given, *options) == 0
+    capsys.readouterr()
+    assert code_of("classify", tmp_path / "m", "--labels", tmp_path / "a.tsv") == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] >= 0.95

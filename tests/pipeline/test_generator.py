@@ -1,0 +1,171 @@
+"""Continuing texts: the same seed the same text, greedy is the likeliest, windows slide, and likelihoods add up."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from language_models import TEXT, untrained
+
+import qkv
+from qkv.errors import UserError
+from qkv.models.gpt import first_read
+from qkv.pipeline.generator import Generation, Generator
+
+texts = pytest.mark.parametrize(
+    "generator", [untrained("subwords"), untrained("characters")], ids=["subwords", "characters"]
+)
+GREEDY = Generation(tokens=15, temperature=0)
+
+
+def by_hand(generator: Generator, ids: list[int], tokens: int) -> list[int]:
+    """The likeliest next token, found by reading the window anew each time."""
+    config, said = generator.model.config, list(ids)
+    for _ in range(tokens):
+        window = said[first_read(len(said), config.context) :]
+        scores = generator.model(torch.tensor([window]))[0, -1]
+        scores[:2] = float("-inf")  # padding and start are never said
+        said.append(int(scores.argmax()))
+    return said[len(ids) :]
+
+
+@texts
+@torch.no_grad()
+def test_temperature_0_takes_the_likeliest_also_past_the_context(generator: Generator) -> None:
+    ids = generator.tokenizer.encode("the dog")
+    expected = by_hand(generator, ids, 15)
+    assert generator.tokenizer.end not in expected
+    said = list(generator.stream_ids(ids, GREEDY, lambda: None))
+    assert said == expected
+    assert generator.generate("the dog", GREEDY) == b"".join(
+        generator.tokenizer.piece_bytes[token] for token in expected
+    ).decode(errors="replace")
+
+
+@texts
+def test_the_same_seed_gives_the_same_text_and_another_another(generator: Generator) -> None:
+    told = [
+        generator.generate("the", Generation(tokens=30, temperature=1.0, seed=seed)) for seed in (1, 1, 2)
+    ]
+    assert told[0] == told[1] != told[2]
+
+
+@texts
+def test_a_text_comes_bit_by_bit_and_is_the_same(generator: Generator) -> None:
+    generation = Generation(tokens=25, temperature=1.0)
+    bits = list(generator.stream("the", generation))
+    assert len(bits) > 3
+    assert "".join(bits) == generator.generate("the", generation)
+
+
+@texts
+def test_sliding_is_told_once(generator: Generator) -> None:
+    told: list[str] = []
+    list(generator.stream("the", GREEDY, lambda: told.append("slides")))
+    assert told == ["slides"]
+    list(generator.stream("th", Generation(tokens=2), lambda: told.append("again")))
+    assert told == ["slides"]
+
+
+@texts
+def test_a_prompt_longer_than_the_context_is_read_in_its_window(generator: Generator) -> None:
+    prompt = TEXT[:60]
+    ids = generator.tokenizer.encode(prompt)
+    window = ids[first_read(len(ids), 9) :]
+    few = Generation(tokens=1, temperature=0)  # a second token slides elsewhere
+    assert list(generator.stream_ids(ids, few, lambda: None)) == list(
+        generator.stream_ids(window, few, lambda: None)
+    )
+
+
+def test_without_a_prompt_a_document_is_begun_after_an_end() -> None:
+    generator = untrained("characters")
+    expected = by_hand(generator, [generator.tokenizer.end], 8)
+    assert generator.generate("", Generation(tokens=8, temperature=0)) == generator.tokenizer.decode(expected)
+
+
+def test_it_ends_before_the_stop() -> None:
+    generator = untrained("characters")
+    whole = generator.generate("the", Generation(tokens=40, temperature=1.0))
+    stop = whole[10:12]
+    cut = generator.generate("the", Generation(tokens=40, temperature=1.0, stop=stop))
+    assert cut == whole.partition(stop)[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"temperature": -0.1}, "must not be negative"),
+        ({"tokens": 0}, "--tokens must be at least 1"),
+        ({"top_p": 0.0}, "top-p must lie above 0"),
+        ({"top_k": -1}, "top-k must not be negative"),
+    ],
+)
+def test_impossible_wishes_are_refused(options: dict[str, float], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        Generation(**options)  # type: ignore[arg-type]
+
+
+@texts
+@torch.no_grad()
+def test_likelihoods_are_those_of_the_windows_in_which_is_generated(generator: Generator) -> None:
+    ids = generator.tokenizer.encode(TEXT[:80])
+    found = generator.log_probabilities(TEXT[:80])
+    stream = [generator.tokenizer.end, *ids]
+    each = []
+    for place in range(1, len(stream)):
+        window = torch.tensor([stream[first_read(place, 9) : place]])
+        each.append(generator.model(window)[0, -1].log_softmax(-1)[stream[place]])
+    torch.testing.assert_close(found, torch.stack(each), atol=1e-4, rtol=1e-4)
+
+
+def test_choices_are_scored_by_their_likelihood_after_the_prompt() -> None:
+    generator = untrained("characters")
+    scores = generator.choose("the ", ["cat", "dog"])
+    whole = generator.log_probabilities("the cat")
+    assert scores[0] == pytest.approx(float(whole[-3:].sum()), abs=1e-4)
+    with pytest.raises(UserError, match="none that is empty"):
+        generator.choose("the ", ["cat", ""])
+
+
+def test_an_empty_text_has_no_likelihood() -> None:
+    with pytest.raises(UserError, match="without any token"):
+        untrained("subwords").log_probabilities("")
+
+
+@pytest.mark.parametrize("pieces", ["subwords", "characters", "notes"])
+def test_a_saved_model_says_the_same(pieces: str, tmp_path: Path) -> None:
+    generator = untrained(pieces)  # type: ignore[arg-type]
+    generator.save(tmp_path)
+    again = qkv.load(tmp_path)
+    assert isinstance(again, Generator)
+    ids = [5, 6, 7]
+    assert list(again.stream_ids(ids, GREEDY, lambda: None)) == list(
+        generator.stream_ids(ids, GREEDY, lambda: None)
+    )
+
+
+# Music ------------------------------------------------------------------------------------------------------
+
+
+def test_music_goes_on_in_voices_and_whole_frames() -> None:
+    generator = untrained("notes", context=16)
+    beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
+    found = generator.compose(beginning, Generation(tokens=22, temperature=1.0))
+    assert found[:2] == beginning
+    assert len(found) <= 2 + 22 // 4
+    notes = generator.notes()
+    assert notes.encode_frames(found)[8:]  # every note belongs to the voice whose turn it was
+
+
+def test_the_likelihood_of_music_is_that_of_its_notes() -> None:
+    generator = untrained("notes", context=16)
+    pieces = [[(60, 55, 52, 48)] * 5, [(62, 57, 53, 46)] * 3]
+    nats = [-float(generator.log_probabilities_of(generator.notes().encode_frames(p)).sum()) for p in pieces]
+    assert generator.nats_of_music(pieces) == pytest.approx(sum(nats), rel=1e-5)
+
+
+def test_text_and_music_are_not_mixed_up() -> None:
+    with pytest.raises(UserError, match="makes music"):
+        untrained("notes").stream("the")
+    with pytest.raises(UserError, match="knows text"):
+        untrained("characters").compose()

@@ -1,0 +1,88 @@
+"""The input forms of GPT-1, and texts that are too long for them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from language_models import untrained
+
+import qkv
+from qkv.errors import UserError
+from qkv.models.gpt import GPTForTask, TaskConfig
+from qkv.pipeline.gpt_classifier import ClassifierDefaults, Form, GPTClassifier, laid_out, orders
+
+START, END = 1, 2
+
+
+def classifier(form: Form, classes: tuple[str, ...] = ()) -> GPTClassifier:
+    base = untrained("characters", context=24)
+    task = "classes" if classes else "choice" if form == "choice" else "value"
+    torch.manual_seed(3)
+    model = GPTForTask(TaskConfig(gpt=base.model.config, task=task, classes=len(classes) or 1))  # type: ignore[arg-type]
+    model.gpt.load_state_dict(base.model.state_dict())
+    defaults = ClassifierDefaults(pieces="characters", form=form, classes=classes)
+    return GPTClassifier(model.eval(), base.tokenizer, defaults)
+
+
+def test_the_forms_are_those_of_the_paper() -> None:
+    a, b, c = [5], [6, 7], [8]
+    assert orders("classification", [a]) == [[a]]
+    assert orders("entailment", [a, b]) == [[a, b]]
+    assert orders("similarity", [a, b]) == [[a, b], [b, a]]
+    assert orders("choice", [a, b, c]) == [[a, b], [a, c]]
+    assert laid_out([a, b], START, END, 9) == [START, 5, START, 6, 7, END]
+
+
+def test_what_does_not_fit_is_cut_off_the_longest_text() -> None:
+    assert laid_out([[5] * 9, [6, 7]], START, END, 9) == [START, 5, 5, 5, 5, START, 6, 7, END]
+    assert laid_out([[5] * 9, [6] * 9], START, END, 9) == [START, 5, 5, 5, START, 6, 6, 6, END]
+    with pytest.raises(UserError, match="too short for 2 texts"):
+        laid_out([[5] * 9, [6] * 9], START, END, 4)
+
+
+def test_verdicts_do_not_depend_on_their_neighbours() -> None:
+    model = classifier("entailment", ("no", "yes"))
+    pairs = [("the cat", "sang"), ("the dog danced the", "the"), ("a", "a" * 40)]
+    together = model.classify(pairs)
+    for pair, verdict in zip(pairs, together, strict=True):
+        [alone] = model.classify([pair])
+        assert alone.label == verdict.label
+        assert alone.probabilities == pytest.approx(dict(verdict.probabilities), abs=1e-5)
+
+
+def test_similarity_is_the_same_in_both_orders() -> None:
+    model = classifier("similarity")
+    first, second = model.classify([("the cat", "the dog"), ("the dog", "the cat")])
+    assert first.number == pytest.approx(second.number, abs=1e-5)
+
+
+def test_numbers_are_on_the_scale_of_the_labels() -> None:
+    model = classifier("similarity")
+    [plain] = model.classify([("the cat", "the dog")])
+    model.defaults = replace(model.defaults, scale=(3.0, 2.0))
+    [scaled] = model.classify([("the cat", "the dog")])
+    assert scaled.number == pytest.approx(3 + 2 * (plain.number or 0), abs=1e-5)
+
+
+def test_the_answers_are_what_is_chosen_from() -> None:
+    [verdict] = classifier("choice").classify([("the cat", "sang", "danced", "a dog")])
+    assert set(verdict.probabilities) == {"sang", "danced", "a dog"}
+
+
+@pytest.mark.parametrize(
+    ("form", "given"),
+    [("classification", ("a", "the")), ("entailment", ("a",)), ("choice", ("a", "the"))],
+)
+def test_another_number_of_texts_is_refused(form: Form, given: tuple[str, ...]) -> None:
+    classes = () if form == "choice" else ("no", "yes")
+    with pytest.raises(UserError, match="this model reads"):
+        classifier(form, classes).classify([given])
+
+
+def test_a_saved_classifier_says_the_same(tmp_path: Path) -> None:
+    model = classifier("classification", ("no", "yes"))
+    model.save(tmp_path)
+    again = qkv.load(tmp_path)
+    assert again.classify([("the cat",)]) == model.classify([("the cat",)])
+    assert again.facts()["classes"] == "no, yes"

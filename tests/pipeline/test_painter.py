@@ -1,0 +1,101 @@
+"""A caption in, pictures out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from drawings import untrained_painter
+
+import qkv
+from qkv.errors import UserError
+from qkv.pipeline.drawing import Drawn
+from qkv.pipeline.painter import Painter
+
+CAPTION = "a red circle above a blue square"
+FEW = Drawn(candidates=3, seed=5)
+
+
+def test_a_saved_painter_draws_the_same(tmp_path: Path) -> None:
+    before = untrained_painter()
+    before.save(tmp_path)
+    after = qkv.load(tmp_path)
+    assert isinstance(after, Painter)
+    for one, other in zip(before.draw(CAPTION, FEW), after.draw(CAPTION, FEW), strict=True):
+        assert np.array_equal(one.pixels, other.pixels)
+        assert one.likelihood == pytest.approx(other.likelihood)
+
+
+def test_the_same_seed_draws_the_same_and_another_seed_something_else() -> None:
+    painter = untrained_painter()
+    first, again, other = (painter.draw(CAPTION, how)[0].pixels for how in (FEW, FEW, replace(FEW, seed=6)))
+    assert first.shape == (3, 32, 32)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("ranking", ["likelihood", "contrast"])
+def test_the_best_come_first(ranking: str) -> None:
+    how = Drawn(candidates=6, ranking=ranking)  # type: ignore[arg-type]
+    values = [getattr(drawing, ranking) for drawing in untrained_painter().draw(CAPTION, how)]
+    assert values == sorted(values, reverse=True)
+    assert len(set(values)) > 1
+
+
+def test_the_likelihood_of_a_picture_is_that_of_its_codes() -> None:
+    painter = untrained_painter()
+    captions = torch.tensor([painter.read(CAPTION)])
+    codes = torch.randint(0, 12, (1, 16), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        step, ids, total = painter.model.begin(captions), captions[:, -1:], 0.0
+        for place in range(16):
+            total += float(step(ids).log_softmax(-1)[0, codes[0, place]])
+            ids = codes[:, place : place + 1]
+        assert painter.likelihood(captions, codes)[0] == pytest.approx(total / 16, abs=1e-5)
+
+
+def test_many_captions_are_drawn_together() -> None:
+    counted: list[int] = []
+    found = untrained_painter().draw_each([CAPTION, "a ring", "un anillo verde"], FEW, done=counted.append)
+    assert [len(each) for each in found] == [3, 3, 3]
+    assert sum(counted) == 3
+
+
+@pytest.mark.parametrize(
+    ("caption", "sentence"),
+    [
+        ("", "the caption is empty"),
+        (" \t ", "the caption is empty"),
+        ("a red circel", "does not know the word 'circel'; did you mean 'circle'"),
+        ("a quantum", "does not know the word 'quantum'; it knows"),
+        ("a red " * 40 + "circle", "more than the 28 that the model reads"),
+    ],
+)
+def test_a_caption_that_means_nothing_is_refused(caption: str, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        untrained_painter().draw(caption)
+
+
+def test_a_painter_of_an_open_world_takes_any_word() -> None:
+    assert untrained_painter(closed=False).read("ein Quantum")[-1] == 0
+
+
+def test_capital_letters_are_no_other_words() -> None:
+    painter = untrained_painter()
+    assert painter.read("A Red circle") == painter.read("a red circle")
+
+
+@pytest.mark.parametrize(
+    "change", [{"candidates": 0}, {"seed": -1}, {"temperature": 0.0}, {"top_p": 1.5}, {"guidance": -1.0}]
+)
+def test_options_that_cannot_be_are_refused(change: dict[str, float]) -> None:
+    with pytest.raises(UserError, match="--"):
+        Drawn(**change)  # type: ignore[arg-type]
+
+
+def test_a_bundle_without_its_codebook_is_refused(tmp_path: Path) -> None:
+    untrained_painter().save(tmp_path)
+    (tmp_path / "codebook" / "model.safetensors").unlink()
+    with pytest.raises(UserError, match=r"codebook/model\.safetensors is missing"):
+        qkv.load(tmp_path)
