@@ -121,7 +121,9 @@ def library() -> ctypes.CDLL:
         with alone(folder / f"engine-{key}.lock"):
             return declared(ctypes.CDLL(str(whole(folder, key) or build(folder, key))))
     except OSError as error:
-        raise NoCompilerError(f"the compiled part cannot be kept in {folder}: {error.strerror or error}") from None
+        raise NoCompilerError(
+            f"the compiled part cannot be kept in {folder}: {error.strerror or error}"
+        ) from None
 
 
 def whole(folder: Path, key: str) -> Path | None:
