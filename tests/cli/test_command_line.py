@@ -26,6 +26,15 @@ OPTIONS = {
         --model.attention-dropout --model.norm --model.activation --model.positions --model.context
         --model.smoothing --data.longest --data.ratio --data.valid --data.subword-dropout --data.languages
         --data.variant --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
+    "train bert": """
+        --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --vocabulary
+        --cased --no-next-sentence --training.batch-tokens --training.rate --training.warmup
+        --training.optimiser --training.schedule --training.betas --training.epsilon --training.weight-decay
+        --training.clip --training.validate-every --training.average --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every --model.width
+        --model.depth --model.heads --model.hidden --model.context --model.dropout --model.attention-dropout
+        --model.norm --model.activation --masking.share --masking.masked --masking.other --masking.whole-words
+        --data.valid""",
     "translate": """--input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
         --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain --avoid --glossary
         --protect --scores --alignments --json --min-confidence --withhold --also --batch-tokens --threads --compute""",
@@ -100,7 +109,7 @@ def test_the_commands_are_these_and_no_others() -> None:
     [
         (["translat"], "there is no command 'translat'; did you mean `qkv translate`?"),
         (["xyzzy"], "there is no command 'xyzzy'; `qkv --help` lists the commands."),
-        (["train", "poet"], "qkv train needs to know what to train: translator, not 'poet'."),
+        (["train", "poet"], "qkv train needs to know what to train: translator, gpt, bert, not 'poet'."),
     ],
 )
 def test_an_unknown_command_gets_a_suggestion(
