@@ -44,7 +44,7 @@ OPTIONS = {
     "fill": "--best --json",
     "embed": "--input --output --pooling --raw --compute --threads",
     "similar": "--pairs --labels --columns",
-    "import": "--out",
+    "import": "",
     "classify": "--input --labels --columns --json --threads",
     "info": "",
 }
