@@ -47,7 +47,7 @@ def code_of(*arguments: str | Path) -> int:
 
 
 def process(*arguments: str | bytes, **options: object) -> subprocess.Popen[bytes]:
-    usual = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    usual = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     command = [sys.executable, "-m", "qkv", *arguments]
     return subprocess.Popen(command, **{"env": ENVIRONMENT, **usual, **options})  # type: ignore[call-overload]
 
