@@ -53,6 +53,8 @@ class Options:
     """Of each training on the built-in languages."""
     models: str = ",".join(languages.MODELS)
     """Which models to train on the built-in languages."""
+    lengths: tuple[int, ...] = speed.LENGTHS
+    """Words a side in the part speed."""
     rounds: int = 5
     """Turns of each model for each length in the part speed; the fastest counts."""
     seconds: float = 1.0
@@ -66,7 +68,7 @@ class Options:
 
 
 def measured_speed(options: Options) -> dict[str, Any]:
-    lengths, rounds, seconds = speed.LENGTHS, options.rounds, options.seconds
+    lengths, rounds, seconds = options.lengths, options.rounds, options.seconds
     if options.quick:
         lengths, rounds, seconds = QUICK_LENGTHS, 1, 0.2
     works = speed.measured(lengths, rounds, seconds)

@@ -14,6 +14,7 @@ of the machine is a slow moment for all. Every system uses all cores.
   onnxruntime           the same weights exported, with its optimiser's fused BERT operators: float32, and int8
 """
 
+import math
 import os
 import random
 import statistics
@@ -40,7 +41,9 @@ from qkv.text.word_pieces import WordPieces
 MULTI30K = Path(__file__).parents[1] / ".." / "shared" / "data" / "multi30k" / "train.en"
 BATCHES = (1, 32)
 TURN = 64  # sentences
-REST = 0.3  # seconds
+QUICK_TURNS = {1: 16, 32: 32}
+REST, QUICK_REST = 0.3, 0.1  # seconds
+QUICK_SECONDS = 38.0  # after which no more turns begin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +87,21 @@ class Timed:
 def main(arguments: list[str]) -> None:
     options = read_options(Options, arguments, prog="benchmarks/encoding.py", description=__doc__ or "")
     torch.set_num_threads(options.threads or len(os.sched_getaffinity(0)))
-    console = Console(stderr=True)
+    began, console = time.monotonic(), Console(stderr=True)
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         published = published_folder(options.model, Path(folder))
         rows = sentences(options, published)
         systems = contestants(published, Path(folder), console)
-        check_equal(systems, rows[:40], console)
-        count, rounds = (128, 1) if options.quick else (len(rows), options.rounds)
+        check_equal(systems, rows[:24], console)
         for size in BATCHES:
-            compete(systems, rows[:count], size, rounds)
+            if options.quick:
+                left = QUICK_SECONDS - (time.monotonic() - began)
+                until = time.monotonic() + (left / 2 if size == 1 else left)
+                compete(systems, rows[: 16 * QUICK_TURNS[size]], size, QUICK_TURNS[size], QUICK_REST, until)
+            else:
+                for _ in range(options.rounds):
+                    compete(systems, rows, size, TURN, REST)
         show(systems, console)
 
 
@@ -158,25 +166,27 @@ def check_equal(systems: list[Timed], rows: Sequence[list[int]], console: Consol
             raise UserError(f"{name} does not compute the same model: its vectors are others.")
 
 
-def compete(systems: list[Timed], rows: list[list[int]], size: int, rounds: int) -> None:
-    """In turns of some sentences each. After a turn the threads of a system wait for more work with a busy core: each
-    gets a rest to go to sleep, and its successor a batch for nothing to wake up."""
+def compete(
+    systems: list[Timed], rows: list[list[int]], size: int, turn: int, rest: float, until: float = math.inf
+) -> None:
+    """In turns of some sentences each, as many as there is time for, but one at least.
+
+    After a turn the threads of a system wait for more work with a busy core: each gets a rest to go to sleep, and its
+    successor a batch for nothing to wake up.
+    """
     generator = random.Random(size)
-    turns = [rows[start : start + TURN] for start in range(0, len(rows), TURN)]
     by_length = sorted(rows, key=len)
-    lengthwise = [by_length[start : start + TURN] for start in range(0, len(rows), TURN)] if size > 1 else []
-    plain = [timed for timed in systems if "int8" not in timed.system.name]
-    for _ in range(rounds):
-        for turn in turns:
-            for timed in generator.sample(systems, len(systems)):
-                one_turn(timed, turn, size, size)
-        for turn in lengthwise:
-            for timed in generator.sample(plain, len(plain)):
-                one_turn(timed, turn, size, -size)
+    for start in range(0, len(rows), turn):
+        if start and time.monotonic() > until:
+            return
+        for timed in generator.sample(systems, len(systems)):
+            one_turn(timed, rows[start : start + turn], size, rest, size)
+            if size > 1 and "int8" not in timed.system.name and until == math.inf:
+                one_turn(timed, by_length[start : start + turn], size, rest, -size)
 
 
-def one_turn(timed: Timed, rows: list[list[int]], size: int, named: int) -> None:
-    time.sleep(REST)
+def one_turn(timed: Timed, rows: list[list[int]], size: int, rest: float, named: int) -> None:
+    time.sleep(rest)
     timed.system(rows[:size])
     for start in range(0, len(rows), size):
         timed.run(rows[start : start + size], named)

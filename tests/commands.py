@@ -47,10 +47,9 @@ def code_of(*arguments: str | Path) -> int:
 
 
 def process(*arguments: str | bytes, **options: object) -> subprocess.Popen[bytes]:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(
-        [sys.executable, "-m", "qkv", *arguments], env=ENVIRONMENT, **{**pipes, **options}
-    )  # type: ignore[call-overload]
+    usual = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, "-m", "qkv", *arguments]
+    return subprocess.Popen(command, **{"env": ENVIRONMENT, **usual, **options})  # type: ignore[call-overload]
 
 
 def training(files: Path, *options: str | Path, out: str = "out", target: str = "a.xx") -> list[str]:

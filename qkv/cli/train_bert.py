@@ -124,7 +124,10 @@ def guesses(bert: Bert, text: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    training.main(kind_of(arguments), arguments)
+    kind = kind_of(arguments)
+    if {"-h", "--help"} & set(arguments):  # `--fine-tune --help` names no folder
+        arguments = ["--help"]
+    training.main(kind, arguments)
 
 
 def kind_of(arguments: list[str]) -> training.Kind:

@@ -81,7 +81,8 @@ template <class Decide> void search(Session& session, const Wish& wish, int most
     session.newest.assign(session.rows, wish.start);
     reserve(session.common, model.decoder, most_rows);
     std::unique_ptr<Step> step;
-    together(session.threads, [&](Team& team, int index) {
+    bool leave = false;  // start anew with fewer threads, for another program wants a core
+    const auto work = [&](Team& team, int index) {
         Worker me(model, model.decoder, team, index, session.common);
         me.reserve(most_rows);
         if (index == 0) step = std::make_unique<Step>(candidates, tiles, team.size);
@@ -94,11 +95,12 @@ template <class Decide> void search(Session& session, const Wish& wish, int most
                 step->see(index, row, tile, logits, real, forbidden);
             });
             team.meet();
-            if (index == 0) decide(*step);
+            if (index == 0) decide(*step), leave = team.size > 1 && is_crowded();
             team.meet();
-            if (!session.rows) return;
+            if (leave || !session.rows) return;
         }
-    });
+    };
+    while (session.rows) together(session.threads, work);
 }
 
 void greedy(Session& session, const Wish& wish) {

@@ -24,6 +24,8 @@ constexpr int64_t ALONE = 500'000'000, TOO_LONG = 1'000'000;  // nanoseconds
 
 int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count(); }
 
+bool is_crowded() { return now() < alone_until.load(std::memory_order_relaxed); }
+
 class Team {
   public:
     int size = 1;
@@ -52,7 +54,7 @@ class Team {
 
 // The same work in several threads, which are gone when it is done: nothing waits between calls, nothing survives a fork.
 template <class Work> void together(int threads, Work work) {
-    if (now() < alone_until.load(std::memory_order_relaxed)) threads = 1;
+    if (is_crowded()) threads = 1;
     Team team;
     std::vector<std::thread> helpers;
     std::atomic<bool> go{false};

@@ -21,6 +21,18 @@ States = list[tuple[Tensor, Tensor]]  # of each LSTM: what it shows and what it 
 
 
 @dataclass(frozen=True, kw_only=True)
+class Side:
+    """One side of the model in the words of a stack of blocks, for views that show both kinds of model."""
+
+    depth: int
+    width: int
+    heads: int
+    hidden: int
+    norm: str = "none"
+    activation: str = "tanh"
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecurrentConfig:
     vocab: int
     context: int  # the most words on either side
@@ -50,6 +62,16 @@ class RecurrentConfig:
     @property
     def looking(self) -> tuple[int, int]:
         return 1, self.heads
+
+    @property
+    def encoder(self) -> Side:
+        """It has no attention of its own."""
+        return Side(depth=self.encoder_depth, width=self.width, heads=0, hidden=self.hidden)
+
+    @property
+    def decoder(self) -> Side:
+        """Its first LSTM is the one that looks."""
+        return Side(depth=1, width=self.hidden, heads=self.heads, hidden=self.hidden)
 
     def facts(self) -> dict[str, str]:
         return {

@@ -16,7 +16,7 @@ import shakespeare  # noqa: E402
 
 sys.path.remove(str(BENCHMARKS))
 
-from qkv.models.translator import translation_model  # noqa: E402
+from qkv.pipeline.architectures import built  # noqa: E402
 from qkv.text.tokenizer import Tokenizer  # noqa: E402
 from qkv.training.recipes import RECIPES  # noqa: E402
 from qkv.training.translator import architecture  # noqa: E402
@@ -29,7 +29,7 @@ def test_both_shapes_have_the_same_number_of_weights(recipe: str, depth: int) ->
     tokenizer = Tokenizer.learn(["a"], 259)
     with torch.device("meta"):
         both = [
-            translation_model(architecture(shape, 8_000, tokenizer))
+            built(architecture(shape, 8_000, tokenizer))
             for shape in (model, replace(model, encoder_depth=0, decoder_depth=depth))
         ]
     first, second = (sum(p.numel() for p in each.parameters()) for each in both)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.core.block import StackConfig
+from qkv.core.pairs import CrossHeads
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import NotAtOnce
@@ -15,7 +16,7 @@ from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Hypothesis
 from qkv.engine import Engine, PlainSearch
 from qkv.engine.rounding import RoundedTranslator
-from qkv.models.translator import CrossHeads, Translator, TranslatorConfig
+from qkv.models.translator import Translator, TranslatorConfig
 
 PAD, START, END = 0, 1, 2
 STACK = StackConfig(depth=2, width=12, heads=3, hidden=13, norm="post", activation="relu", dropout=0.0)

@@ -1,9 +1,11 @@
 """The recurrent translator: what its loss is, what each logit depends on, and that a step equals the whole."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
 import pytest
+import recurrent_by_numpy as by_numpy
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -197,6 +199,23 @@ def test_a_step_tells_where_it_has_looked() -> None:
         assert (step.looked[1, 4:] == 1).all(), "padding counts as fully seen"
     with pytest.raises(ValueError, match="only if it is begun with heads"):
         _ = model.begin(SOURCE).looked
+
+
+@every_variant
+@torch.no_grad()
+def test_every_recorded_number_is_what_the_formulas_give(config: RecurrentConfig) -> None:
+    model, tape = recurrent(config), Tape()
+    model(SOURCE[:1], SHIFTED[:1], tape)
+    weights = {name: each.double().numpy() for name, each in model.state_dict().items()}
+    again = by_numpy.recurrent(asdict(config), weights, SOURCE[0].tolist(), SHIFTED[0].tolist())
+    assert set(again) == set(tape.tensors)
+    for name, array in again.items():
+        np.testing.assert_allclose(tape[name][0].numpy(), array, atol=1e-5, rtol=1e-4, err_msg=name)
+
+
+def test_views_are_told_of_both_sides_as_of_stacks() -> None:
+    assert (CONFIG.encoder.depth, CONFIG.encoder.width, CONFIG.encoder.heads) == (2, 10, 0)
+    assert (CONFIG.decoder.depth, CONFIG.decoder.width, CONFIG.decoder.heads) == (1, 12, 3)
 
 
 # Step -----------------------------------------------------------------------------------------------------

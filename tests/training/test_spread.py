@@ -9,13 +9,14 @@ import torch
 from digit_runs import Recorder, digit_corpus, tiny_settings
 from torch import Tensor
 
+from qkv.pipeline.architectures import built
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.corpus import PairData
 from qkv.training.distributed import Alone
 from qkv.training.loop import Plan, Run
 from qkv.training.settings import TranslatorSettings
 from qkv.training.spread import Part, Shared
-from qkv.training.translator import TranslatorModel, architecture
+from qkv.training.translator import architecture
 
 CORPUS = digit_corpus()
 TOKENIZER = Tokenizer.learn([*CORPUS.train.source, *CORPUS.train.target], 290)
@@ -28,7 +29,7 @@ def settings_of(**training: Any) -> TranslatorSettings:
 
 def spread_of(settings: TranslatorSettings, device: str = "cpu") -> Shared:
     torch.manual_seed(1)
-    model = TranslatorModel(architecture(settings.model, len(TOKENIZER), TOKENIZER))
+    model = built(architecture(settings.model, len(TOKENIZER), TOKENIZER))
     return Shared(model.to(device), Alone(), settings.training)
 
 

@@ -1,0 +1,53 @@
+"""The benchmark of decoding: what its ratios are made of, and what it refuses."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+PATH = Path(__file__).parents[2] / "benchmarks" / "decoding.py"
+
+
+@pytest.fixture
+def decoding(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    specification = importlib.util.spec_from_file_location("benchmark_of_decoding", PATH)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    monkeypatch.setitem(sys.modules, "benchmark_of_decoding", module)
+    specification.loader.exec_module(module)
+    return module
+
+
+def system(decoding, name: str, seconds: list[float]):  # type: ignore[no-untyped-def]
+    return decoding.System(name, lambda sources, beam: [], seconds={("sentence", 1): seconds})
+
+
+def test_the_ratio_is_to_the_best_setting_of_the_same_numbers(decoding) -> None:  # type: ignore[no-untyped-def]
+    systems = [
+        system(decoding, "ours, int8", [1.0, 2.0, 9.0]),
+        system(decoding, "CTranslate2, int8, 1 × 1 threads", [8.0]),
+        system(decoding, "CTranslate2, int8, 1 × 2 threads", [5.0, 7.0, 6.0]),
+        system(decoding, "CTranslate2, float32, 1 × 1 threads", [3.0]),
+    ]
+    assert decoding.ratio(systems, "sentence", 1) == 3.0
+
+
+def test_ours_and_ctranslate2_give_answers_of_the_fixed_length_in_order(decoding, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    pytest.importorskip("ctranslate2")
+    decoding.SHAPES["small"] = (1, 32, 48, 2)
+    contest = decoding.random_contest("small", 7)
+    folder = decoding.as_folder(contest, tmp_path)
+    mine = decoding.ours(contest, int8=False)()
+    theirs = decoding.ctranslate2(contest, folder, "float32", 1, 1, 4)()
+    for beam in (1, 3):
+        found, wanted = mine(contest.sources, beam), theirs(contest.sources, beam)
+        assert {len(each) for each in found + wanted} == {decoding.FIXED}
+        assert sum(one == other for one, other in zip(found, wanted, strict=True)) >= 6
+
+
+def test_without_ctranslate2_it_ends_with_a_sentence(decoding, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(decoding.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(decoding.UserError, match="not installed"):
+        decoding.run(decoding.Options(quick=True))
