@@ -154,7 +154,10 @@ def test_the_commands_are_these_and_no_others() -> None:
     [
         (["translat"], "there is no command 'translat'; did you mean `qkv translate`?"),
         (["xyzzy"], "there is no command 'xyzzy'; `qkv --help` lists the commands."),
-        (["train", "poet"], "qkv train needs to know what to train: translator, not 'poet'."),
+        (
+            ["train", "poet"],
+            "qkv train needs to know what to train: translator, gpt, bert, vit, codebook, dalle, not 'poet'.",
+        ),
     ],
 )
 def test_an_unknown_command_gets_a_suggestion(
