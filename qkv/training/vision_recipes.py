@@ -74,7 +74,7 @@ CODEBOOK_RECIPES: dict[str, Callable[[int], CodebookSettings]] = {"automatic": c
 
 
 def dalle(pictures: int) -> DalleSettings:
-    """Chosen where no recipe is named: 1.6 million weights; 45 minutes, or 20 for less than 10,000 pictures."""
+    """Chosen where no recipe is named: about 1.6 million weights; 45 minutes, or 20 for less than 10,000 pictures."""
     few = pictures < 10_000
     return DalleSettings(
         vocabulary=2_000 if few else 1_000,
