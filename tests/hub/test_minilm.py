@@ -80,16 +80,16 @@ def test_int8_stays_close() -> None:
     assert cosines.min() > 0.97
 
 
-@pytest.mark.slow
-def test_spearman_on_sts_b_is_that_of_the_same_pooling_there() -> None:
+@pytest.mark.parametrize("count", [200, pytest.param(1_500, marks=pytest.mark.slow)])
+def test_spearman_on_sts_b_is_that_of_the_same_pooling_there(count: int) -> None:
     file = DATA / "sts-b" / "sts-dev.csv"
     if not file.is_file():
         pytest.skip("the shared data (sts-b) is not on this machine")
-    pairs = read_labelled(file, "6,7,5")
+    pairs = read_labelled(file, "6,7,5").select(range(count))
     assert pairs.seconds is not None
-    both, count, wanted = [*pairs.texts, *pairs.seconds], len(pairs), pairs.numbers()
+    both, wanted = [*pairs.texts, *pairs.seconds], pairs.numbers()
     found = []
     for vectors in (ours().embed(both), their_vectors(both)):
         found.append(spearman((vectors[:count] * vectors[count:]).sum(1).tolist(), wanted))
     assert found[0] == pytest.approx(found[1], abs=1e-5)
-    assert found[0] > 0.86
+    assert found[0] > 0.85
