@@ -14,8 +14,10 @@ COMMANDS = {
         "qkv.cli.train_translator",
         "train a translator from two text files (or .tsv, .jsonl, .tmx, .po)",
     ),
+    "train gpt": ("qkv.cli.train_gpt", "train a language model on text or music, or fine-tune one"),
     "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),
     "evaluate": ("qkv.cli.evaluate", "score a translator on sentences with reference translations"),
+    "generate": ("qkv.cli.generate", "continue a text, or make music"),
     "classify": ("qkv.cli.classify", "say which class texts, pairs of texts or pictures belong to"),
     "info": ("qkv.cli.info", "say what a model is, what it was trained on and how good it is"),
 }

@@ -97,6 +97,19 @@ class NotAtOnce:
         return scores.index_fill(1, torch.tensor([self.end], device=scores.device), NEVER)
 
 
+class InTurns:
+    """What may be said goes round: at place n only the ids of turn n, counted from `first`."""
+
+    def __init__(self, turns: Sequence[Sequence[int]], vocab: int, first: int = 0):
+        self.allowed, self.first = torch.zeros(len(turns), vocab, dtype=torch.bool), first
+        for turn, ids in enumerate(turns):
+            self.allowed[turn, list(ids)] = True
+
+    def __call__(self, scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
+        turn = (self.first + said.shape[1]) % len(self.allowed)
+        return scores.masked_fill(~self.allowed[turn].to(scores.device), NEVER)
+
+
 class PhraseTable:
     """Phrases of each sentence of a batch, as a table."""
 

@@ -1,1 +1,1 @@
-"""Weights that others have published, under our names."""
+"""Weights and formats of other libraries: theirs in, ours out."""

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from qkv.core.batch import moved
 from qkv.core.block import Stack, StackConfig
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
@@ -67,11 +68,7 @@ class TranslationBatch:
         return cls(source, shifted, target, (target != pad).flatten().nonzero().squeeze(1))
 
     def to(self, device: torch.device) -> Self:
-        """On a device nothing is asked for that only the data can tell, such as how many places are real."""
-        own = self.source, self.shifted, self.target, self.real
-        if device.type == "cuda":  # from such memory it copies by itself, and nobody waits
-            return type(self)(*(each.pin_memory().to(device, non_blocking=True) for each in own))
-        return type(self)(*(each.to(device) for each in own))
+        return moved(self, device)
 
 
 class Translator(nn.Module):

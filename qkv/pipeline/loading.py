@@ -24,6 +24,8 @@ class Kind:
 
 KINDS = {
     "translator": Kind("qkv.pipeline.translator", "Translator", ("translate", "evaluate")),
+    "gpt": Kind("qkv.pipeline.generator", "Generator", ("generate", "evaluate")),
+    "gpt-classifier": Kind("qkv.pipeline.gpt_classifier", "GPTClassifier", ("classify",)),
 }
 
 

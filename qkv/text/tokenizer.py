@@ -40,17 +40,22 @@ class Tokenizer:
         self.pieces.encode_special_tokens = True
 
     @classmethod
-    def learn(cls, texts: Iterable[str], size: int) -> Self:
-        """A vocabulary of at most `size` pieces; it is smaller where the text has no more to merge."""
+    def learn(cls, texts: Iterable[str], size: int, *, sentences: bool = True) -> Self:
+        """A vocabulary of at most `size` pieces; it is smaller where the text has no more to merge.
+
+        With `sentences` a space before the first word makes it the same piece as inside a sentence; decoding takes it
+        off. Documents, which begin with a title or a line of code, have none.
+        """
         if size < SMALLEST:
             raise UserError(
                 f"a vocabulary of {size} is too small: give at least {SMALLEST}, one piece for each byte."
             )
         pieces = Pieces(models.BPE())
-        # A space before the first word makes it the same piece as inside a sentence; decoding takes it off.
-        pieces.normalizer = normalizers.Prepend(" ")
         pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        pieces.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
+        pieces.decoder = decoders.ByteLevel()
+        if sentences:
+            pieces.normalizer = normalizers.Prepend(" ")
+            pieces.decoder = decoders.Sequence([pieces.decoder, decoders.Strip(" ", 1, 0)])
         trainer = trainers.BpeTrainer(
             vocab_size=size,
             min_frequency=2,  # a merge seen once teaches nothing
@@ -95,7 +100,7 @@ class Tokenizer:
         for place, number in enumerate(ids):
             letters = self.letters(number)
             start, end = end, end + len(letters)
-            if place == 0 and letters.startswith(SPACE):
+            if place == 0 and letters.startswith(SPACE) and self.pieces.normalizer is not None:
                 end -= 1  # decoding takes it off
             found.append((start, end))
         return found

@@ -12,6 +12,7 @@ from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import (
     FORBIDDEN,
     Forbidden,
+    InTurns,
     NoRepeat,
     NotAtOnce,
     Prefixes,
@@ -137,3 +138,13 @@ def test_an_ensemble_of_a_model_with_itself_is_that_model() -> None:
     pair = Ensemble([TableStep(SENTENCES, VOCAB), TableStep(SENTENCES, VOCAB)])
     alone = greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS)
     assert [each.ids for each in greedy(pair, STARTS, END, LIMITS)] == [each.ids for each in alone]
+
+
+def test_in_turns_only_the_ids_of_each_turn_may_come() -> None:
+    rule = InTurns([[0, 2], [1]], vocab=4, first=1)
+    scores, rows = torch.zeros(1, 4), torch.tensor([0])
+    allowed = [
+        (rule(scores, torch.zeros(1, length, dtype=torch.long), rows) == 0)[0].nonzero()[:, 0].tolist()
+        for length in range(3)
+    ]
+    assert allowed == [[1], [0, 2], [1]]

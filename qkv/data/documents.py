@@ -1,0 +1,112 @@
+"""Text for language models: documents from files, or, where nobody gives any, the source of Python's own library.
+
+    a.txt, b.md, c.py      each file is a document
+    d.jsonl                each line is one: {"text": "…"}
+
+All of them may end in .gz.
+"""
+
+import json
+import random
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from qkv.data.lines import empty_file, not_utf8, numbered_lines, opened
+from qkv.errors import UserError
+
+NOT_SOURCE = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
+TABLES = {"encodings", "pydoc_data"}  # tables of numbers and of help texts rather than programs
+FEW = 10  # so many documents or more are held out whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Documents:
+    texts: list[str]
+    origin: str  # for the model card
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def characters(self) -> int:
+        return sum(map(len, self.texts))
+
+    def fingerprint(self) -> str:
+        digest = sha256()
+        for text in self.texts:
+            digest.update(f"{len(text)}\n{text}".encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+
+def read_documents(paths: Sequence[Path]) -> Documents:
+    texts = [text for path in paths for text in documents_in(path)]
+    names = ", ".join(path.name for path in paths[:3])
+    return Documents(texts=texts, origin=names if len(paths) <= 3 else f"{names} and {len(paths) - 3} more")
+
+
+def documents_in(path: Path) -> list[str]:
+    if path.name.removesuffix(".gz").endswith(".jsonl"):
+        return [
+            text_in_json(line, f"{path}, line {number}")
+            for number, line in numbered_lines(path)
+            if line.strip()
+        ]
+    with opened(path) as stream:
+        raw = stream.read()
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise not_utf8(path, raw[: error.start].count(b"\n") + 1, raw) from None
+    if not text.strip():
+        raise empty_file(path)
+    return [text]
+
+
+def text_in_json(line: str, where: str) -> str:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        raise UserError(f'{where} is not JSON: each line is an object such as {{"text": "…"}}.') from None
+    if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
+        raise UserError(f'{where} has no "text": each line is an object such as {{"text": "…"}}.')
+    text: str = row["text"]
+    return text
+
+
+def python_source(folder: Path | None = None) -> Documents:
+    """The standard library of the Python that runs this, so that a first run needs no download."""
+    folder = Path(sysconfig.get_paths()["stdlib"]) if folder is None else folder
+    texts = []
+    for path in sorted(folder.rglob("*.py")):
+        inside = path.relative_to(folder).parts
+        if not (NOT_SOURCE | TABLES) & set(inside):
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):  # some are there to show other encodings
+                continue
+            if text.strip():
+                texts.append(text)
+    if not texts:
+        raise UserError("this Python has no source of its standard library: give a file by --text.")
+    return Documents(texts=texts, origin="the source of Python's standard library")
+
+
+def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:
+    """Whole documents, about a `share` of them chosen by the seed; of few documents the end of each."""
+    if len(documents) < FEW:
+        cuts = [round(len(text) * (1 - share)) for text in documents.texts]
+        train = [text[:cut] for text, cut in zip(documents.texts, cuts, strict=True)]
+        valid = [text[cut:] for text, cut in zip(documents.texts, cuts, strict=True)]
+    else:
+        order = list(range(len(documents)))
+        random.Random(seed).shuffle(order)
+        out = set(order[: max(1, round(share * len(order)))])
+        train = [text for place, text in enumerate(documents.texts) if place not in out]
+        valid = [text for place, text in enumerate(documents.texts) if place in out]
+    return (
+        Documents(texts=[text for text in train if text], origin=documents.origin),
+        Documents(texts=[text for text in valid if text], origin=documents.origin),
+    )

@@ -1,0 +1,245 @@
+"""The decoder alone (T-D in deck 003): one stream of tokens, each of which sees those before it.
+
+GPT-1 is this with post-norm and learned positions; GPT-2 has pre-norm, a norm at the end and smaller first weights on
+the residual branches. What is fine-tuned for a task is the same model with one matrix more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.core.batch import moved
+from qkv.core.block import Stack, StackConfig
+from qkv.core.cache import Cache
+from qkv.core.dropout import Dropout
+from qkv.core.loss import output_cross_entropy
+from qkv.core.masks import causal_mask
+from qkv.core.positions import LearnedPositions, RotaryPositions
+from qkv.core.tape import Tape, inside
+
+FIRST_WEIGHTS = 0.02  # their standard deviation, in both papers
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTConfig:
+    vocab: int
+    context: int  # the most tokens that are looked back at
+    end: int  # stands between documents
+    positions: Literal["learned", "rotary"]
+    stack: StackConfig
+
+    def __post_init__(self) -> None:
+        if self.context < 2:
+            raise ValueError("the context must have at least 2 positions")
+        if self.positions == "rotary" and self.stack.width // self.stack.heads % 2:
+            raise ValueError("rotary positions turn pairs of columns: the width of a head must be even")
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Windows of a text: at every place the model reads `ids` up to there and must say `target`."""
+
+    ids: Tensor  # (B, T)
+    target: Tensor  # (B, T) the same, one token further on
+    real: Tensor  # (N) the places in the flattened target that count
+
+    @classmethod
+    def of(cls, rows: Sequence[Tensor], pad: int) -> Self:
+        """From rows that are one token longer than what is read; shorter ones are padded at their end."""
+        padded = nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=pad)
+        lengths = torch.tensor([len(row) - 1 for row in rows])
+        counts = torch.arange(padded.shape[1] - 1)[None] < lengths[:, None]
+        return cls(padded[:, :-1], padded[:, 1:], counts.flatten().nonzero().squeeze(1))
+
+    def to(self, device: torch.device) -> Self:
+        return moved(self, device)
+
+
+class GPT(nn.Module):
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        self.config = config
+        stack = config.stack
+        self.tokens = nn.Embedding(config.vocab, stack.width)  # also the output layer
+        learned, head = config.positions == "learned", stack.width // stack.heads
+        self.positions = LearnedPositions(config.context, stack.width) if learned else None
+        self.rotation = None if learned else RotaryPositions(config.context, head)
+        self.dropout = Dropout(stack.dropout)
+        self.stack = Stack(stack)
+        first_weights(self)
+
+    def read(self, ids: Tensor, cache: Cache | None = None, tape: Tape | None = None) -> Tensor:
+        """What is made of the ids that follow those in the cache, before the output layer. (B, T, D)"""
+        start, length = (0 if cache is None else cache.length), ids.shape[1]
+        tape = inside(tape, "decoder")
+        x = self.tokens(ids)  # (B, T, D)
+        if tape is not None:
+            tape.record("tokens", x)
+        if self.positions is not None:
+            x = x + self.positions(start, length)
+        if tape is not None:
+            tape.record("embedded", x)
+        y: Tensor = self.stack(
+            self.dropout(x),
+            mask=causal_mask(length, start + length, ids.device),
+            rotation=None if self.rotation is None else self.rotation(start, length),
+            cache=cache,
+            tape=tape,
+        )
+        return y
+
+    def output(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.tokens.weight)  # (…, D) -> (…, V)
+
+    def forward(self, ids: Tensor, tape: Tape | None = None) -> Tensor:
+        logits = self.output(self.read(ids, tape=tape))
+        if tape is not None:
+            tape.record("logits", logits)
+        return logits
+
+    def loss(self, batch: TextBatch) -> Tensor:
+        """Mean cross-entropy per token."""
+        return self.cross_entropy(self.read(batch.ids), batch)
+
+    def cross_entropy(self, x: Tensor, batch: TextBatch) -> Tensor:
+        rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
+        return output_cross_entropy(rows, self.tokens.weight, targets, smoothing=0.0)
+
+    def begin(self) -> "GPTStep":
+        return GPTStep(self)
+
+
+def first_weights(model: GPT) -> None:
+    """Normal with 0.02 (GPT-1, section 4.1); with pre-norm, what is added to the residual stream starts smaller by the
+    square root of how many such additions there are (GPT-2, section 2.3), so that its sum does not grow with depth.
+    """
+    stack = model.config.stack
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=FIRST_WEIGHTS)
+    if stack.norm == "pre":
+        for name, weight in model.named_parameters():
+            if name.endswith(("sublayer.output.weight", "sublayer.contract.weight")):
+                nn.init.normal_(weight, std=FIRST_WEIGHTS * (2 * stack.depth) ** -0.5)
+
+
+def first_read(length: int, context: int) -> int:
+    """Where the window begins in which a text of so many tokens is read.
+
+    A text that fits is read from its start. One token too many, and the older half of the window is forgotten; the rest
+    is read anew from the first position on, until the window is full again. This depends on the length alone, so that
+    it makes no difference in which portions a text is read.
+    """
+    stride = context - context // 2
+    return 0 if length <= context else stride * -(-(length - context) // stride)
+
+
+class GPTStep:
+    """One reading of a batch of texts, token by token (the Step protocol); it has no end."""
+
+    def __init__(self, model: GPT):
+        self.model = model
+        self.cache = Cache(model.config.stack.depth)
+        self.first = 0  # of the tokens in the cache
+        self.said: Tensor | None = None  # (B, length)
+
+    @property
+    def slid(self) -> bool:
+        """Was the beginning of the text forgotten?"""
+        return self.first > 0
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        """The newest ids, (B, T), in; logits of the token after the last of them, (B, V), out."""
+        self.said = ids if self.said is None else torch.cat([self.said, ids], dim=1)
+        first = first_read(self.said.shape[1], self.model.config.context)
+        if first > self.first:
+            self.first, self.cache = first, Cache(self.model.config.stack.depth)
+            ids = self.said[:, first:]
+        return self.model.output(self.model.read(ids, self.cache)[:, -1])
+
+    def select(self, rows: Tensor) -> None:
+        self.cache.select(rows)
+        self.said = None if self.said is None else self.said[rows]
+
+
+# Fine-tuning for a task (GPT-1, section 3.2) ---------------------------------------------------------------------
+
+Task = Literal["classes", "value", "choice"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskConfig:
+    gpt: GPTConfig
+    task: Task  # one of several classes, a number, or the best of several texts
+    classes: int
+    auxiliary: float = 0.5  # weight of the language model's loss (λ)
+
+    def __post_init__(self) -> None:
+        if (self.classes < 2) is (self.task == "classes"):
+            raise ValueError("a task with classes has at least two of them, and any other has one")
+
+
+@dataclass(frozen=True)
+class TaskBatch:
+    """Examples, each in all the ways it is read: once, in both orders, or once with each choice."""
+
+    text: TextBatch  # (B · W, T)
+    last: Tensor  # (B, W) the place of the token whose state tells the answer
+    answer: Tensor  # (B) class or choice, or a number
+
+    @classmethod
+    def of(cls, examples: Sequence[Sequence[Tensor]], answer: Tensor, pad: int) -> Self:
+        """From the tokens of every reading of every example; all have the same number of readings."""
+        rows = [tokens for readings in examples for tokens in readings]
+        # One more, which nobody reads and nobody has to say, so that the last token is read.
+        text = TextBatch.of([F.pad(tokens, (0, 1), value=pad) for tokens in rows], pad)
+        places = torch.tensor([len(tokens) - 1 for tokens in rows])
+        ends = torch.arange(len(rows)) * text.ids.shape[1] + places
+        real = text.real[~torch.isin(text.real, ends)]
+        return cls(TextBatch(text.ids, text.target, real), places.view(len(examples), -1), answer)
+
+    def to(self, device: torch.device) -> Self:
+        return moved(self, device)
+
+
+class GPTForTask(nn.Module):
+    """One added matrix on the state of the last token; the states of several readings are added up, or compete."""
+
+    def __init__(self, config: TaskConfig):
+        super().__init__()
+        self.config = config
+        self.gpt = GPT(config.gpt)
+        self.dropout = Dropout(config.gpt.stack.dropout)
+        self.head = nn.Linear(config.gpt.stack.width, config.classes, bias=False)
+        nn.init.normal_(self.head.weight, std=FIRST_WEIGHTS)
+
+    def forward(self, ids: Tensor, last: Tensor) -> Tensor:
+        """Scores of the classes, (B, C), of the choices, (B, W), or the number, (B, 1)."""
+        return self.scores(self.gpt.read(ids), last)
+
+    def scores(self, x: Tensor, last: Tensor) -> Tensor:
+        states = x.unflatten(0, last.shape)  # (B, W, T, D)
+        place = last[:, :, None, None].expand(-1, -1, 1, states.shape[-1])
+        states = self.dropout(states.gather(2, place)[:, :, 0])  # (B, W, D)
+        scores: Tensor
+        if self.config.task == "choice":
+            scores = self.head(states)[:, :, 0]
+        else:
+            scores = self.head(states.sum(1))
+        return scores
+
+    def loss(self, batch: TaskBatch) -> Tensor:
+        """Of the answers; in training also that of the texts themselves, times λ (equation 5 of the paper)."""
+        x = self.gpt.read(batch.text.ids)
+        scores = self.scores(x, batch.last)
+        if self.config.task == "value":
+            loss = F.mse_loss(scores[:, 0], batch.answer)
+        else:
+            loss = F.cross_entropy(scores, batch.answer)
+        if self.training and self.config.auxiliary:
+            loss = loss + self.config.auxiliary * self.gpt.cross_entropy(x, batch.text)
+        return loss

@@ -1,0 +1,237 @@
+"""A prompt in, its continuation out; and how likely a text is."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
+from qkv.configs import from_dict, to_dict
+from qkv.data.windows import sliding_windows, stream_of
+from qkv.decoding.greedy import likeliest
+from qkv.decoding.rules import InTurns
+from qkv.decoding.sampling import Drawn, Sampling
+from qkv.decoding.walk import walk
+from qkv.errors import UserError
+from qkv.models.gpt import GPT, GPTConfig, TextBatch
+from qkv.pipeline.loading import load_weights
+from qkv.text.characters import Characters
+from qkv.text.notes import VOICES, Frame, Notes
+from qkv.text.stream import decoded, until
+from qkv.text.tokenizer import SPECIAL, Tokenizer
+
+PieceKind = Literal["subwords", "characters", "notes"]
+TOKENIZERS: dict[PieceKind, type[Tokenizer]] = {
+    "subwords": Tokenizer,
+    "characters": Characters,
+    "notes": Notes,
+}
+TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
+
+
+def silent(count: int = 0) -> None:
+    """Nobody is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """How a text is continued."""
+
+    tokens: int = 200
+    """The most tokens that are added."""
+    temperature: float = 0.8
+    """Below 1 the likely becomes likelier; 0 always takes the likeliest."""
+    top_k: int = 0
+    """Draw from so many of the likeliest tokens alone; 0 for all."""
+    top_p: float = 0.95
+    """Draw from the fewest tokens that together are as likely as this."""
+    min_p: float = 0.0
+    """Draw from tokens at least this share as likely as the likeliest."""
+    seed: int = 1
+    """The same seed gives the same text."""
+    stop: str = ""
+    """End before this text."""
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1:
+            raise UserError("--tokens must be at least 1.")
+        if self.temperature < 0:
+            raise UserError("--temperature must not be negative: 0 always takes the likeliest token.")
+        if self.temperature > 0:
+            try:
+                self.sampling()
+            except ValueError as error:
+                raise UserError(f"{error}.") from None
+
+    def sampling(self) -> Sampling:
+        return Sampling(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, min_p=self.min_p)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneratorDefaults:
+    """What a generator needs to know beside its weights."""
+
+    pieces: PieceKind
+    """What a token is."""
+
+
+class Generator:
+    def __init__(self, model: GPT, tokenizer: Tokenizer, defaults: GeneratorDefaults):
+        self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
+
+    def __repr__(self) -> str:
+        config = self.model.config
+        return f"Generator({self.defaults.pieces}, {config.vocab:,} in the vocabulary, context {config.context:,})"
+
+    @classmethod
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        config, where = dict(bundle.config), bundle.folder
+        architecture = from_dict(GPTConfig, config.pop("model", None), f"{where}/config.json")
+        defaults = from_dict(GeneratorDefaults, config, f"{where}/config.json")
+        tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.vocab)
+        model = GPT(architecture)
+        load_weights(model, bundle.weights, str(where))
+        return cls(model, tokenizer, defaults)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        return {"kind": "gpt, a language model", **facts_of_gpt(self.model, self.defaults.pieces)}
+
+    def save(self, folder: Path) -> None:
+        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        save_bundle(folder, "gpt", config, self.model.state_dict(), {TOKENIZER_FILE: self.tokenizer.text()})
+
+    # Continuing a text ------------------------------------------------------------------------------------------
+
+    def generate(self, prompt: str = "", generation: Generation = Generation()) -> str:  # noqa: B008
+        """The continuation of a prompt, without the prompt itself."""
+        return "".join(self.stream(prompt, generation))
+
+    def stream(
+        self,
+        prompt: str = "",
+        generation: Generation = Generation(),  # noqa: B008
+        slides: Callable[[], None] = silent,
+    ) -> Iterator[str]:
+        """The same bit by bit, as it is found. `slides` is told once when the beginning is forgotten.
+
+        It ends after so many tokens, before the `stop`, or where the model ends its document. A text that is longer
+        than the context is read in a window: when that is full, its older half is forgotten.
+        """
+        if self.defaults.pieces == "notes":
+            raise UserError("this model makes music, not text: ask it for notes, with -o NAME.mid.")
+        known = self.tokenizer.piece_bytes
+        ids = self.stream_ids(self.tokenizer.encode(prompt), generation, slides)
+        return until(decoded(known[token] for token in ids), generation.stop)
+
+    def compose(
+        self,
+        beginning: Sequence[Frame] = (),
+        generation: Generation = Generation(),  # noqa: B008
+        slides: Callable[[], None] = silent,
+        done: Callable[[int], None] = silent,
+    ) -> list[Frame]:
+        """Music that begins with these frames."""
+        notes = self.tokenizer
+        if not isinstance(notes, Notes):
+            raise UserError("this model writes text, not music: leave out -o, or redirect its output.")
+        found = notes.encode_frames(beginning)
+        for token in self.stream_ids(list(found), generation, slides):
+            found.append(token)
+            done(1)
+        return notes.decode_frames(found)
+
+    @torch.inference_mode()
+    def stream_ids(
+        self, prompt: list[int], generation: Generation, slides: Callable[[], None]
+    ) -> Iterator[int]:
+        """Without a prompt a new document is begun, which is what follows an end."""
+        self.model.eval()
+        config, device = self.model.config, self.model.tokens.weight.device
+        read = torch.tensor([prompt or [config.end]], device=device)  # (1, T)
+        step, limits = self.model.begin(), torch.tensor([generation.tokens], device=device)
+        if read.shape[1] > 1:
+            step(read[:, :-1])
+        greedy = generation.temperature == 0
+        choose = likeliest if greedy else Drawn(generation.sampling(), [generation.seed], limits)
+        told = False
+        for stride in walk(step, read[:, -1], config.end, limits, choose, [self.turns(len(prompt))]):
+            if step.slid and not told:
+                told = True
+                slides()
+            token = int(stride.ids[0])
+            if not stride.scores.isfinite().all():
+                raise UserError("the model's scores are not numbers: its weights are broken; train it again.")
+            if token != config.end:
+                yield token
+
+    def turns(self, before: int) -> InTurns:
+        """Which tokens may come: of text all but the special ones, of music those of the voice whose turn it is."""
+        vocab, end = self.model.config.vocab, self.model.config.end
+        if isinstance(self.tokenizer, Notes):
+            voices = [list(self.tokenizer.of_voice(voice)) for voice in range(len(VOICES))]
+            voices[0].append(end)  # music ends between two frames
+            return InTurns(voices, vocab, before)
+        return InTurns([[end, *range(len(SPECIAL), vocab)]], vocab)
+
+    # How likely a text is ---------------------------------------------------------------------------------------
+
+    def log_probabilities(self, text: str, done: Callable[[int], None] = silent) -> Tensor:
+        """Of every token of a text, as a document of its own."""
+        return self.log_probabilities_of(self.tokenizer.encode(text), done)
+
+    @torch.inference_mode()
+    def log_probabilities_of(self, ids: Sequence[int], done: Callable[[int], None] = silent) -> Tensor:
+        """Each token given those before it, in the windows in which `generate` reads. (N)"""
+        self.model.eval()
+        config, device = self.model.config, self.model.tokens.weight.device
+        stream = stream_of([ids], config.end)[:-1]  # that the text ends is not part of it
+        if len(stream) < 2:
+            raise UserError("a text without any token has no likelihood: give some text.")
+        windows = list(sliding_windows(len(stream), config.context))
+        at_once = max(1, TOKENS_AT_ONCE // config.context)
+        found = []
+        for start in range(0, len(windows), at_once):
+            part = windows[start : start + at_once]
+            batch = TextBatch.of([stream[first : last + 1] for (first, last), _ in part], pad=0).to(device)
+            scores = self.model(batch.ids).float().log_softmax(-1)  # (B, T, V)
+            own = scores.gather(-1, batch.target[..., None])[..., 0].cpu()  # (B, T)
+            for row, ((first, last), counted) in zip(own, part, strict=True):
+                found.append(row[last - first - counted : last - first])
+                done(counted)
+        return torch.cat(found)
+
+    def choose(self, prompt: str, choices: Sequence[str]) -> list[float]:
+        """Log-probabilities of different continuations of a prompt, for tasks that no example was shown of."""
+        if not choices or not all(choices):
+            raise UserError("give at least one continuation to choose from, and none that is empty.")
+        before = self.tokenizer.encode(prompt)
+        scores = []
+        for choice in choices:
+            after = self.tokenizer.encode(choice)
+            scores.append(float(self.log_probabilities_of([*before, *after])[-len(after) :].sum()))
+        return scores
+
+
+def tokenizer_for(pieces: PieceKind, path: Path, vocab: int) -> Tokenizer:
+    tokenizer = TOKENIZERS[pieces].load(path)
+    if len(tokenizer) != vocab:
+        raise UserError(
+            f"{path.parent}: the tokenizer has {len(tokenizer)} pieces, the model {vocab}; these files do not belong "
+            "together."
+        )
+    return tokenizer
+
+
+def facts_of_gpt(model: GPT, pieces: PieceKind) -> dict[str, str]:
+    config = model.config
+    return {
+        "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
+        "vocabulary": f"{config.vocab:,} {pieces}",
+        "stack": config.stack.sentence(),
+        "positions": config.positions,
+        "context": f"{config.context:,} tokens; what is longer slides",
+    }

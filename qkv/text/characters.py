@@ -1,0 +1,54 @@
+"""A text as its characters: the smallest vocabulary there is, and the setting of many small language models."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Self
+
+from tokenizers import Regex, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer as Pieces
+
+from qkv.errors import UserError
+from qkv.text.tokenizer import SPECIAL, Tokenizer
+
+SHOWN = 5  # unknown characters named in a complaint
+
+
+class Characters(Tokenizer):
+    """Every character that the text has, and no other."""
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], size: int | None = None) -> Self:
+        """All characters of the texts; their number is what it is, whatever size is asked for."""
+        found = sorted(set().union(*map(set, texts)))
+        vocab = {piece: number for number, piece in enumerate([*SPECIAL, *found])}
+        pieces = Pieces(models.WordLevel(vocab, unk_token=SPECIAL[0]))
+        pieces.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        pieces.decoder = decoders.Fuse()
+        return cls(pieces)
+
+    def encode(self, text: str) -> list[int]:
+        """By a table: the library would be asked for the place of every character as well."""
+        try:
+            return [self.numbers[character] for character in text]
+        except KeyError:
+            unknown = list(dict.fromkeys(each for each in text if each not in self.numbers))
+            shown = ", ".join(map(repr, unknown[:SHOWN])) + (" and more" if len(unknown) > SHOWN else "")
+            raise UserError(
+                f"this model knows the {len(self.numbers)} characters of its training text, and {shown} is not among "
+                "them: leave that out, or train a model of subwords, which reads any text."
+            ) from None
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(self.letters(number) for number in ids)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        vocab: dict[str, int] = self.pieces.get_vocab()
+        return {piece: number for piece, number in vocab.items() if number >= len(SPECIAL)}
+
+    @cached_property
+    def piece_bytes(self) -> list[bytes]:
+        return [self.letters(number).encode() for number in range(len(self))]

@@ -1,0 +1,272 @@
+"""What a person may choose about a language model, about fine-tuning one, and recipes. Importing this needs no torch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from qkv.training.settings import RunSettings, TrainingSettings, refuse_broken, rules_of_run
+
+LETTERS_OF_A_PIECE = 3.5  # of a subword, about
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTModelSettings:
+    width: int
+    """Width of every position's vector (d_model)."""
+    depth: int
+    """Blocks."""
+    heads: int
+    """Attention heads; the width is divided among them."""
+    hidden: int
+    """Width inside the feed-forward layer (d_ff)."""
+    context: int
+    """Tokens that are looked back at."""
+    dropout: float
+    """Share of values dropped in training."""
+    attention_dropout: float = 0.0
+    """Share of attention weights dropped in training."""
+    norm: Literal["pre", "post"] = "pre"
+    """Where the layer norm stands: before each sublayer as in GPT-2, or after it as in GPT-1."""
+    activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "gelu"
+    """Inside the feed-forward layer."""
+    positions: Literal["learned", "rotary"] = "rotary"
+    """How positions are told apart: learned vectors as in both papers, or turned queries and keys."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSettings:
+    valid: float = 0.1
+    """Share of the text held out for validation where none is given: whole documents, or of few the end of each."""
+    most_valid: int = 200_000
+    """Characters held out at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTSettings(RunSettings):
+    pieces: Literal["subwords", "characters"] = "subwords"
+    """What a token is: a byte-level subword, or a character."""
+    vocabulary: int
+    """Subwords in the vocabulary; characters are as many as the text has."""
+    model: GPTModelSettings
+    data: TextSettings = TextSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MusicSettings(RunSettings):
+    transpose: int = 5
+    """In every epoch each piece is moved up or down by at most so many semitones; 0 for never."""
+    model: GPTModelSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuneSettings(RunSettings):
+    epochs: int = 3
+    """How often every example is seen, where --steps does not say."""
+    auxiliary: float = 0.5
+    """Weight of the language model's own loss (λ in the paper); 0 for none."""
+    form: Literal["automatic", "classification", "entailment", "similarity", "choice"] = "automatic"
+    """How an example is read: one text; two in their order; two in both orders; a text with each of several answers.
+    automatic: classification for one text, similarity for two texts with a number, entailment for two with a class."""
+    pretrained: bool = True
+    """Begin with the weights of --fine-tune; without them only its vocabulary and sizes are taken, to compare with."""
+    dropout: float = 0.1
+    """Share of values dropped in training."""
+    valid: float = 0.1
+    """Share of the examples held out where no --valid-labels are given."""
+
+
+def check_gpt(settings: GPTSettings) -> None:
+    refuse_broken(
+        rules_of_run(settings)
+        | rules_of_model(settings.model)
+        | {
+            "--data.valid must be above 0 and at most 0.5": 0 < settings.data.valid <= 0.5,
+            "--data.most-valid must be at least 1": settings.data.most_valid >= 1,
+        }
+    )
+
+
+def check_music(settings: MusicSettings) -> None:
+    refuse_broken(
+        rules_of_run(settings)
+        | rules_of_model(settings.model)
+        | {"--transpose must be from 0 to 11": 0 <= settings.transpose <= 11}
+    )
+
+
+def check_fine_tuning(settings: FineTuneSettings) -> None:
+    refuse_broken(
+        rules_of_run(settings)
+        | {
+            "--epochs must be at least 1": settings.epochs >= 1,
+            "--auxiliary must not be negative": settings.auxiliary >= 0,
+            "--dropout must be at least 0 and below 1": 0 <= settings.dropout < 1,
+            "--valid must be above 0 and at most 0.5": 0 < settings.valid <= 0.5,
+        }
+    )
+
+
+def rules_of_model(model: GPTModelSettings) -> dict[str, bool]:
+    sizes = (model.width, model.depth, model.heads, model.hidden)
+    return {
+        "--model.width, depth, heads and hidden must be at least 1": min(sizes) >= 1,
+        "--model.width must be a multiple of --model.heads": model.heads < 1
+        or model.width % model.heads == 0,
+        "--model.width / --model.heads must be even with rotary positions": model.heads < 1
+        or model.positions != "rotary"
+        or model.width // model.heads % 2 == 0,
+        "--model.context must be at least 8": model.context >= 8,
+        "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
+        "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
+    }
+
+
+# Recipes for text: functions of the number of characters ---------------------------------------------------------
+
+
+def automatic(characters: int) -> GPTSettings:
+    """Chosen where no recipe is named: sizes that fit the amount of text, on a laptop."""
+    if characters < 500_000:
+        width, depth, context, vocabulary, dropout, epochs = 128, 4, 128, 1_000, 0.2, 20
+    elif characters < 5_000_000:
+        width, depth, context, vocabulary, dropout, epochs = 192, 4, 192, 2_000, 0.1, 6
+    else:
+        width, depth, context, vocabulary, dropout, epochs = 256, 4, 256, 4_000, 0.0, 1
+    batch_tokens = 4_096
+    tokens = characters / LETTERS_OF_A_PIECE
+    steps = round(min(4_000, max(300, epochs * tokens / batch_tokens)))
+    return GPTSettings(
+        vocabulary=vocabulary,
+        steps=steps,
+        model=GPTModelSettings(
+            width=width, depth=depth, heads=width // 32, hidden=4 * width, context=context, dropout=dropout
+        ),
+        training=with_muon(batch_tokens, steps),
+    )
+
+
+def with_muon(batch_tokens: int, steps: int, rate: float = 6e-3) -> TrainingSettings:
+    return TrainingSettings(
+        batch_tokens=batch_tokens,
+        rate=rate,
+        warmup=min(200, steps // 10),
+        optimiser="muon",
+        betas=(0.9, 0.99),
+        epsilon=1e-8,
+        weight_decay=0.1,
+        validate_every=max(25, steps // 10),
+        average=3,
+    )
+
+
+def shakespeare_small(characters: int) -> GPTSettings:
+    """nanoGPT's recipe for a CPU at the same parameters, tokens and steps (4 blocks, width 128, context 64, 12 rows):
+    there validation loss 1.88 on tiny Shakespeare."""
+    steps = 2_000
+    return GPTSettings(
+        pieces="characters",
+        vocabulary=65,
+        steps=steps,
+        model=GPTModelSettings(width=128, depth=4, heads=4, hidden=512, context=64, dropout=0.0),
+        training=replace(with_muon(12 * 64, steps), validate_every=250),
+    )
+
+
+def shakespeare_full(characters: int) -> GPTSettings:
+    """nanoGPT's recipe for a GPU at its sizes (6 blocks, width 384, context 256, 64 rows, 5,000 steps): there validation
+    loss 1.4697 on tiny Shakespeare."""
+    small, steps = shakespeare_small(characters), 5_000
+    return replace(
+        small,
+        steps=steps,
+        model=replace(small.model, width=384, depth=6, heads=6, hidden=1_536, context=256, dropout=0.2),
+        training=replace(with_muon(64 * 256, steps), validate_every=250),
+    )
+
+
+def gpt1(characters: int) -> GPTSettings:
+    """The sizes and the settings of "Improving Language Understanding by Generative Pre-Training": 117 M parameters."""
+    steps = max(1_000, round(100 * characters / LETTERS_OF_A_PIECE / (64 * 512)))  # 100 epochs
+    return GPTSettings(
+        vocabulary=40_000,
+        steps=steps,
+        model=GPTModelSettings(
+            width=768,
+            depth=12,
+            heads=12,
+            hidden=3_072,
+            context=512,
+            dropout=0.1,
+            attention_dropout=0.1,
+            norm="post",
+            activation="gelu_tanh",
+            positions="learned",
+        ),
+        training=TrainingSettings(
+            batch_tokens=64 * 512,
+            rate=2.5e-4,
+            warmup=2_000,
+            betas=(0.9, 0.999),
+            epsilon=1e-8,
+            weight_decay=0.01,
+            validate_every=max(50, steps // 50),
+        ),
+    )
+
+
+def gpt2(characters: int) -> GPTSettings:
+    """The sizes of the smallest model of "Language Models are Unsupervised Multitask Learners": 124 M parameters."""
+    before = gpt1(characters)
+    return replace(
+        before,
+        vocabulary=50_257,
+        model=replace(before.model, context=1_024, norm="pre"),
+        training=replace(
+            before.training, batch_tokens=512 * 1_024, rate=6e-4, betas=(0.9, 0.95), weight_decay=0.1
+        ),
+    )
+
+
+RECIPES: dict[str, Callable[[int], GPTSettings]] = {
+    "automatic": automatic,
+    "shakespeare-small": shakespeare_small,
+    "shakespeare-full": shakespeare_full,
+    "gpt1": gpt1,
+    "gpt2": gpt2,
+}
+
+
+# Recipes for music and for fine-tuning -----------------------------------------------------------------------------
+
+
+def chorales(frames: int) -> MusicSettings:
+    """Four voices in sixteenths, such as the JSB chorales: 128 sixteenths of context."""
+    steps = 2_000
+    return MusicSettings(
+        steps=steps,
+        model=GPTModelSettings(width=128, depth=4, heads=4, hidden=512, context=512, dropout=0.2),
+        training=replace(with_muon(8 * 512, steps), validate_every=200),
+    )
+
+
+MUSIC_RECIPES: dict[str, Callable[[int], MusicSettings]] = {"automatic": chorales}
+
+
+def fine_tuning(examples: int) -> FineTuneSettings:
+    """Three epochs with a low rate, as in GPT-1 (section 4.1)."""
+    return FineTuneSettings(
+        steps=None,
+        training=TrainingSettings(
+            batch_tokens=2_048,
+            rate=5e-4,
+            warmup=20,
+            betas=(0.9, 0.999),
+            epsilon=1e-8,
+            weight_decay=0.01,
+            validate_every=200,
+            average=1,
+        ),
+    )
+
+
+FINE_TUNE_RECIPES: dict[str, Callable[[int], FineTuneSettings]] = {"automatic": fine_tuning}

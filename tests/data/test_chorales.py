@@ -1,0 +1,122 @@
+"""Chorales as JSON and as MIDI: what is read, what comes back, and what is refused."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import mido
+import pytest
+
+from qkv.data.chorales import read_midi, read_music, transposed, write_midi
+from qkv.errors import UserError
+
+CHORALE = [(65, 60, 57, 53), (65, 60, 57, 53), (67, 60, -1, 52), (-1, -1, -1, -1), (67, 62, 55, 50)]
+REAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "jsb" / "jsb-chorales-16th.json"
+
+
+def test_what_is_written_as_midi_is_read_back(tmp_path: Path) -> None:
+    write_midi(tmp_path / "a.mid", CHORALE)
+    assert read_midi(tmp_path / "a.mid") == CHORALE
+
+
+def test_a_held_pitch_is_one_note(tmp_path: Path) -> None:
+    write_midi(tmp_path / "a.mid", CHORALE)
+    soprano = [message for message in mido.MidiFile(tmp_path / "a.mid").tracks[0] if not message.is_meta]
+    assert [(message.type, message.note, message.time) for message in soprano] == [
+        ("note_on", 65, 0),
+        ("note_off", 65, 240),
+        ("note_on", 67, 0),
+        ("note_off", 67, 120),
+        ("note_on", 67, 120),
+        ("note_off", 67, 120),
+    ]
+
+
+def test_of_one_track_the_highest_four_notes_are_the_voices(tmp_path: Path) -> None:
+    file, track = mido.MidiFile(ticks_per_beat=4), mido.MidiTrack()
+    for pitch in (60, 64, 67, 72, 76):
+        track.append(mido.Message("note_on", note=pitch, velocity=64, time=0))
+    for pitch in (60, 64, 67, 72, 76):
+        track.append(mido.Message("note_on", note=pitch, velocity=0, time=2 if pitch == 60 else 0))
+    file.tracks.append(track)
+    file.save(tmp_path / "a.mid")
+    assert read_midi(tmp_path / "a.mid") == [(76, 72, 67, 64)] * 2
+
+
+def test_a_corrupt_midi_file_is_a_sentence_wherever_it_is_cut_or_changed(tmp_path: Path) -> None:
+    path = tmp_path / "a.mid"
+    write_midi(path, CHORALE)
+    whole = path.read_bytes()
+    for cut in range(0, len(whole) - 1, 3):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(UserError):
+            read_midi(path)
+    for place in range(0, len(whole), 2):
+        path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+        with suppress(UserError):  # whatever else it raises is a traceback for a person
+            assert all(len(frame) == 4 for frame in read_midi(path))
+
+
+def test_a_midi_file_that_lasts_for_ages_is_refused(tmp_path: Path) -> None:
+    file, track = mido.MidiFile(ticks_per_beat=4), mido.MidiTrack()
+    track.append(mido.Message("note_on", note=60, velocity=64, time=2**27))
+    track.append(mido.Message("note_off", note=60, velocity=0, time=2**27))
+    file.tracks.append(track)
+    file.save(tmp_path / "a.mid")
+    with pytest.raises(UserError, match="are the most that is read"):
+        read_midi(tmp_path / "a.mid")
+
+
+def test_midi_without_notes_is_a_sentence(tmp_path: Path) -> None:
+    mido.MidiFile().save(tmp_path / "a.mid")
+    with pytest.raises(UserError, match="no notes"):
+        read_midi(tmp_path / "a.mid")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('{"train": [[[60, 55', "not whole JSON"),
+        ('{"training": []}', "no file of chorales"),
+        ("7", "no file of chorales"),
+        ('{"train": []}', "train has no chorales"),
+        ('{"train": [7]}', "not a list of frames"),
+        ('{"train": [[]]}', "not a list of frames"),
+        ('{"train": [[[60, 55, 52, 48, 40]]]}', "chorale 1: .* is no frame"),
+        ('{"train": [[[60]], [[60, "C"]]]}', "chorale 2: .* is no frame"),
+        ('{"train": [[[200]]]}', "is no frame"),
+        ('{"train": [[[true]]]}', "is no frame"),
+        ('{"train": [[60]]}', "is no frame"),
+        ('{"train": [[[60]]]}', "too few to learn from"),
+    ],
+)
+def test_a_corrupt_chorale_file_is_a_sentence(tmp_path: Path, content: str, sentence: str) -> None:
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(UserError, match=sentence):
+        read_music([tmp_path / "a.json"])
+
+
+def test_voices_at_the_bottom_rest_where_notes_are_missing(tmp_path: Path) -> None:
+    content = {"train": [[[65, 60], []]], "valid": [[[60]]], "test": [[[61]]]}
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    music = read_music([tmp_path / "a.json"])
+    assert music.train == [[(65, 60, -1, -1), (-1, -1, -1, -1)]]
+    assert (music.valid, music.test) == ([[(60, -1, -1, -1)]], [[(61, -1, -1, -1)]])
+
+
+def test_without_a_validation_part_a_tenth_is_held_out(tmp_path: Path) -> None:
+    chorales = [[[60 + number]] for number in range(20)]
+    (tmp_path / "a.json").write_text(json.dumps(chorales))
+    music = read_music([tmp_path / "a.json"], seed=3)
+    assert (len(music.train), len(music.valid)) == (18, 2)
+    assert music.valid != read_music([tmp_path / "a.json"], seed=4).valid
+
+
+def test_transposing_leaves_rests_alone() -> None:
+    assert transposed(CHORALE[2:4], 2) == [(69, 62, -1, 54), (-1, -1, -1, -1)]
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the JSB chorales are not there")
+def test_the_jsb_chorales_are_read_whole() -> None:
+    music = read_music([REAL])
+    assert [len(part) for part in (music.train, music.valid, music.test)] == [229, 76, 77]

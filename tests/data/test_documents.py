@@ -1,0 +1,70 @@
+"""Files to documents, the built-in ones, and what is held out."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from qkv.data.documents import Documents, hold_out_text, python_source, read_documents
+from qkv.errors import UserError
+
+
+def test_each_file_is_a_document_and_each_line_of_jsonl(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("\ufeffone\r\n\u2028two\n".encode())
+    (tmp_path / "b.jsonl").write_text('{"text": "three"}\n\n{"text": "four\\n", "more": 1}\n')
+    (tmp_path / "c.txt.gz").write_bytes(gzip.compress("fünf".encode()))
+    found = read_documents([tmp_path / name for name in ("a.txt", "b.jsonl", "c.txt.gz")])
+    assert found.texts == ["one\r\n\u2028two\n", "three", "four\n", "fünf"]
+    assert found.origin == "a.txt, b.jsonl, c.txt.gz"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.txt", b" \n", "is empty"),
+        ("a.txt", b"fine\nf\xfcnf", r"not UTF-8 \(line 2\)"),
+        ("a.jsonl", b'{"text": "fine"}\n{"text": \n', "line 2 is not JSON"),
+        ("a.jsonl", b'{"words": "fine"}\n', 'line 1 has no "text"'),
+        ("a.jsonl", b'["fine"]\n', 'line 1 has no "text"'),
+        ("a.txt.gz", b"not zipped", "is not gzip"),
+    ],
+)
+def test_a_bad_file_is_a_sentence(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=sentence):
+        read_documents([tmp_path / name])
+
+
+def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no file"):
+        read_documents([tmp_path / "none.txt"])
+
+
+def test_the_built_in_text_is_the_standard_library_without_its_tests() -> None:
+    found = python_source()
+    assert any(text.startswith('r"""HTTP/1.1 client library') for text in found.texts)
+    assert found.characters > 5_000_000
+    assert found.fingerprint() == python_source().fingerprint()
+
+
+def test_source_that_is_no_utf8_and_tests_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test" / "a.py").write_text("a test")
+    (tmp_path / "b.py").write_bytes(b"\xfc")
+    with pytest.raises(UserError, match="give a file by --text"):
+        python_source(tmp_path)
+    (tmp_path / "c.py").write_text("source")
+    assert python_source(tmp_path).texts == ["source"]
+
+
+def test_of_one_document_its_end_is_held_out() -> None:
+    train, valid = hold_out_text(Documents(texts=["0123456789" * 2], origin="x"), share=0.1, seed=1)
+    assert (train.texts, valid.texts) == (["012345678901234567"], ["89"])
+
+
+def test_of_many_documents_whole_ones_are_held_out_by_the_seed() -> None:
+    texts = [f"document {number}" for number in range(40)]
+    train, valid = hold_out_text(Documents(texts=texts, origin="x"), share=0.1, seed=1)
+    assert len(valid) == 4
+    assert sorted([*train.texts, *valid.texts]) == sorted(texts)
+    assert valid.texts != hold_out_text(Documents(texts=texts, origin="x"), share=0.1, seed=2)[1].texts

@@ -1,0 +1,26 @@
+"""How surprised a model is, worked out by hand."""
+
+import math
+
+import pytest
+
+from qkv.evaluation.perplexity import Surprise
+
+
+def test_the_units_are_shares_of_one_number() -> None:
+    facts = Surprise.of("zwei Wörter", nats=12 * math.log(2), tokens=4).to_dict()
+    assert facts == {
+        "tokens": 4,
+        "words": 2,
+        "bytes": 12,
+        "loss_per_token": round(3 * math.log(2), 4),
+        "perplexity_per_token": 8.0,
+        "perplexity_per_word": 64.0,
+        "bits_per_byte": 1.0,
+    }
+
+
+def test_a_perplexity_beyond_all_numbers_is_none() -> None:
+    facts = Surprise.of("word", nats=1e4, tokens=10).to_dict()
+    assert facts["perplexity_per_word"] is None
+    assert facts["bits_per_byte"] == pytest.approx(1e4 / 4 / math.log(2), rel=1e-6)

@@ -1,0 +1,23 @@
+"""Text bit by bit."""
+
+import pytest
+
+from qkv.text.stream import decoded, until
+
+
+def test_a_character_is_told_when_all_of_its_bytes_are_there() -> None:
+    raw = "é🎉!".encode()
+    assert list(decoded(raw[place : place + 1] for place in range(len(raw)))) == ["é", "🎉", "!"]
+
+
+def test_bytes_that_are_no_text_are_marked_and_nothing_is_lost_at_the_end() -> None:
+    assert "".join(decoded([b"a\xff", b"b\xc3"])) == "a\ufffdb\ufffd"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+def test_what_comes_before_the_stop_is_told_however_it_is_cut(size: int) -> None:
+    text = "one two\nthree\n\nfour\n\nfive"
+    pieces = [text[place : place + size] for place in range(0, len(text), size)]
+    assert "".join(until(pieces, "\n\n")) == "one two\nthree"
+    assert "".join(until(pieces, "never")) == text
+    assert "".join(until(pieces, "")) == text
