@@ -1,0 +1,115 @@
+"""Pictures shown a little differently each time, a whole batch at once, with torch alone.
+
+Every choice is a number between 0 and 1 that is handed in, so what a picture becomes depends on nothing else: not
+on its neighbours in the batch, and not on which process computes it.
+"""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from qkv.data.augmentation import ERASURES, MOVES, PER_OPERATION, Augmentation
+
+def augmented(pictures: Tensor, draws: Tensor, options: Augmentation) -> Tensor:
+    """pictures (B, C, height, width) as bytes, draws (B, options.draws); values between 0 and 1 come back.
+
+    All that bends a picture is one matrix, so that its pixels are mixed once.
+    """
+    x = pictures.float() / 255
+    moves, drawn, erasures = draws.split([MOVES, PER_OPERATION * options.operations, ERASURES], dim=1)
+    matrices = move_matrices(moves, (x.shape[2], x.shape[3]), options)  # (B, 2, 3)
+    changes = [*BENDS, *(COLOURINGS if options.colours else ())]
+    for number in range(options.operations):
+        which, strength = drawn[:, PER_OPERATION * number :][:, :PER_OPERATION].unbind(1)
+        chosen = (which * (1 + len(changes))).long()  # the last of them does nothing
+        strength = (2 * strength - 1) * options.magnitude  # (B)
+        for index, change in enumerate(changes):
+            rows = (chosen == index).nonzero()[:, 0]
+            if len(rows) and index < len(BENDS):
+                matrices[rows] = composed(matrices[rows], BENDS[index](strength[rows]))
+            elif len(rows):
+                x[rows] = change(x[rows], strength[rows, None, None, None]).clamp(0, 1)
+    return erased(bent(x, matrices, exact=not options.operations), erasures, options.erase)
+
+
+# What bends a picture: matrices (B, 2, 3) that say where each pixel is taken from, in halves of the picture's sides
+
+
+def matrix(rows: Tensor, **entries: Tensor) -> Tensor:
+    """The identity but for these entries, named by row and column."""
+    made = torch.eye(2, 3).repeat(len(rows), 1, 1)
+    for name, values in entries.items():
+        made[:, int(name[1]), int(name[2])] = values
+    return made
+
+
+def move_matrices(moves: Tensor, size: tuple[int, int], options: Augmentation) -> Tensor:
+    down, across = ((draw * (2 * options.crop + 1)).floor() - options.crop for draw in moves[:, :2].unbind(1))
+    flipped = torch.where((moves[:, 2] < 0.5) & options.flip, -1.0, 1.0)
+    return matrix(moves, e02=2 * across / size[1], e12=2 * down / size[0], e00=flipped)
+
+
+def composed(first: Tensor, second: Tensor) -> Tensor:
+    last = torch.tensor([0.0, 0.0, 1.0]).expand(len(first), 1, 3)
+    return first @ torch.cat([second, last], dim=1)
+
+
+def rotation(strength: Tensor) -> Tensor:
+    angle = strength * torch.pi / 4
+    sine, cosine = angle.sin(), angle.cos()
+    return matrix(strength, e00=cosine, e01=-sine, e10=sine, e11=cosine)
+
+
+BENDS: list[Callable[[Tensor], Tensor]] = [
+    rotation,
+    lambda strength: matrix(strength, e01=strength * 0.5),  # sheared
+    lambda strength: matrix(strength, e10=strength * 0.5),
+    lambda strength: matrix(strength, e02=strength * 0.6),  # moved
+    lambda strength: matrix(strength, e12=strength * 0.6),
+    lambda strength: matrix(strength, e00=(0.5 * strength).exp(), e11=(0.5 * strength).exp()),  # larger, smaller
+]
+
+
+def bent(x: Tensor, matrices: Tensor, *, exact: bool) -> Tensor:
+    grid = F.affine_grid(matrices, list(x.shape), align_corners=False)
+    mode = "nearest" if exact else "bilinear"
+    return F.grid_sample(x, grid, mode=mode, padding_mode="border", align_corners=False)
+
+
+# What changes the colours: x (B, C, height, width) and a strength (B, 1, 1, 1) between −1 and 1
+
+
+def away_from(x: Tensor, middle: Tensor, strength: Tensor) -> Tensor:
+    return middle + (x - middle) * (1 + strength)
+
+
+def sharpened(x: Tensor, strength: Tensor) -> Tensor:
+    return away_from(x, F.avg_pool2d(x, 3, stride=1, padding=1, count_include_pad=False), strength)
+
+
+COLOURINGS: list[Callable[[Tensor, Tensor], Tensor]] = [
+    lambda x, strength: x * (1 + strength),  # brightness
+    lambda x, strength: away_from(x, x.mean((1, 2, 3), keepdim=True), strength),  # contrast
+    lambda x, strength: away_from(x, x.mean(1, keepdim=True), strength),  # saturation
+    sharpened,
+    lambda x, strength: torch.where(x < 1 - strength.abs() / 2, x, 1 - x),  # solarised
+    lambda x, strength: (x * (levels := 2 ** (8 - 6 * strength.abs()).round())).floor() / levels,  # fewer shades
+]
+
+
+def erased(x: Tensor, draws: Tensor, share: float) -> Tensor:
+    """Random erasing (Zhong et al., 2020): a rectangle of a tenth to a half of each side."""
+    if not share:
+        return x
+    height, width = x.shape[2:]
+    whether, *places = (draw[:, None] for draw in draws.unbind(1))  # (B, 1)
+    spans = []
+    for length, (start, extent) in ((height, places[:2]), (width, places[2:])):
+        size = (0.1 + 0.4 * extent) * length
+        first = start * (length - size)
+        pixel = torch.arange(length)
+        spans.append((pixel >= first) & (pixel < first + size))  # (B, length)
+    inside = spans[0][:, :, None] & spans[1][:, None, :] & (whether < share)[:, :, None]  # (B, height, width)
+    return torch.where(inside[:, None], x.mean((2, 3), keepdim=True), x)

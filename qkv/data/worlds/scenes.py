@@ -1,0 +1,278 @@
+"""Built-in pictures with captions: one or two things, each with a shape, a colour, a size and a texture.
+
+A scene is what a caption says. Drawing it leaves to chance what the caption leaves open: where things lie exactly,
+and how large they are where no size is mentioned. Some pairs of colour and shape are in no training scene at all.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from itertools import islice
+from random import Random
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+Part = Literal["train", "valid", "test", "unseen"]
+
+COLOURS = {  # hues far apart: a reader tells them by hue alone
+    "red": (220, 30, 40),
+    "orange": (250, 140, 20),
+    "yellow": (240, 220, 40),
+    "green": (40, 170, 50),
+    "turquoise": (30, 200, 190),
+    "blue": (40, 80, 220),
+    "purple": (140, 40, 200),
+    "pink": (240, 70, 170),
+}
+SIZES = {"small": 8, "large": 14}  # pixels of 32
+TEXTURES = ("plain", "striped", "dotted")
+RELATIONS = ("above", "below", "left of", "right of")
+DARK = 0.4  # the brightness of stripes and dots
+BACKGROUND = 255
+SIDE = 32  # pictures may have this side, or a multiple of it
+GAP, CLEARLY = 2, 3  # pixels of 32 between two things; by which one direction outweighs the other
+FINE = 8  # points on a side of a pixel, for smooth edges
+
+
+def _corner(x: Floats, y: Floats) -> Floats:
+    return np.maximum(np.abs(x), np.abs(y))
+
+
+SHAPES = {  # what is inside, for x to the right and y downwards, both from −1 to 1
+    "circle": lambda x, y: x**2 + y**2 <= 1,
+    "square": lambda x, y: _corner(x, y) <= 0.9,
+    "triangle": lambda x, y: (y <= 0.95) & (np.abs(x) <= (y + 1) / 1.95),
+    "diamond": lambda x, y: np.abs(x) + np.abs(y) <= 1,
+    "cross": lambda x, y: (np.minimum(np.abs(x), np.abs(y)) <= 0.36) & (_corner(x, y) <= 1),
+    "ring": lambda x, y: (x**2 + y**2 <= 1) & (x**2 + y**2 >= 0.25),
+    "heart": lambda x, y: ((np.abs(x) - 0.48) ** 2 + (y + 0.42) ** 2 <= 0.27) | ((y >= -0.42) & (y + 0.1 <= 1.08 - 1.08 * np.abs(x))),
+}  # fmt: skip
+
+# Never together in training: the armchair in the shape of an avocado. Each colour is in one of them.
+UNSEEN = frozenset(
+    {
+        ("red", "cross"),
+        ("orange", "ring"),
+        ("yellow", "heart"),
+        ("green", "circle"),
+        ("turquoise", "triangle"),
+        ("blue", "diamond"),
+        ("purple", "square"),
+        ("pink", "circle"),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thing:
+    shape: str
+    colour: str
+    size: str | None  # None: not mentioned
+    texture: str
+
+    @property
+    def unseen(self) -> bool:
+        return (self.colour, self.shape) in UNSEEN
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One thing, or two and how the first lies to the second."""
+
+    things: tuple[Thing, ...]
+    relation: str | None = None
+
+    @property
+    def unseen(self) -> bool:
+        return any(thing.unseen for thing in self.things)
+
+    @property
+    def part(self) -> Part:
+        """A function of the scene itself, so that no caption is in two parts."""
+        if self.unseen:
+            return "unseen"
+        number = int.from_bytes(blake2b(repr(self).encode(), digest_size=4).digest(), "little") % 20
+        return "test" if number == 0 else "valid" if number == 1 else "train"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    scene: Scene  # every size is said, the mentioned ones are those of the caption
+    pixels: Bytes  # (3, side, side)
+
+
+def scenes(part: Part, seed: int, *, most_things: int = 2) -> Iterator[Scene]:
+    """Scenes of a part without end; a third of them have one thing."""
+    random = Random(f"{part} {seed}")
+    while True:
+        first = _thing(random)
+        scene = Scene((first,))
+        if most_things == 2 and random.random() < 2 / 3:
+            scene = Scene((first, _thing(random)), random.choice(RELATIONS))
+        if scene.part == part:
+            yield scene
+
+
+def _thing(random: Random) -> Thing:
+    return Thing(
+        shape=random.choice(tuple(SHAPES)),
+        colour=random.choice(tuple(COLOURS)),
+        size=random.choice((*SIZES, None)),
+        texture=random.choice(TEXTURES),
+    )
+
+
+def distinct(part: Part, count: int, seed: int) -> list[Scene]:
+    """So many different scenes of a part."""
+    found: dict[Scene, None] = {}
+    for scene in scenes(part, seed):
+        found[scene] = None
+        if len(found) == count:
+            break
+    return list(found)
+
+
+# From scenes to pictures
+
+
+def drawn(scene: Scene, random: Random, side: int = SIDE) -> Picture:
+    """The scene as pixels. What it leaves open is drawn by chance."""
+    scale = _scale(side)
+    things = tuple(
+        Thing(
+            shape=thing.shape,
+            colour=thing.colour,
+            size=thing.size or random.choice(tuple(SIZES)),
+            texture=thing.texture,
+        )
+        for thing in scene.things
+    )
+    whole = Scene(things, scene.relation)
+    pixels = np.full((3, side, side), float(BACKGROUND))
+    for thing, (top, left) in zip(things, _places(whole, random, side), strict=True):
+        assert thing.size is not None
+        stamp = coverage(thing.shape, SIZES[thing.size] * scale)
+        extent = len(stamp)
+        here = pixels[:, top : top + extent, left : left + extent]
+        colour = np.array(COLOURS[thing.colour], dtype=float)[:, None, None]
+        paint = colour * texture(thing.texture, side)[top : top + extent, left : left + extent]
+        here += stamp * (paint - here)
+    return Picture(scene=whole, pixels=pixels.round().astype(np.uint8))
+
+
+def _scale(side: int) -> int:
+    if side < SIDE or side % SIDE:
+        raise ValueError(f"scenes are {SIDE} pixels large, or a multiple of that, and not {side}")
+    return side // SIDE
+
+
+@cache
+def coverage(shape: str, extent: int) -> Floats:
+    """The share of each pixel of a square that lies inside the shape: smooth edges. (extent, extent)"""
+    points = (np.arange(extent * FINE) + 0.5) / (extent * FINE) * 2 - 1
+    inside = SHAPES[shape](points[None, :], points[:, None])
+    share: Floats = inside.reshape(extent, FINE, extent, FINE).mean((1, 3))
+    return share
+
+
+@cache
+def texture(name: str, side: int) -> Floats:
+    """The brightness of every place of a picture; the pattern belongs to the picture and not to the thing."""
+    unit = 2 * _scale(side)
+    dark = np.arange(side) // unit % 2 == 1
+    where = {
+        "plain": np.zeros((side, side), dtype=bool),
+        "striped": np.broadcast_to(dark[:, None], (side, side)),
+        "dotted": dark[:, None] & dark[None, :],
+    }[name]
+    return np.where(where, DARK, 1.0)
+
+
+def _places(scene: Scene, random: Random, side: int) -> list[tuple[int, int]]:
+    """Top and left of each thing, such that what the caption says of them is plain to see."""
+    extents = [SIZES[thing.size or ""] * _scale(side) for thing in scene.things]
+    while True:
+        places = [(random.randint(1, side - e - 1), random.randint(1, side - e - 1)) for e in extents]
+        if scene.relation is None or _holds(scene.relation, places, extents, _scale(side)):
+            return places
+
+
+def _holds(relation: str, places: list[tuple[int, int]], extents: list[int], scale: int) -> bool:
+    (top, left), (other_top, other_left) = places
+    extent, other = extents
+    down = 2 * other_top + other - 2 * top - extent  # twice the way from middle to middle
+    right = 2 * other_left + other - 2 * left - extent
+    along, across = (down, right) if relation in ("above", "below") else (right, down)
+    along = along if relation in ("above", "left of") else -along
+    return along >= extent + other + 2 * GAP * scale and along >= abs(across) + 2 * CLEARLY * scale
+
+
+# From scenes to captions
+
+_SPANISH_NOUNS = {
+    "circle": "un círculo",
+    "square": "un cuadrado",
+    "triangle": "un triángulo",
+    "diamond": "un rombo",
+    "cross": "una cruz",
+    "ring": "un anillo",
+    "heart": "un corazón",
+}
+_SPANISH_COLOURS = {  # of masculine and of feminine things
+    "red": ("rojo", "roja"),
+    "orange": ("naranja", "naranja"),
+    "yellow": ("amarillo", "amarilla"),
+    "green": ("verde", "verde"),
+    "turquoise": ("turquesa", "turquesa"),
+    "blue": ("azul", "azul"),
+    "purple": ("morado", "morada"),
+    "pink": ("rosa", "rosa"),
+}
+_SPANISH_SIZES = {"small": ("pequeño", "pequeña"), "large": ("grande", "grande")}
+_SPANISH_TEXTURES = {"striped": "a rayas", "dotted": "de lunares"}
+_SPANISH_RELATIONS = {
+    "above": "encima de",
+    "below": "debajo de",
+    "left of": "a la izquierda de",
+    "right of": "a la derecha de",
+}
+LANGUAGES = {"en": "English", "es": "Spanish"}
+
+
+def caption(scene: Scene, language: str = "en") -> str:
+    """What has neither stripes nor dots is plain, and that is not mentioned."""
+    thing, relations = (
+        (_english, {name: name for name in RELATIONS})
+        if language == "en"
+        else (_spanish, _SPANISH_RELATIONS)
+    )
+    first, *rest = (thing(each) for each in scene.things)
+    return f"{first} {relations[scene.relation]} {rest[0]}" if scene.relation else first
+
+
+def _english(thing: Thing) -> str:
+    words = [thing.size, None if thing.texture == "plain" else thing.texture, thing.colour, thing.shape]
+    said = " ".join(word for word in words if word)
+    return f"{'an' if said[0] in 'aeiou' else 'a'} {said}"
+
+
+def _spanish(thing: Thing) -> str:
+    noun = _SPANISH_NOUNS[thing.shape]
+    feminine = noun.startswith("una ")
+    words = [noun, _SPANISH_COLOURS[thing.colour][feminine]]
+    if thing.size:
+        words.append(_SPANISH_SIZES[thing.size][feminine])
+    if thing.texture != "plain":
+        words.append(_SPANISH_TEXTURES[thing.texture])
+    return " ".join(words)
+
+
+def pictures(part: Part, count: int, seed: int, side: int = SIDE, most_things: int = 2) -> Iterator[Picture]:
+    """Pictures of scenes of a part, each a function of the seed and of its number."""
+    for number, scene in enumerate(islice(scenes(part, seed, most_things=most_things), count)):
+        yield drawn(scene, Random(f"{part} {seed} {number}"), side)

@@ -1,0 +1,166 @@
+"""A picture as a small grid of codes, and back: the discrete autoencoder in front of DALL-E.
+
+picture ─► patches ─► convolutions ─► one of N codes per place ─► convolutions ─► patches ─► picture
+
+Two ways to choose a code. "gumbel": the encoder says how likely each code is and one is drawn, with noise, so that
+the choice has a gradient (the paper's discrete VAE). "lattice": the encoder's few numbers are rounded, each to one of
+a handful of levels; a combination of levels is a code (finite scalar quantisation, Mentzer et al., 2023).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookConfig:
+    side: int  # of a picture, in pixels
+    channels: int
+    patch: int  # pixels on a side that one code stands for
+    width: int  # of the convolutions
+    depth: int  # residual pairs of convolutions, in the encoder and in the decoder
+    quantiser: Literal["gumbel", "lattice"]
+    levels: tuple[int, ...]  # their product is the number of codes
+    temperature: float = 1.0  # of the noisy choice
+
+    def __post_init__(self) -> None:
+        if min(self.side, self.channels, self.patch, self.width) < 1 or self.side % self.patch:
+            raise ValueError(f"pictures of {self.side} pixels cannot be cut into patches of {self.patch}")
+        if not self.levels or min(self.levels) < 2:
+            raise ValueError("every number of the lattice needs two levels at least")
+        if self.depth < 0 or self.temperature <= 0:
+            raise ValueError("depth must not be negative, and the temperature must be above 0")
+
+    @property
+    def codes(self) -> int:
+        return math.prod(self.levels)
+
+    @property
+    def grid(self) -> int:
+        """Codes on a side."""
+        return self.side // self.patch
+
+
+@dataclass(frozen=True)
+class Pixels:
+    pictures: Tensor  # (B, C, side, side), black is −1 and white is 1
+
+    def to(self, device: torch.device) -> Self:
+        return type(self)(self.pictures.to(device))
+
+
+class Convolved(nn.Module):
+    """A pair of convolutions with a shortcut."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.first = nn.Conv2d(width, width, 3, padding=1)
+        self.second = nn.Conv2d(width, width, 3, padding=1)
+        nn.init.zeros_(self.second.weight)  # it begins as the shortcut alone
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = x + self.second(F.gelu(self.first(F.gelu(x))))
+        return y
+
+
+class Lattice(nn.Module):
+    """Numbers to the nearest of a few levels; gradients pass as if nothing had been rounded."""
+
+    levels: Tensor
+    steps: Tensor
+
+    def __init__(self, levels: tuple[int, ...]):
+        super().__init__()
+        self.register_buffer("levels", torch.tensor(levels, dtype=torch.float32), persistent=False)
+        steps = torch.tensor([math.prod(levels[:place]) for place in range(len(levels))])
+        self.register_buffer("steps", steps, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, numbers) to values between −1 and 1, each one of its levels."""
+        scaled = (x.tanh() + 1) / 2 * (self.levels - 1)
+        rounded = scaled + (scaled.round() - scaled).detach()
+        return 2 * rounded / (self.levels - 1) - 1
+
+    def ids(self, x: Tensor) -> Tensor:
+        places = ((x.tanh() + 1) / 2 * (self.levels - 1)).round().long()
+        return (places * self.steps).sum(-1)
+
+    def values(self, ids: Tensor) -> Tensor:
+        places = ids[..., None] // self.steps % self.levels.long()
+        return 2 * places / (self.levels - 1) - 1
+
+
+class Noisy(nn.Module):
+    """Scores of the codes to one of them, in training by chance (Gumbel-softmax); a code is a learned vector."""
+
+    def __init__(self, codes: int, width: int, temperature: float):
+        super().__init__()
+        self.vectors = nn.Parameter(torch.randn(codes, width))
+        self.temperature = temperature
+
+    def forward(self, scores: Tensor) -> Tensor:
+        if self.training:
+            chosen = F.gumbel_softmax(scores, tau=self.temperature, hard=True)
+        else:
+            chosen = F.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)
+        return chosen @ self.vectors
+
+    def ids(self, scores: Tensor) -> Tensor:
+        return scores.argmax(-1)
+
+    def values(self, ids: Tensor) -> Tensor:
+        return self.vectors[ids]
+
+
+class Codebook(nn.Module):
+    def __init__(self, config: CodebookConfig):
+        super().__init__()
+        self.config = config
+        patch, width = config.channels * config.patch**2, config.width
+        lattice = config.quantiser == "lattice"
+        chosen_from = len(config.levels) if lattice else config.codes
+        self.encoder = nn.Sequential(
+            nn.PixelUnshuffle(config.patch),
+            nn.Conv2d(patch, width, 3, padding=1),
+            *(Convolved(width) for _ in range(config.depth)),
+            nn.GELU(),
+            nn.Conv2d(width, chosen_from, 1),
+        )
+        self.choice: Lattice | Noisy = (
+            Lattice(config.levels) if lattice else Noisy(config.codes, width, config.temperature)
+        )
+        self.decoder = nn.Sequential(
+            nn.Conv2d(len(config.levels) if lattice else width, width, 3, padding=1),
+            *(Convolved(width) for _ in range(config.depth)),
+            nn.GELU(),
+            nn.Conv2d(width, patch, 3, padding=1),
+            nn.PixelShuffle(config.patch),
+        )
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """The same pictures, as far as their codes tell."""
+        chosen = self.choice(self.scores(pictures))  # (B, down, across, …)
+        rebuilt: Tensor = self.decoder(chosen.permute(0, 3, 1, 2))
+        return rebuilt
+
+    def scores(self, pictures: Tensor) -> Tensor:
+        return self.encoder(pictures).permute(0, 2, 3, 1)
+
+    def encode(self, pictures: Tensor) -> Tensor:
+        """Row by row.  (B, C, side, side) -> (B, grid²)"""
+        return self.choice.ids(self.scores(pictures)).flatten(1)
+
+    def decode(self, ids: Tensor) -> Tensor:
+        """(B, grid²) -> (B, C, side, side)"""
+        values = self.choice.values(ids.unflatten(1, (self.config.grid, -1)))
+        rebuilt: Tensor = self.decoder(values.permute(0, 3, 1, 2))
+        return rebuilt.clamp(-1, 1)
+
+    def loss(self, batch: Pixels) -> Tensor:
+        """How far pixels are off, absolutely and squared: the one keeps edges sharp, the other finds them."""
+        off = self(batch.pictures) - batch.pictures
+        return off.abs().mean() + off.square().mean()

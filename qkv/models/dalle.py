@@ -1,0 +1,149 @@
+"""DALL-E (Ramesh et al., 2021): a caption and the codes of its picture as one stream, read from left to right.
+
+reads  start  word 1 … last word  end  blank …  code 1  code 2 …
+says   word 1 word 2 … end         –    …  code 1  code 2  code 3 …
+
+A caption has a fixed number of places. Those it leaves empty hold a blank, which together with the learned position
+is a vector of its own for each place, as in the paper. Codes have a row and a column instead of a position.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from qkv.core.block import Stack, StackConfig
+from qkv.core.cache import Cache
+from qkv.core.dropout import Dropout
+from qkv.core.loss import output_cross_entropy
+from qkv.core.masks import causal_mask
+from qkv.core.positions import LearnedPositions
+from qkv.core.tape import Tape, inside
+
+
+@dataclass(frozen=True, kw_only=True)
+class DalleConfig:
+    vocab: int  # of captions
+    places: int  # of a caption, its end included
+    codes: int
+    grid: int  # codes on a side of a picture
+    pad: int  # the blank
+    start: int
+    end: int
+    stack: StackConfig
+    text_share: float = 1 / 8  # of the loss; the rest is that of the picture
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if min(self.vocab, self.places, self.codes, self.grid) < 1:
+            raise ValueError("vocabulary, places, codes and grid must each be at least 1")
+        if not 0 <= self.text_share <= 1 or not 0 <= self.smoothing < 1:
+            raise ValueError("the share of the text lies between 0 and 1, smoothing is below 1")
+
+    @property
+    def area(self) -> int:
+        return self.grid**2
+
+
+@dataclass(frozen=True)
+class CaptionedBatch:
+    captions: Tensor  # (B, places) words, end, blanks; all blank where the caption is left out
+    codes: Tensor  # (B, grid²)
+
+    def to(self, device: torch.device) -> Self:
+        return type(self)(self.captions.to(device), self.codes.to(device))
+
+
+class Dalle(nn.Module):
+    def __init__(self, config: DalleConfig):
+        super().__init__()
+        self.config = config
+        width = config.stack.width
+        self.words = nn.Embedding(config.vocab, width)  # each table is the output layer of its part too
+        self.codes = nn.Embedding(config.codes, width)
+        for table in (self.words, self.codes):
+            nn.init.normal_(table.weight, std=width**-0.5)
+        self.positions = LearnedPositions(1 + config.places, width)
+        self.rows = LearnedPositions(config.grid, width)
+        self.columns = LearnedPositions(config.grid, width)
+        self.dropout = Dropout(config.stack.dropout)
+        self.stack = Stack(config.stack)
+
+    def stream(self, captions: Tensor, codes: Tensor) -> Tensor:
+        """A caption after its start, and the codes so far, as vectors.  (B, 1 + places + codes, D)"""
+        first = captions.new_full((len(captions), 1), self.config.start)
+        words = self.words(torch.cat([first, captions], dim=1)) + self.positions(0, 1 + captions.shape[1])
+        return torch.cat([words, self.picture_part(codes, 0)], dim=1)
+
+    def picture_part(self, codes: Tensor, before: int) -> Tensor:
+        """Codes that come after so many others.  (B, T) -> (B, T, D)"""
+        grid = self.config.grid
+        places = (self.rows(0, grid)[:, None] + self.columns(0, grid)[None]).flatten(0, 1)  # (grid², D)
+        embedded: Tensor = self.codes(codes) + places[before : before + codes.shape[1]]
+        return embedded
+
+    def read(self, x: Tensor, cache: Cache | None = None, tape: Tape | None = None) -> Tensor:
+        before = 0 if cache is None else cache.length
+        mask = causal_mask(x.shape[1], before + x.shape[1], x.device) if x.shape[1] > 1 else None
+        if tape is not None:
+            tape.record("embedded", x)
+        y: Tensor = self.stack(
+            self.dropout(x * self.config.stack.width**0.5), mask=mask, cache=cache, tape=inside(tape, "stack")
+        )
+        return y
+
+    def hidden(self, captions: Tensor, codes: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
+        """What is said about the words, (B, places, D), and about the codes, (B, grid², D)."""
+        y = self.read(self.stream(captions, codes[:, :-1]), tape=tape)
+        places = self.config.places
+        return y[:, :places], y[:, places:]
+
+    def forward(self, captions: Tensor, codes: Tensor, tape: Tape | None = None) -> Tensor:
+        """Logits of the codes.  (B, grid², codes)"""
+        logits = self.hidden(captions, codes, tape)[1] @ self.codes.weight.T
+        if tape is not None:
+            tape.record("logits", logits)
+        return logits
+
+    def loss(self, batch: CaptionedBatch) -> Tensor:
+        """Cross-entropy of words and of codes, weighted as in the paper: pictures are what it is for."""
+        smoothing = self.config.smoothing if self.training else 0.0
+        about_words, about_codes = self.hidden(batch.captions, batch.codes)
+        picture = output_cross_entropy(
+            about_codes.flatten(0, 1), self.codes.weight, batch.codes.flatten(), smoothing
+        )
+        real = (batch.captions != self.config.pad).flatten().nonzero()[:, 0]
+        if not len(real):  # every caption was left out
+            return (1 - self.config.text_share) * picture
+        words = output_cross_entropy(
+            about_words.flatten(0, 1)[real], self.words.weight, batch.captions.flatten()[real], smoothing
+        )
+        return self.config.text_share * words + (1 - self.config.text_share) * picture
+
+    def begin(self, captions: Tensor) -> "DalleStep":
+        return DalleStep(self, captions)
+
+
+class DalleStep:
+    """One drawing of a batch of captions, code by code (the Step protocol).
+
+    The first ids that it is given are what stands in the last places of the captions; all that follow are codes.
+    """
+
+    def __init__(self, model: Dalle, captions: Tensor):
+        self.model, self.captions = model, captions[:, :-1]
+        self.cache = Cache(model.config.stack.depth)
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        """The newest ids, (B, T), in; logits of the code after the last of them, (B, codes), out."""
+        drawn = self.cache.length - 1 - self.model.config.places
+        if self.cache.length == 0:
+            x = self.model.stream(torch.cat([self.captions, ids], dim=1), ids[:, :0])
+        else:
+            x = self.model.picture_part(ids, drawn)
+        return self.model.read(x, self.cache)[:, -1] @ self.model.codes.weight.T
+
+    def select(self, rows: Tensor) -> None:
+        self.captions = self.captions[rows]
+        self.cache.select(rows)

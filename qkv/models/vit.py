@@ -1,0 +1,97 @@
+"""The Vision Transformer (Dosovitskiy et al., 2021): a picture is a sentence whose words are its patches.
+
+picture ─► patches ─► linear map ─► [class token, patch 1, patch 2, …] + learned positions ─► blocks ─► norm
+                                          └────────────────────────────────────────────────► head ─► logits
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.core.block import Stack, StackConfig
+from qkv.core.dropout import Dropout
+from qkv.core.positions import LearnedPositions
+from qkv.core.tape import Tape, inside
+
+
+@dataclass(frozen=True, kw_only=True)
+class VitConfig:
+    height: int
+    width: int  # of a picture, in pixels; stack.width is that of a patch's vector
+    channels: int
+    patch: int  # pixels on a side
+    classes: int
+    stack: StackConfig
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if min(self.height, self.width, self.patch) < 1 or self.height % self.patch or self.width % self.patch:
+            raise ValueError(
+                f"a picture of {self.width} × {self.height} cannot be cut into patches of {self.patch} × {self.patch}"
+            )
+        if self.channels < 1 or self.classes < 2:
+            raise ValueError("a picture has at least one channel, and there are at least two classes")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError("label smoothing must be at least 0 and below 1")
+
+    @property
+    def patches(self) -> int:
+        return (self.height // self.patch) * (self.width // self.patch)
+
+
+@dataclass(frozen=True)
+class PictureBatch:
+    pictures: Tensor  # (B, C, height, width), black is −1 and white is 1
+    classes: Tensor  # (B)
+
+    def to(self, device: torch.device) -> Self:
+        return type(self)(self.pictures.to(device), self.classes.to(device))
+
+
+def patches_of(pictures: Tensor, size: int) -> Tensor:
+    """Row by row, each patch as one vector: its channels one after another.  (B, C, height, width) -> (B, P, C·size²)"""
+    rows = pictures.unflatten(3, (-1, size)).unflatten(2, (-1, size))  # (B, C, down, size, across, size)
+    return rows.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
+
+
+class Vit(nn.Module):
+    def __init__(self, config: VitConfig):
+        super().__init__()
+        self.config = config
+        width = config.stack.width
+        self.patches = nn.Linear(config.channels * config.patch**2, width)
+        nn.init.xavier_uniform_(self.patches.weight)
+        nn.init.zeros_(self.patches.bias)
+        self.class_token = nn.Parameter(torch.randn(width) * 0.02)
+        self.positions = LearnedPositions(1 + config.patches, width)
+        self.dropout = Dropout(config.stack.dropout)
+        self.stack = Stack(config.stack)
+        self.head = nn.Linear(width, config.classes)
+        nn.init.zeros_(self.head.weight)  # at first every class is as likely as any other
+        nn.init.zeros_(self.head.bias)
+
+    def embed(self, pictures: Tensor, tape: Tape | None = None) -> Tensor:
+        patches = self.patches(patches_of(pictures, self.config.patch))  # (B, P, D)
+        first = self.class_token.expand(len(patches), 1, -1)
+        tokens = torch.cat([first, patches], dim=1)  # (B, 1 + P, D)
+        total = tokens + self.positions(0, tokens.shape[1])
+        if tape is not None:
+            for name, tensor in [("patches", patches), ("tokens", tokens), ("embedded", total)]:
+                tape.record(name, tensor)
+        embedded: Tensor = self.dropout(total)
+        return embedded
+
+    def forward(self, pictures: Tensor, tape: Tape | None = None) -> Tensor:
+        x = self.stack(self.embed(pictures, tape), tape=inside(tape, "stack"))
+        logits: Tensor = self.head(x[:, 0])  # (B, classes)
+        if tape is not None:
+            tape.record("logits", logits)
+        return logits
+
+    def loss(self, batch: PictureBatch) -> Tensor:
+        """Mean cross-entropy per picture; smoothed labels, like dropout, belong to training alone."""
+        smoothing = self.config.smoothing if self.training else 0.0
+        return F.cross_entropy(self(batch.pictures), batch.classes, label_smoothing=smoothing)

@@ -1,0 +1,157 @@
+"""What a person may choose about training on pictures. Importing this needs no torch."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from qkv.data.augmentation import Augmentation
+from qkv.training.settings import RunSettings, refuse_broken, rules_of_run
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockSettings:
+    depth: int
+    """Blocks (N)."""
+    width: int
+    """Width of every position's vector (d_model)."""
+    heads: int
+    """Attention heads; the width is divided among them."""
+    hidden: int
+    """Width inside the feed-forward layer (d_ff)."""
+    dropout: float
+    """Share of values dropped in training."""
+    attention_dropout: float = 0.0
+    """Share of attention weights dropped in training."""
+    activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "gelu"
+    """Inside the feed-forward layer."""
+    smoothing: float = 0.0
+    """Label smoothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VitModelSettings(BlockSettings):
+    patch: int
+    """Pixels on a side of a patch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOutSettings:
+    valid: int
+    """Pictures held out for validation where none are given (a tenth of the data at most)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VitSettings(RunSettings):
+    model: VitModelSettings
+    data: HeldOutSettings = HeldOutSettings(valid=5_000)
+    augment: Augmentation = Augmentation()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookModelSettings:
+    patch: int = 4
+    """Pixels on a side that one code stands for."""
+    width: int = 64
+    """Width of the convolutions."""
+    depth: int = 2
+    """Pairs of convolutions in the encoder, and in the decoder."""
+    quantiser: Literal["lattice", "gumbel"] = "lattice"
+    """How a code is chosen: by rounding a few numbers, or among scores with noise as in the paper."""
+    levels: tuple[int, ...] = (8, 8, 8)
+    """Levels of each number of the lattice; their product is the number of codes."""
+    temperature: float = 1.0
+    """Of the noisy choice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookSettings(RunSettings):
+    model: CodebookModelSettings = CodebookModelSettings()
+    data: HeldOutSettings = HeldOutSettings(valid=1_000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DalleModelSettings(BlockSettings):
+    text_share: float = 1 / 8
+    """Of the loss; the rest is that of the picture."""
+    blank_captions: float = 0.1
+    """Share of captions left out in training, so that a drawing can be pulled towards its caption."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawingSettings:
+    temperature: float = 1.0
+    """Below 1 the likely codes become likelier."""
+    top_p: float = 0.95
+    """Only the fewest codes that together are as likely as this."""
+    guidance: float = 2.0
+    """How strongly what the caption changes is exaggerated; 1 for not at all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DalleSettings(RunSettings):
+    vocabulary: int
+    """Pieces of captions."""
+    model: DalleModelSettings
+    data: HeldOutSettings = HeldOutSettings(valid=1_000)
+    drawing: DrawingSettings = DrawingSettings()
+
+
+def rules_of_blocks(model: BlockSettings) -> dict[str, bool]:
+    return {
+        "--model.width, depth, heads and hidden must be at least 1": min(
+            model.width, model.depth, model.heads, model.hidden
+        )
+        >= 1,
+        "--model.width must be a multiple of --model.heads": model.heads < 1
+        or model.width % model.heads == 0,
+        "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
+        "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
+        "--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1,
+    }
+
+
+def check_vit(settings: VitSettings) -> None:
+    augment = settings.augment
+    refuse_broken(
+        rules_of_run(settings)
+        | rules_of_blocks(settings.model)
+        | {
+            "--model.patch must be at least 1": settings.model.patch >= 1,
+            "--data.valid must be at least 1": settings.data.valid >= 1,
+            "--augment.crop and --augment.operations must not be negative": min(
+                augment.crop, augment.operations
+            )
+            >= 0,
+            "--augment.magnitude and --augment.erase must lie between 0 and 1": 0 <= augment.magnitude <= 1
+            and 0 <= augment.erase <= 1,
+        }
+    )
+
+
+def check_codebook(settings: CodebookSettings) -> None:
+    model = settings.model
+    refuse_broken(
+        rules_of_run(settings)
+        | {
+            "--model.patch and --model.width must be at least 1": min(model.patch, model.width) >= 1,
+            "--model.depth must not be negative": model.depth >= 0,
+            "--model.levels must each be at least 2": bool(model.levels) and min(model.levels) >= 2,
+            "--model.temperature must be more than 0": model.temperature > 0,
+            "--data.valid must be at least 1": settings.data.valid >= 1,
+        }
+    )
+
+
+def check_dalle(settings: DalleSettings) -> None:
+    model, drawing = settings.model, settings.drawing
+    refuse_broken(
+        rules_of_run(settings)
+        | rules_of_blocks(model)
+        | {
+            "--model.text-share must lie between 0 and 1": 0 <= model.text_share <= 1,
+            "--model.blank-captions must be at least 0 and below 1": 0 <= model.blank_captions < 1,
+            "--drawing.temperature must be more than 0": drawing.temperature > 0,
+            "--drawing.top-p must lie above 0, up to 1": 0 < drawing.top_p <= 1,
+            "--drawing.guidance must not be negative": drawing.guidance >= 0,
+            "--data.valid must be at least 1": settings.data.valid >= 1,
+        }
+    )
