@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
-    "hub": {"errors", "configs", "core", "models", "text", "checkpoint", "pipeline"},
+    "hub": {"errors", "configs", "core", "models", "text", "decoding", "checkpoint", "pipeline"},
     "pictures": {"errors", "pipeline"},
     "training": {
         "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "evaluation", "checkpoint",

@@ -19,6 +19,8 @@ COMMANDS = {
     "evaluate": ("qkv.cli.evaluate", "score a translator on sentences with reference translations"),
     "generate": ("qkv.cli.generate", "continue a text, or make music"),
     "classify": ("qkv.cli.classify", "say which class texts, pairs of texts or pictures belong to"),
+    "import": ("qkv.cli.import_model", "make a bundle of a published model: Marian, GPT, GPT-2, BERT, ViT"),
+    "export": ("qkv.cli.export_model", "write a model for transformers or for CTranslate2"),
     "info": ("qkv.cli.info", "say what a model is, what it was trained on and how good it is"),
 }
 

@@ -28,6 +28,7 @@ class TranslatorConfig:
     encoder: StackConfig
     decoder: StackConfig
     smoothing: float = 0.0
+    output_bias: bool = False  # a number added to the logit of each word, as in Marian's models
 
     def __post_init__(self) -> None:
         if self.encoder.width != self.decoder.width:
@@ -85,6 +86,7 @@ class Translator(nn.Module):
         self.dropout = Dropout(config.encoder.dropout)
         self.encoder = Stack(config.encoder)
         self.decoder = Stack(config.decoder, cross=True)
+        self.bias = nn.Parameter(torch.zeros(config.vocab)) if config.output_bias else None
 
     def embed(self, ids: Tensor, positions: Tensor | None, tape: Tape | None = None) -> Tensor:
         tokens = self.tokens(ids) * self.config.encoder.width**0.5  # (B, T, D)
@@ -134,7 +136,7 @@ class Translator(nn.Module):
         return y
 
     def output(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.tokens.weight)  # (B, T, D) -> (B, T, V)
+        return F.linear(x, self.tokens.weight, self.bias)  # (B, T, D) -> (B, T, V)
 
     def forward(self, source: Tensor, shifted: Tensor, tape: Tape | None = None) -> Tensor:
         memory, mask = self.encode(source, tape)
@@ -148,7 +150,11 @@ class Translator(nn.Module):
         x = self.decode(batch.shifted, *self.encode(batch.source))
         smoothing = self.config.smoothing if self.training else 0.0
         rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
-        return output_cross_entropy(rows, self.tokens.weight, targets, smoothing)
+        words = self.tokens.weight
+        if self.bias is not None:  # as one more column of the words, which every row reads with 1
+            rows = torch.cat([rows, rows.new_ones(len(rows), 1)], dim=1)  # (N, D + 1)
+            words = torch.cat([words, self.bias[:, None]], dim=1)  # (V, D + 1)
+        return output_cross_entropy(rows, words, targets, smoothing)
 
     def begin(self, source: Tensor, look: CrossHeads | None = None) -> "TranslatorStep":
         return TranslatorStep(self, source, look)

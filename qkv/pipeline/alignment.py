@@ -10,7 +10,7 @@ from torch import Tensor
 from qkv.core.tape import Tape
 from qkv.models.translator import CrossHeads, Translator
 from qkv.pipeline.answers import Links
-from qkv.text.tokenizer import Tokenizer
+from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import owners, spans
 
 
@@ -92,18 +92,18 @@ def links_in(words: Tensor) -> Links:
 def align(
     aligner: Aligner,
     model: Translator,
-    tokenizer: Tokenizer,
+    tokenizer: Vocabulary,
     source: str,
     said: Sequence[int],
     pattern: re.Pattern[str],
 ) -> Links:
     """Pairs of words of a source and of what was said, words as the pattern finds them."""
-    ids = tokenizer.encode(source)
+    ids, places = tokenizer.encode_with_spans(source)
     source_words, target_words = spans(source, pattern), spans(tokenizer.decode(said), pattern)
     looks = aligner.looks(model, ids, said)
     weights = word_weights(
         looks,
-        owners(tokenizer.spans(ids), source_words),
+        owners(places, source_words),
         owners(tokenizer.spans(said), target_words),
         (len(target_words), len(source_words)),
     )
