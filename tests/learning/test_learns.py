@@ -5,12 +5,16 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from digits import digit_lines
 
 import qkv
+from qkv.pipeline import Translator
+from qkv.pipeline.guarantees import is_loop
 
 TINY_OPTIONS = """--steps 400 --decoding.beam 1 --model.width 64 --model.encoder-depth 1 --model.decoder-depth 1
     --model.heads 4 --model.hidden 128 --model.dropout 0 --training.batch-tokens 768 --training.rate 0.005
@@ -84,6 +88,56 @@ def test_translate_answers_line_by_line(learned: tuple[str, Path]) -> None:
     result = command("translate", str(model), text="\n".join(lines))
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [TASKS[task](line) for line in lines]
+
+
+COPIED = [" ", "-", "…", "12 345", "👍 🎉", "  \t", "?!"]
+WITHOUT_END = " ".join(digit_lines(100, seed=5, shortest=4))  # some 500 words and no full stop
+STRANGE = {
+    "one letter": "a",
+    "another language": "das hat hier niemand gelernt und keiner versteht es",
+    "other letters": "猫はどこですか",
+    "all capitals": "ONE TWO THREE",
+    "one word again and again": "seven " * 30,
+    "no spaces": "onetwothree" * 8,
+}
+
+
+def shown_up_to(model: Path, longest: int) -> Translator:
+    """The model, with sources cut at the length that its training has shown: here that is far below the least."""
+    translator: Translator = qkv.load(model)
+    translator.defaults = replace(translator.defaults, longest=longest)
+    return translator
+
+
+def test_what_nobody_would_translate_is_copied(learned: tuple[str, Path]) -> None:
+    assert qkv.load(learned[1]).translate(COPIED) == COPIED
+
+
+def test_one_word_is_translated_and_nothing_made_up(learned: tuple[str, Path]) -> None:
+    assert qkv.load(learned[1]).translate(["one", " nine "]) == ["one", " nine "]
+
+
+def test_nothing_of_a_long_text_without_an_end_is_dropped(learned: tuple[str, Path]) -> None:
+    translator = shown_up_to(learned[1], longest=5)
+    pieces = translator.pieces_of(WITHOUT_END)
+    said, expected = translator.translate(WITHOUT_END).split(), WITHOUT_END.split()
+    assert len(expected) > 400
+    assert len(pieces) > 5
+    assert abs(len(said) - len(expected)) <= 0.05 * len(expected)
+    assert abs(Counter(said)["seven"] - Counter(expected)["seven"]) <= 0.15 * Counter(expected)["seven"]
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_strange_input_gets_a_short_answer_that_does_not_turn_in_circles(
+    name: str, learned: tuple[str, Path]
+) -> None:
+    translator, text = qkv.load(learned[1]), STRANGE[name]
+    answer = translator.translate(text)
+    assert answer.strip()
+    assert "\n" not in answer
+    read, said = translator.tokenizer.encode(text), translator.tokenizer.encode(answer)
+    assert len(answer) <= 8 * len(text) + 100
+    assert not is_loop(said, read), answer
 
 
 def test_python_gives_the_answers_of_the_command(learned: tuple[str, Path]) -> None:
