@@ -22,7 +22,8 @@ MAY_IMPORT = {
     "decoding": set(),
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
-    "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint"},
+    "engine": {"core", "models", "decoding"},
+    "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "checkpoint", "engine"},
     "hub": {"errors", "configs", "core", "models", "text", "decoding", "checkpoint", "pipeline"},
     "pictures": {"errors", "pipeline"},
     "training": {

@@ -76,17 +76,11 @@ def check(command: Classify) -> None:
 def opened(command: Classify) -> "Classifier":
     import torch
 
-    from qkv.pipeline import load
+    from qkv.pipeline import load_for
 
     if command.threads is not None:
         torch.set_num_threads(command.threads)
-    model = load(command.model)
-    if not hasattr(model, "classify"):
-        raise UserError(
-            f"{command.model} cannot classify: it was not trained on labels. "
-            "`qkv train … --fine-tune MODEL --labels FILE` makes a classifier of it."
-        )
-    classifier: Classifier = model
+    classifier: Classifier = load_for(command.model, "classify", object)  # type: ignore[assignment]
     return classifier
 
 

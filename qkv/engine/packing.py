@@ -36,7 +36,10 @@ class Packed:
     def translator(cls, model: Translator, *, int8: bool) -> "Packed":
         packed, config = cls(int8=int8), model.config
         struct = packed.struct
-        sides = (model.source_positions, model.source_rotation), (model.target_positions, model.target_rotation)
+        sides = (
+            (model.source_positions, model.source_rotation),
+            (model.target_positions, model.target_rotation),
+        )
         struct.encoder = packed.stack(model.encoder, config.encoder, *sides[0])
         struct.decoder = packed.stack(model.decoder, config.decoder, *sides[1])
         packed.vocabulary(model.tokens.weight.detach(), config.encoder.width**0.5)

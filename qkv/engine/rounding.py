@@ -34,7 +34,9 @@ def rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
     The scale is as small as can be with no sum of the fastest loop above what 16 bits hold: inputs are not negative,
     so positive and negative weights count apart.
     """
-    together = weight.view(len(weight), -1, 4, 2, 2)  # 16 inputs, in fours; the first and the last two of each
+    together = weight.view(
+        len(weight), -1, 4, 2, 2
+    )  # 16 inputs, in fours; the first and the last two of each
     sums = torch.stack([(sign * together).clamp(min=0).sum((2, 4)).amax((1, 2)) for sign in (1, -1)]).amax(0)
     scale = torch.maximum(weight.abs().amax(1) / 127, sums / MOST)  # (N)
     scale = torch.where(scale > 0, scale, torch.ones_like(scale))

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from qkv.core.batch import moved
 from qkv.core.block import ACTIVATIONS, Stack, StackConfig
 from qkv.core.dropout import Dropout
 from qkv.core.masks import padding_mask
@@ -56,14 +57,10 @@ class MaskedBatch:
     segments: Tensor  # (B, T)
     places: Tensor  # (N) of the hidden words in the flattened ids
     words: Tensor  # (N) what stood there
-    follows: (
-        Tensor | None
-    )  # (B) 0 where the second part comes next in its document (as published models have it), else 1
+    follows: Tensor  # (B) 0 where the second part comes next in its document, as published models have it, else 1; or (0)
 
     def to(self, device: torch.device) -> Self:
-        follows = None if self.follows is None else self.follows.to(device)
-        own = (each.to(device) for each in (self.ids, self.segments, self.places, self.words))
-        return type(self)(*own, follows)
+        return moved(self, device)
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class LabelBatch:
     labels: Tensor  # (B) whole numbers for classes, others on a scale
 
     def to(self, device: torch.device) -> Self:
-        return type(self)(*(each.to(device) for each in (self.ids, self.segments, self.labels)))
+        return moved(self, device)
 
 
 class Encoder(nn.Module):
@@ -176,7 +173,7 @@ class Bert(nn.Module):
         x = self.encoder(batch.ids, batch.segments)
         hidden = x.flatten(0, 1)[batch.places]  # (N, D)
         loss = F.cross_entropy(self.word_logits(hidden), batch.words)
-        if batch.follows is None:
+        if not len(batch.follows):
             return loss
         by_text = F.cross_entropy(self.next_logits(x), batch.follows, reduction="none")  # (B)
         return loss + by_text[batch.places // batch.ids.shape[1]].mean()

@@ -76,7 +76,9 @@ class Encoding:
         total += encoder.positions.table[places]
         total += encoder.segments.weight[segments]
         norm = encoder.norm
-        return self.engine(F.layer_norm(total, norm.normalized_shape, norm.weight, norm.bias, norm.eps), lengths)
+        return self.engine(
+            F.layer_norm(total, norm.normalized_shape, norm.weight, norm.bias, norm.eps), lengths
+        )
 
     def states_by_torch(self, rows: Sequence[Row]) -> Tensor:
         pad = self.encoder.config.pad

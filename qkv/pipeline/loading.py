@@ -24,6 +24,8 @@ class Kind:
 
 KINDS = {
     "translator": Kind("qkv.pipeline.translator", "Translator", ("translate", "evaluate")),
+    "bert": Kind("qkv.pipeline.bert", "Bert", ("fill", "embed", "similar")),
+    "bert-classifier": Kind("qkv.pipeline.text_classifier", "TextClassifier", ("classify",)),
     "gpt": Kind("qkv.pipeline.generator", "Generator", ("generate", "evaluate")),
     "gpt-classifier": Kind("qkv.pipeline.gpt_classifier", "GPTClassifier", ("classify",)),
 }

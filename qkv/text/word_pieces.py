@@ -27,11 +27,13 @@ class WordPieces:
         self.pieces.encode_special_tokens = True
         self.pieces.no_truncation()
         self.pieces.no_padding()
-        ids = [pieces.token_to_id(token) for token in SPECIAL]
-        missing = [token for token, number in zip(SPECIAL, ids, strict=True) if number is None]
+        ids = {token: pieces.token_to_id(token) for token in SPECIAL}
+        missing = [token for token, number in ids.items() if number is None]
         if missing:
             raise UserError(f"{where} lacks {', '.join(missing)}: it is not one of BERT's.")
-        self.pad, self.unknown, self.begin, self.separator, self.mask = ids
+        self.pad, self.unknown, self.begin, self.separator, self.mask = (
+            number or 0 for number in ids.values()
+        )
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int, *, lowercase: bool = True) -> Self:

@@ -32,6 +32,10 @@ OPTIONS = {
     "evaluate": """
         --source --reference --pairs --source-language --target-language --merge --against --json --output --beam
         --length-penalty --tokenize --lowercase""",
+    "fill": "--best --json",
+    "embed": "--input --output --pooling --raw --compute --threads",
+    "similar": "--pairs --labels --columns",
+    "import": "--out",
     "classify": "--input --labels --columns --json --threads",
     "info": "",
 }

@@ -109,7 +109,7 @@ def test_gradients_of_the_word_loss_equal_theirs() -> None:
     wanted[0, 2], wanted[1, 1] = 7, 12
     theirs(input_ids=IDS, attention_mask=REAL.long(), token_type_ids=SEGMENTS, labels=wanted).loss.backward()
     places = (wanted != -100).flatten().nonzero()[:, 0]
-    ours.loss(MaskedBatch(IDS, SEGMENTS, places, torch.tensor([7, 12]), None)).backward()
+    ours.loss(MaskedBatch(IDS, SEGMENTS, places, torch.tensor([7, 12]), torch.tensor([]))).backward()
     close(ours.encoder.tokens.weight.grad, theirs.bert.embeddings.word_embeddings.weight.grad)  # type: ignore[arg-type]
     own = ours.encoder.stack.blocks[0].attention.sublayer.query.weight.grad  # type: ignore[union-attr]
     close(own, theirs.bert.encoder.layer[0].attention.self.query.weight.grad)  # type: ignore[arg-type]

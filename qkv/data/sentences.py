@@ -1,0 +1,133 @@
+"""Documents as lists of sentences, for models that learn what follows what.
+
+A blank line ends a document. Its lines are its sentences where nearly all of them end like one; lines that were
+broken to fit a page are joined first, and cut after full stops, question and exclamation marks.
+"""
+
+import ast
+import hashlib
+import importlib
+import random
+import re
+import sysconfig
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from qkv.data.documents import NOT_SOURCE, read_documents
+from qkv.data.lines import one_line
+from qkv.errors import UserError
+
+SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+(?=[\"'«“(\[]*[A-ZÀ-Þ0-9])|(?<=[。！？])")
+ENDS = re.compile(r"[.!?…:;。！？][\"'»”)\]]*$")
+MOSTLY = 0.7  # so many of the lines end like a sentence where lines are sentences
+PROSE = 0.6  # so many of the characters of prose are small letters
+FEW = 10  # so many documents or more are held out whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prose:
+    """Documents, each a list of sentences."""
+
+    documents: list[list[str]]
+    origin: str  # for the model card
+
+    @property
+    def sentences(self) -> int:
+        return sum(map(len, self.documents))
+
+    @property
+    def characters(self) -> int:
+        return sum(len(sentence) for document in self.documents for sentence in document)
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256()
+        for document in self.documents:
+            digest.update("\n".join([*document, "\n"]).encode())
+        return digest.hexdigest()
+
+
+def read_prose(paths: Sequence[Path]) -> Prose:
+    texts = read_documents(paths)
+    documents = [document for text in texts.texts for document in documents_of(text)]
+    if not documents:
+        raise UserError(f"{texts.origin} has no sentence with letters in it: give text to learn from.")
+    return Prose(documents=documents, origin=texts.origin)
+
+
+def documents_of(text: str) -> Iterator[list[str]]:
+    for block in re.split(r"\n[ \t\r]*\n", text):
+        sentences = sentences_of(block)
+        if sentences:
+            yield sentences
+
+
+def sentences_of(block: str) -> list[str]:
+    lines = [line.strip() for line in block.splitlines() if line.strip()]
+    ending = sum(bool(ENDS.search(line)) for line in lines)
+    if len(lines) < 2 or ending < MOSTLY * len(lines):
+        lines = SENTENCE_END.split(one_line(block))
+    return [line.strip() for line in lines if any(letter.isalpha() for letter in line)]
+
+
+def hold_out_prose(prose: Prose, share: float, seed: int) -> tuple[Prose, Prose]:
+    """Whole documents, about a `share` of them chosen by the seed; of few documents the end of each."""
+    documents = prose.documents
+    if len(documents) < FEW:
+        cuts = [len(each) - max(2, round(share * len(each))) for each in documents]
+        train = [each[:cut] for each, cut in zip(documents, cuts, strict=True) if cut > 0]
+        valid = [each[cut:] for each, cut in zip(documents, cuts, strict=True) if cut > 0]
+    else:
+        order = list(range(len(documents)))
+        random.Random(seed).shuffle(order)
+        out = set(order[: max(1, round(share * len(order)))])
+        train = [each for place, each in enumerate(documents) if place not in out]
+        valid = [each for place, each in enumerate(documents) if place in out]
+    if not train or not valid:
+        raise UserError(
+            f"{prose.origin} has {prose.sentences} sentences, too few to hold some out: give more text, or --valid-text."
+        )
+    return Prose(documents=train, origin=prose.origin), Prose(documents=valid, origin=prose.origin)
+
+
+# What is there without a download --------------------------------------------------------------------------------
+
+
+def python_prose() -> Prose:
+    """What people have written about Python in Python: the help texts and docstrings of its standard library."""
+    documents = [sentences for text in help_texts() if len(sentences := in_prose(text)) > 1]
+    if not documents:
+        raise UserError("this Python has no docstrings in its standard library: give a file by --text.")
+    return Prose(documents=documents, origin="the help texts and docstrings of Python's standard library")
+
+
+def help_texts() -> Iterator[str]:
+    with suppress(ImportError):  # left out of some small installations
+        yield from importlib.import_module("pydoc_data.topics").topics.values()
+    folder = Path(sysconfig.get_paths()["stdlib"])
+    for path in sorted(folder.rglob("*.py")):
+        if NOT_SOURCE & set(path.relative_to(folder).parts):
+            continue
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, SyntaxError):  # some are there to show other encodings, or mistakes
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                yield ast.get_docstring(node) or ""
+
+
+def in_prose(text: str) -> list[str]:
+    """The sentences of a help text, without its examples and tables."""
+    paragraphs = [block for block in re.split(r"\n[ \t]*\n", text) if is_prose(block)]
+    return [sentence for block in paragraphs for sentence in SENTENCE_END.split(one_line(block)) if sentence]
+
+
+def is_prose(block: str) -> bool:
+    letters = sum(letter.islower() for letter in block)
+    return bool(re.match(r"[\"'(]?[A-Z]", block)) and letters > PROSE * len(block) and ">>>" not in block
+
+
+def all_sentences(prose: Prose) -> Iterable[str]:
+    return (sentence for document in prose.documents for sentence in document)

@@ -1,0 +1,111 @@
+"""What a BERT that was fine-tuned on labels says of texts: their class, or a number on a scale."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
+from qkv.configs import from_dict, to_dict
+from qkv.errors import UserError
+from qkv.models.bert import BertClassifier, BertClassifierConfig
+from qkv.pipeline.bert import facts_of, pieces_of, rows_of
+from qkv.pipeline.compute import Compute
+from qkv.pipeline.encoding import Encoding, first_of
+from qkv.pipeline.loading import load_weights
+from qkv.pipeline.verdicts import Verdict
+from qkv.text.word_pieces import WordPieces
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextClassifierDefaults:
+    """What a classifier of texts needs to know beside its weights."""
+
+    longest: int  # pieces of an input, with [CLS] and [SEP]
+    classes: tuple[str, ...]  # none where it gives numbers
+    pairs: bool  # does it compare two texts?
+    mean: float = 0.0  # of the numbers that it learned from …
+    deviation: float = 1.0  # … and how far they lie apart: its output is in these units
+
+
+class TextClassifier:
+    def __init__(
+        self,
+        model: BertClassifier,
+        pieces: WordPieces,
+        defaults: TextClassifierDefaults,
+        compute: Compute = "float32",
+    ):
+        self.model, self.pieces, self.defaults, self.compute = model, pieces, defaults, compute
+        self.encoding: Encoding | None = None  # made, from the weights of that time, when it is first needed
+
+    def __repr__(self) -> str:
+        return f"TextClassifier({', '.join(self.classes) or 'numbers'}; {len(self.pieces):,} pieces)"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.defaults.classes
+
+    @property
+    def reads(self) -> Literal["text", "pairs"]:
+        return "pairs" if self.defaults.pairs else "text"
+
+    @classmethod
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        config, where = dict(bundle.config), bundle.folder
+        architecture = from_dict(BertClassifierConfig, config.pop("model", None), f"{where}/config.json")
+        defaults = from_dict(TextClassifierDefaults, config, f"{where}/config.json")
+        if (1 if architecture.numbers else len(defaults.classes)) != architecture.outputs:
+            raise UserError(f"{where}/config.json: the model has another number of outputs than of classes.")
+        pieces = pieces_of(where, architecture.encoder)
+        model = BertClassifier(architecture)
+        load_weights(model, bundle.weights, str(where))
+        return cls(model, pieces, defaults)
+
+    def save(self, folder: Path) -> None:
+        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        files = {TOKENIZER_FILE: self.pieces.text()}
+        save_bundle(folder, "bert-classifier", config, self.model.state_dict(), files)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        return {
+            "kind": f"bert-classifier of {'pairs of texts' if self.defaults.pairs else 'texts'}",
+            **facts_of(self.model, self.model.config.encoder),
+            "classes": ", ".join(self.classes) or "none: it gives numbers",
+            "longest input": f"{self.defaults.longest:,} pieces",
+        }
+
+    def computing_in(self, compute: Compute) -> "TextClassifier":
+        """The same in other numbers."""
+        return TextClassifier(self.model, self.pieces, self.defaults, compute)
+
+    def classify(
+        self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
+    ) -> list[Verdict]:
+        logits = self.logits(inputs, done)
+        if self.model.config.numbers:
+            mean, deviation = self.defaults.mean, self.defaults.deviation
+            return [Verdict.on_scale(mean + deviation * number) for number in logits[:, 0].tolist()]
+        return [Verdict.of(self.classes, row) for row in logits.softmax(-1).tolist()]
+
+    @torch.inference_mode()
+    def logits(self, inputs: Sequence[tuple[str, ...]], done: Callable[[int], None]) -> Tensor:
+        """(inputs, outputs)"""
+        for number, texts in enumerate(inputs, 1):
+            if not all(text.strip() for text in texts):
+                raise UserError(f"text {number} is empty: there is nothing to classify.")
+        flat = self.pieces.encode_all([text for texts in inputs for text in texts])
+        size = 2 if self.defaults.pairs else 1
+        rows = rows_of(
+            self.pieces, [flat[i : i + size] for i in range(0, len(flat), size)], self.defaults.longest
+        )
+        self.model.eval()
+        if self.encoding is None:
+            self.encoding = Encoding(self.model.encoder, self.compute)
+        states = self.encoding.pooled(rows, first_of, done)
+        device = next(self.model.parameters()).device
+        return self.model.labels(self.model.pooler(states[:, None].to(device))).float().cpu()
