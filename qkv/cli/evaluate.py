@@ -12,6 +12,7 @@ import tyro
 
 from qkv.cli.files import OptionalFile, OptionalLanguage
 from qkv.cli.options import read_options
+from qkv.cli.training import names_in
 from qkv.errors import UserError
 from qkv.training.settings import ScoringSettings
 
@@ -86,12 +87,18 @@ class System:
 
 
 def main(arguments: list[str]) -> None:
+    if {"--text", "--music"} & names_in(arguments):  # of a language model there is another question
+        from qkv.cli.perplexity import main as of_a_text
+
+        of_a_text(arguments)
+        return
     command = read_options(
         Evaluate,
         arguments,
         prog="qkv evaluate",
         description="BLEU, chrF and TER by sacrebleu with signatures and 95 % intervals, exact matches, scores by "
-        "sentence length, the worst sentences, and what was in the training data.",
+        "sentence length, the worst sentences, and what was in the training data. Of a language model, with --text FILE: "
+        "how likely a text is (`qkv evaluate --text --help`).",
     )
     check_options(command)
     from qkv.evaluation.evaluation import merged

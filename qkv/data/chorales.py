@@ -178,7 +178,7 @@ def read_midi(path: Path) -> Chorale:
 
 def notes_of(track: object, sixteenth: float) -> list[tuple[int, int, int]]:
     """Pitch, first frame, and the frame after the last; a note lasts a frame at least."""
-    now, begun, found = 0, {}, []
+    now, begun, found = 0, dict[int, int](), []
     for message in track:  # type: ignore[attr-defined]
         now += message.time
         if message.type not in ("note_on", "note_off") or message.channel == 9:  # percussion has no pitch

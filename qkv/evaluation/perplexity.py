@@ -1,6 +1,7 @@
 """How surprised a language model is by a text, in units that can be compared between vocabularies."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,11 @@ class Surprise:
     bytes: int  # of UTF-8
 
     @classmethod
-    def of(cls, text: str, nats: float, tokens: int) -> "Surprise":
-        return cls(nats=nats, tokens=tokens, words=len(text.split()), bytes=len(text.encode()))
+    def of(cls, texts: Sequence[str], nats: float, tokens: int) -> "Surprise":
+        words, size = (
+            sum(map(len, each)) for each in zip(*((t.split(), t.encode()) for t in texts), strict=True)
+        )
+        return cls(nats=nats, tokens=tokens, words=words, bytes=size)
 
     @property
     def per_token(self) -> float:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qkv.core.tape import Tape
-from qkv.models.translator import CrossHeads, Translator
+from qkv.models.translator import CrossHeads, TranslationModel
 from qkv.pipeline.answers import Links
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import owners, spans
@@ -24,7 +24,7 @@ class Aligner:
     """True: the look after a word was said, when the decoder has read it, tells where it came from."""
 
     @classmethod
-    def for_any(cls, model: Translator) -> "Aligner":
+    def for_any(cls, model: TranslationModel) -> "Aligner":
         """Where nobody has chosen: all heads of the last block but one, the look before a word is said."""
         stack = model.config.decoder
         return cls(block=max(0, stack.depth - 2), heads=tuple(range(stack.heads)), late=False)
@@ -34,7 +34,7 @@ class Aligner:
         return CrossHeads(block=self.block, heads=self.heads)
 
     @torch.inference_mode()
-    def looks(self, model: Translator, source: Sequence[int], said: Sequence[int]) -> Tensor:
+    def looks(self, model: TranslationModel, source: Sequence[int], said: Sequence[int]) -> Tensor:
         """How much each id said looked at each id of the source, its end mark included. (T, S)"""
         config, device = model.config, model.tokens.weight.device
         tape = Tape(only=self.cross_heads.recorded_as)
@@ -91,7 +91,7 @@ def links_in(words: Tensor) -> Links:
 
 def align(
     aligner: Aligner,
-    model: Translator,
+    model: TranslationModel,
     tokenizer: Vocabulary,
     source: str,
     said: Sequence[int],

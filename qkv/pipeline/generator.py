@@ -135,14 +135,17 @@ class Generator:
         done: Callable[[int], None] = silent,
     ) -> list[Frame]:
         """Music that begins with these frames."""
-        notes = self.tokenizer
-        if not isinstance(notes, Notes):
-            raise UserError("this model writes text, not music: leave out -o, or redirect its output.")
+        notes = self.notes()
         found = notes.encode_frames(beginning)
         for token in self.stream_ids(list(found), generation, slides):
             found.append(token)
             done(1)
         return notes.decode_frames(found)
+
+    def notes(self) -> Notes:
+        if not isinstance(self.tokenizer, Notes):
+            raise UserError("this model knows text, not music.")
+        return self.tokenizer
 
     @torch.inference_mode()
     def stream_ids(
@@ -203,6 +206,12 @@ class Generator:
                 found.append(row[last - first - counted : last - first])
                 done(counted)
         return torch.cat(found)
+
+    def nats_of_music(self, pieces: Sequence[Sequence[Frame]], done: Callable[[int], None] = silent) -> float:
+        """The negative log-likelihood of all notes of all pieces."""
+        notes = self.notes()
+        each = [self.log_probabilities_of(notes.encode_frames(frames), done) for frames in pieces]
+        return -sum(float(part.double().sum()) for part in each)
 
     def choose(self, prompt: str, choices: Sequence[str]) -> list[float]:
         """Log-probabilities of different continuations of a prompt, for tasks that no example was shown of."""

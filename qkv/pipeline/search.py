@@ -15,7 +15,7 @@ from qkv.decoding.sampling import Drawn, Sampling, sample
 from qkv.decoding.step import Ensemble, Hypothesis, Step
 from qkv.decoding.walk import walk
 from qkv.errors import UserError
-from qkv.models.translator import CrossHeads, Translator
+from qkv.models.translator import CrossHeads, TranslationModel
 
 WIDEST = 16  # beams for phrases that must be said: more would cost more than they find
 
@@ -56,7 +56,7 @@ class Searcher:
     """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid."""
 
     def __init__(
-        self, models: Sequence[Translator], boundary: Sequence[bool], automata: Tensor | None = None
+        self, models: Sequence[TranslationModel], boundary: Sequence[bool], automata: Tensor | None = None
     ):
         self.models, self.boundary, self.automata = models, boundary, automata
         self.config, self.device = models[0].config, models[0].tokens.weight.device

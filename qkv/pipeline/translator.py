@@ -17,8 +17,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
+from qkv.models.translator import OneStreamConfig, TranslationModel, TranslatorConfig, translation_model
 from qkv.pipeline.alignment import Aligner, align
 from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
 from qkv.pipeline.compute import Compute, computing_in
@@ -91,10 +90,10 @@ class Trial:
 class Translator:
     def __init__(
         self,
-        model: TranslatorModel,
+        model: TranslationModel,
         tokenizer: Vocabulary,
         defaults: TranslatorDefaults,
-        others: Sequence[TranslatorModel] = (),
+        others: Sequence[TranslationModel] = (),
     ):
         self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
         self.others = others  # that decide with it
@@ -107,26 +106,31 @@ class Translator:
     def from_bundle(cls, bundle: Bundle) -> Self:
         config, where = dict(bundle.config), bundle.folder
         tokenizer = load_vocabulary(where / TOKENIZER_FILE)
-        architecture = from_dict(TranslatorConfig, config.pop("model", None), f"{where}/config.json")
+        given = config.pop("model", None)
+        one_stream = isinstance(given, dict) and "encoder" not in given
+        shape = OneStreamConfig if one_stream else TranslatorConfig
+        architecture = from_dict(shape, given, f"{where}/config.json")
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
         if len(tokenizer) != architecture.vocab:
             raise UserError(
                 f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab}; "
                 f"these files do not belong together."
             )
-        model = TranslatorModel(architecture)
+        model = translation_model(architecture)
         load_weights(model, bundle.weights, str(where))
         return cls(model, tokenizer, defaults)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
         config, defaults = self.model.config, self.defaults
+        stacks = {"decoder": config.decoder.sentence()}
+        if isinstance(config, TranslatorConfig):
+            stacks = {"encoder": config.encoder.sentence(), **stacks}
         return {
             "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
             "vocabulary": f"{config.vocab:,} pieces",
-            "encoder": config.encoder.sentence(),
-            "decoder": config.decoder.sentence(),
+            **stacks,
             "positions": config.positions,
             "longest source": f"{self.limit:,} pieces; more is translated in parts",
             "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",

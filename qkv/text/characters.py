@@ -17,8 +17,7 @@ class Characters(Tokenizer):
     """Every character that the text has, and no other."""
 
     @classmethod
-    def learn(cls, texts: Iterable[str], size: int | None = None) -> Self:
-        """All characters of the texts; their number is what it is, whatever size is asked for."""
+    def of(cls, texts: Iterable[str]) -> Self:
         found = sorted(set().union(*map(set, texts)))
         vocab = {piece: number for number, piece in enumerate([*SPECIAL, *found])}
         pieces = Pieces(models.WordLevel(vocab, unk_token=SPECIAL[0]))

@@ -4,7 +4,7 @@ S65 A60 T57 B53 is a sixteenth; S- is a soprano that rests. A note and the voice
 nothing else has to tell whose turn it is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 from tokenizers import Tokenizer as Pieces
@@ -23,7 +23,7 @@ class Notes(Tokenizer):
     """A vocabulary that is always the same."""
 
     @classmethod
-    def learn(cls, texts: Iterable[str] = (), size: int | None = None) -> Self:
+    def all(cls) -> Self:
         names = [f"{voice}{sung}" for voice in VOICES for sung in ("-", *range(LOWEST, HIGHEST + 1))]
         vocab = {piece: number for number, piece in enumerate([*SPECIAL, *names])}
         pieces = Pieces(models.WordLevel(vocab, unk_token=SPECIAL[0]))

@@ -11,13 +11,14 @@ from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
-from qkv.data.chorales import Chorale, Music, transposed
+from qkv.data.chorales import Music, transposed
 from qkv.data.documents import Documents
 from qkv.data.windows import stream_of
 from qkv.errors import UserError
 from qkv.evaluation.perplexity import rounded
 from qkv.models.gpt import GPT, GPTConfig
 from qkv.pipeline.generator import TOKENIZERS, Generator, GeneratorDefaults, PieceKind
+from qkv.text.characters import Characters
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
@@ -69,7 +70,7 @@ class TextMaterial:
     def learn(self) -> Tokenizer:
         """Subwords from the training part alone; characters of both, which tell nothing but that they are there."""
         if self.pieces == "characters":
-            return TOKENIZERS["characters"].learn([*self.train.texts, *self.valid.texts], 0)
+            return Characters.of([*self.train.texts, *self.valid.texts])
         return Tokenizer.learn(self.train.texts, self.settings.vocabulary, sentences=False)
 
     def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
@@ -104,7 +105,7 @@ class MusicMaterial:
         return self.music.fingerprint()
 
     def learn(self) -> Tokenizer:
-        return Notes.learn()
+        return Notes.all()
 
     def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
         notes, most = Notes(tokenizer.pieces), self.settings.transpose
@@ -124,19 +125,11 @@ class MusicMaterial:
         parts = {"validation": self.music.valid, "test": self.music.test}
         for name, chorales in parts.items():
             if chorales:
-                nats, frames = nats_of(product, chorales)
+                nats, frames = product.nats_of_music(chorales), sum(map(len, chorales))
                 found[f"{name}, negative log-likelihood"] = (
                     f"{nats / frames:.4f} per frame, {nats / frames / 4:.4f} per note, {frames:,} frames"
                 )
         return found
-
-
-def nats_of(generator: Generator, chorales: list[Chorale]) -> tuple[float, int]:
-    """The negative log-likelihood of all notes, and the number of frames."""
-    notes = generator.tokenizer
-    assert isinstance(notes, Notes)
-    each = [generator.log_probabilities_of(notes.encode_frames(chorale)) for chorale in chorales]
-    return -float(sum(part.double().sum() for part in each)), sum(map(len, chorales))
 
 
 def train_gpt(

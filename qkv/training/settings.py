@@ -11,7 +11,7 @@ class ModelSettings:
     width: int
     """Width of every position's vector (d_model)."""
     encoder_depth: int
-    """Blocks in the encoder (N)."""
+    """Blocks in the encoder (N); 0 for none: then the decoder reads source and target as one stream (T-D)."""
     decoder_depth: int
     """Blocks in the decoder (N)."""
     heads: int
@@ -133,10 +133,11 @@ def check_settings(settings: TranslatorSettings) -> None:
     refuse_broken(
         rules_of_run(settings)
         | {
-            "--model.width, depths, heads and hidden must be at least 1": min(
-                model.width, model.encoder_depth, model.decoder_depth, model.heads, model.hidden
+            "--model.width, decoder depth, heads and hidden must be at least 1": min(
+                model.width, model.decoder_depth, model.heads, model.hidden
             )
             >= 1,
+            "--model.encoder-depth must not be negative": model.encoder_depth >= 0,
             "--model.width must be a multiple of --model.heads": model.heads < 1
             or model.width % model.heads == 0,
             "--model.width / --model.heads must be even with rotary positions": model.heads < 1

@@ -10,8 +10,7 @@ from qkv.core.block import StackConfig
 from qkv.errors import UserError
 from qkv.evaluation.overlap import seen_in, write_seen
 from qkv.evaluation.scores import Scorer
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
+from qkv.models.translator import OneStreamConfig, TranslatorConfig, translation_model
 from qkv.pipeline import Translator, TranslatorDefaults
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.corpus import Corpus, PairData
@@ -76,7 +75,7 @@ class TranslatorTask:
         valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
         if not len(train) or not len(valid):
             raise UserError(f"no sentence pair fits into a context of {context} pieces.")
-        model = TranslatorModel(architecture(settings.model, len(tokenizer), tokenizer))
+        model = translation_model(architecture(settings.model, len(tokenizer), tokenizer))
         longest = max(ALWAYS_WHOLE, *map(len, train.sources))
         defaults = TranslatorDefaults(
             languages=corpus.languages, longest=longest, **asdict(settings.decoding)
@@ -108,10 +107,11 @@ def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) 
     return tokenizer
 
 
-def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> TranslatorConfig:
+def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneStreamConfig:
+    """Without an encoder, source and target are one stream."""
     try:
-        stack = StackConfig(
-            depth=model.encoder_depth,
+        decoder = StackConfig(
+            depth=model.decoder_depth,
             width=model.width,
             heads=model.heads,
             hidden=model.hidden,
@@ -120,16 +120,18 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> Tran
             dropout=model.dropout,
             attention_dropout=model.attention_dropout,
         )
-        return TranslatorConfig(
-            vocab=vocab,
-            context=model.context,
-            pad=tokenizer.pad,
-            start=tokenizer.start,
-            end=tokenizer.end,
-            positions=model.positions,
-            encoder=stack,
-            decoder=replace(stack, depth=model.decoder_depth),
-            smoothing=model.smoothing,
-        )
+        shared: dict[str, Any] = {
+            "vocab": vocab,
+            "context": model.context,
+            "pad": tokenizer.pad,
+            "start": tokenizer.start,
+            "end": tokenizer.end,
+            "positions": model.positions,
+            "decoder": decoder,
+            "smoothing": model.smoothing,
+        }
+        if model.encoder_depth == 0:
+            return OneStreamConfig(**shared)
+        return TranslatorConfig(encoder=replace(decoder, depth=model.encoder_depth), **shared)
     except ValueError as error:
         raise UserError(f"such a model cannot be built: {error}.") from None

@@ -9,7 +9,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.core.block import StackConfig
-from qkv.models.translator import TranslationBatch, Translator, TranslatorConfig
+from qkv.core.tape import Tape
+from qkv.models.translator import (
+    CrossHeads,
+    OneStream,
+    OneStreamConfig,
+    TranslationBatch,
+    Translator,
+    TranslatorConfig,
+)
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, V = H * K, 11
@@ -339,3 +347,90 @@ def test_a_batch_without_a_single_target_word_is_refused() -> None:
 def test_a_configuration_that_cannot_be_built_is_refused(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         replace(CONFIG, **wrong)
+
+
+# One stream (T-D) -------------------------------------------------------------------------------------------
+
+ONE_STREAM = OneStreamConfig(
+    vocab=V,
+    context=9,
+    pad=PAD,
+    start=START,
+    end=END,
+    positions="learned",
+    decoder=replace(STACK, norm="pre", depth=3),
+)
+STREAMS = {
+    each: replace(ONE_STREAM, positions=each) for each in ("interleaved", "halves", "learned", "rotary")
+}
+every_stream = pytest.mark.parametrize("config", STREAMS.values(), ids=STREAMS.keys())
+
+
+def one_stream(config: OneStreamConfig) -> OneStream:
+    torch.manual_seed(1)
+    model = OneStream(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model
+
+
+@every_stream
+@torch.no_grad()
+def test_in_one_stream_a_step_equals_the_whole_also_after_a_reorder(config: OneStreamConfig) -> None:
+    model = one_stream(config)
+    step, logits = model.begin(SOURCE), model(SOURCE, SHIFTED)
+    for place in range(3):
+        torch.testing.assert_close(
+            step(SHIFTED[:, place : place + 1]), logits[:, place], atol=1e-5, rtol=1e-5
+        )
+    step.select(torch.tensor([1]))
+    torch.testing.assert_close(step(SHIFTED[1:, 3:5]), logits[1:, 4], atol=1e-5, rtol=1e-5)
+
+
+@every_stream
+@torch.no_grad()
+def test_in_one_stream_padding_changes_nothing(config: OneStreamConfig) -> None:
+    model = one_stream(config)
+    alone = model(SOURCE[1:, :4], SHIFTED[1:, :3])
+    torch.testing.assert_close(model(SOURCE, SHIFTED)[1:, :3], alone, atol=1e-5, rtol=1e-5)
+
+
+@every_stream
+@torch.no_grad()
+def test_in_one_stream_a_target_word_sees_all_of_the_source_and_no_future_word(
+    config: OneStreamConfig,
+) -> None:
+    model, logits = one_stream(config), one_stream(config)(SOURCE, SHIFTED)
+    later, other = SHIFTED.clone(), SOURCE.clone()
+    later[0, 3], other[0, 5] = 9, 9
+    torch.testing.assert_close(model(SOURCE, later)[0, :3], logits[0, :3], atol=0, rtol=0)
+    assert not torch.allclose(model(SOURCE, later)[0, 3:], logits[0, 3:])
+    assert not torch.isclose(model(other, SHIFTED)[0], logits[0]).all(-1).any()
+
+
+def test_in_one_stream_the_loss_is_on_the_target_alone() -> None:
+    model = one_stream(ONE_STREAM)
+    torch.testing.assert_close(model.loss(BATCH), cross_entropy(model(SOURCE, SHIFTED)), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_in_one_stream_a_step_tells_how_the_source_was_looked_at() -> None:
+    model, tape = one_stream(ONE_STREAM), Tape()
+    model(SOURCE, SHIFTED, tape)
+    step = model.begin(SOURCE, CrossHeads(block=1, heads=(0, 2)))
+    for place in range(2):
+        step(SHIFTED[:, place : place + 1])
+    looks = tape["decoder.1.cross_attention.weights"][:, [0, 2], 1].mean(1)  # (B, S)
+    torch.testing.assert_close(looks.sum(-1), torch.ones(B), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(step.looked.where(SOURCE != PAD, 0.0), looks, atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_in_one_stream_the_source_is_read_once() -> None:
+    model, seen = one_stream(ONE_STREAM), []
+    model.tokens.register_forward_hook(lambda module, given, result: seen.append(given[0].shape[1]))
+    step = model.begin(SOURCE)
+    for place in range(3):
+        step(SHIFTED[:, place : place + 1])
+    assert sorted(seen) == [1, 1, 1, S]

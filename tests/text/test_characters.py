@@ -11,7 +11,7 @@ TEXT = "First Citizen:\n\tSpeak, ſpeak – é🎉\r\n<end>"
 
 
 def test_a_text_comes_back_as_it_went_in_and_a_character_is_a_token() -> None:
-    tokenizer = Characters.learn([TEXT])
+    tokenizer = Characters.of([TEXT])
     assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
     assert len(tokenizer.encode(TEXT)) == len(TEXT)
     assert len(tokenizer) == 3 + len(set(TEXT))
@@ -19,7 +19,7 @@ def test_a_text_comes_back_as_it_went_in_and_a_character_is_a_token() -> None:
 
 
 def test_hugging_faces_library_reads_the_file_alike(tmp_path: Path) -> None:
-    tokenizer = Characters.learn([TEXT])
+    tokenizer = Characters.of([TEXT])
     (tmp_path / "tokenizer.json").write_text(tokenizer.text(), encoding="utf-8")
     again = Characters.load(tmp_path / "tokenizer.json")
     plain = "Speak\n é🎉"
@@ -29,4 +29,4 @@ def test_hugging_faces_library_reads_the_file_alike(tmp_path: Path) -> None:
 
 def test_characters_that_were_never_shown_are_named() -> None:
     with pytest.raises(UserError, match=r"knows the 3 characters .* 'z', 'ä' is not among them"):
-        Characters.learn(["abc"]).encode("abzcäz")
+        Characters.of(["abc"]).encode("abzcäz")

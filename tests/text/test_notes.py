@@ -9,7 +9,7 @@ FRAMES = [(65, 60, 57, 53), (-1, 60, 24, 96)]
 
 
 def test_frames_come_back_as_they_went_in() -> None:
-    notes = Notes.learn()
+    notes = Notes.all()
     ids = notes.encode_frames(FRAMES)
     assert notes.decode_frames(ids) == FRAMES
     assert notes.decode(ids) == "S65 A60 T57 B53 S- A60 T24 B96"
@@ -17,16 +17,16 @@ def test_frames_come_back_as_they_went_in() -> None:
 
 
 def test_a_frame_that_is_not_complete_is_left_out() -> None:
-    notes = Notes.learn()
+    notes = Notes.all()
     assert notes.decode_frames(notes.encode_frames(FRAMES)[:7]) == FRAMES[:1]
 
 
 def test_every_token_belongs_to_one_voice() -> None:
-    notes = Notes.learn()
+    notes = Notes.all()
     voices = [number for voice in range(4) for number in notes.of_voice(voice)]
     assert voices == list(range(3, len(notes)))
 
 
 def test_a_pitch_that_nobody_sings_is_refused() -> None:
     with pytest.raises(UserError, match="pitch 97 is outside"):
-        Notes.learn().encode_frames([(97, 60, 57, 53)])
+        Notes.all().encode_frames([(97, 60, 57, 53)])
