@@ -12,6 +12,7 @@ from torch import Tensor
 
 from qkv.data.augmentation import ERASURES, MOVES, PER_OPERATION, Augmentation
 
+
 def augmented(pictures: Tensor, draws: Tensor, options: Augmentation) -> Tensor:
     """pictures (B, C, height, width) as bytes, draws (B, options.draws); values between 0 and 1 come back.
 
@@ -68,7 +69,9 @@ BENDS: list[Callable[[Tensor], Tensor]] = [
     lambda strength: matrix(strength, e10=strength * 0.5),
     lambda strength: matrix(strength, e02=strength * 0.6),  # moved
     lambda strength: matrix(strength, e12=strength * 0.6),
-    lambda strength: matrix(strength, e00=(0.5 * strength).exp(), e11=(0.5 * strength).exp()),  # larger, smaller
+    lambda strength: matrix(
+        strength, e00=(0.5 * strength).exp(), e11=(0.5 * strength).exp()
+    ),  # larger, smaller
 ]
 
 
@@ -95,7 +98,9 @@ COLOURINGS: list[Callable[[Tensor, Tensor], Tensor]] = [
     lambda x, strength: away_from(x, x.mean(1, keepdim=True), strength),  # saturation
     sharpened,
     lambda x, strength: torch.where(x < 1 - strength.abs() / 2, x, 1 - x),  # solarised
-    lambda x, strength: (x * (levels := 2 ** (8 - 6 * strength.abs()).round())).floor() / levels,  # fewer shades
+    lambda x, strength: (
+        (x * (levels := 2 ** (8 - 6 * strength.abs()).round())).floor() / levels
+    ),  # fewer shades
 ]
 
 

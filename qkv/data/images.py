@@ -71,7 +71,9 @@ class LabelledParts:
     test: Labelled | None
 
 
-def read_image_folder(folder: Path, *, size: int | None = None, colours: Colours | None = None) -> LabelledParts:
+def read_image_folder(
+    folder: Path, *, size: int | None = None, colours: Colours | None = None
+) -> LabelledParts:
     """Pictures of a folder. With a size or a choice of colours, those that differ are made to fit."""
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder: give one whose folders are named like the classes.")
@@ -303,4 +305,4 @@ def read_idx(path: Path, axes: int) -> Bytes:
         raise UserError(f"{path} is damaged or cut off ({one_line(error)}): fetch it again.") from None
     if len(content) != count or more:
         raise UserError(f"{path} is damaged: its length is not what its first bytes say; fetch it again.")
-    return np.frombuffer(content, dtype=np.uint8).reshape(lengths)
+    return np.frombuffer(bytearray(content), dtype=np.uint8).reshape(lengths)  # bytes could not be written to

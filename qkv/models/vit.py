@@ -28,7 +28,11 @@ class VitConfig:
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        if min(self.height, self.width, self.patch) < 1 or self.height % self.patch or self.width % self.patch:
+        if (
+            min(self.height, self.width, self.patch) < 1
+            or self.height % self.patch
+            or self.width % self.patch
+        ):
             raise ValueError(
                 f"a picture of {self.width} × {self.height} cannot be cut into patches of {self.patch} × {self.patch}"
             )

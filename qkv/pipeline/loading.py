@@ -23,6 +23,9 @@ class Kind:
 
 
 KINDS = {
+    "vit": Kind("qkv.pipeline.pictures", "PictureClassifier", ("classify",)),
+    "codebook": Kind("qkv.pipeline.codes", "Codes", ("train dalle",)),
+    "dalle": Kind("qkv.pipeline.painter", "Painter", ("draw", "evaluate")),
     "translator": Kind("qkv.pipeline.translator", "Translator", ("translate", "evaluate")),
     "bert": Kind("qkv.pipeline.bert", "Bert", ("fill", "embed", "similar")),
     "bert-classifier": Kind("qkv.pipeline.text_classifier", "TextClassifier", ("classify",)),

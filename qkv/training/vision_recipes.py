@@ -20,9 +20,7 @@ def vit(pictures: int) -> VitSettings:
     steps = max(500, min(20_000, 40 * pictures // 128))
     return VitSettings(
         steps=steps,
-        model=VitModelSettings(
-            patch=4, depth=6, width=64, heads=4, hidden=128, dropout=0.0, smoothing=0.1
-        ),
+        model=VitModelSettings(patch=4, depth=6, width=64, heads=4, hidden=128, dropout=0.0, smoothing=0.1),
         training=TrainingSettings(
             batch_tokens=batch,
             rate=3e-3,
@@ -48,9 +46,7 @@ def mnist(pictures: int) -> VitSettings:
 
 def fashion(pictures: int) -> VitSettings:
     """Fashion-MNIST: mirrored, moved, and partly painted over; 56 minutes."""
-    return for_minutes(
-        pictures, 56, Augmentation(crop=2, flip=True, operations=1, magnitude=0.2, erase=0.3)
-    )
+    return for_minutes(pictures, 56, Augmentation(crop=2, flip=True, operations=1, magnitude=0.2, erase=0.3))
 
 
 VIT_RECIPES: dict[str, Callable[[int], VitSettings]] = {
@@ -84,9 +80,7 @@ def dalle(pictures: int) -> DalleSettings:
         vocabulary=2_000 if few else 1_000,
         steps=None,
         minutes=15 if few else 42,
-        model=DalleModelSettings(
-            depth=6, width=192, heads=6, hidden=512, dropout=0.1 if few else 0.0
-        ),
+        model=DalleModelSettings(depth=6, width=192, heads=6, hidden=512, dropout=0.1 if few else 0.0),
         training=TrainingSettings(
             batch_tokens=64 * 84,
             rate=3e-3,

@@ -1,6 +1,6 @@
 """What a person may choose about training on pictures. Importing this needs no torch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from qkv.data.augmentation import Augmentation
@@ -43,7 +43,7 @@ class HeldOutSettings:
 class VitSettings(RunSettings):
     model: VitModelSettings
     data: HeldOutSettings = HeldOutSettings(valid=5_000)
-    augment: Augmentation = Augmentation()
+    augment: Augmentation = field(default_factory=Augmentation)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,9 @@ def test_the_gradients_of_the_loss_are_those_of_hugging_face() -> None:
     classes = torch.tensor([5, 1])
     torch.nn.functional.cross_entropy(ours(pictures()), classes).backward()
     theirs(pictures(), labels=classes).loss.backward()
-    wanted = vit_weights({name: p.grad for name, p in theirs.named_parameters() if p.grad is not None}, ours, "tiny")
+    wanted = vit_weights(
+        {name: p.grad for name, p in theirs.named_parameters() if p.grad is not None}, ours, "tiny"
+    )
     assert wanted.keys() == dict(ours.named_parameters()).keys()
     for name, parameter in ours.named_parameters():
         torch.testing.assert_close(parameter.grad, wanted[name], atol=1e-5, rtol=1e-4)

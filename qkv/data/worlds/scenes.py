@@ -247,9 +247,7 @@ LANGUAGES = {"en": "English", "es": "Spanish"}
 def caption(scene: Scene, language: str = "en") -> str:
     """What has neither stripes nor dots is plain, and that is not mentioned."""
     thing, relations = (
-        (_english, {name: name for name in RELATIONS})
-        if language == "en"
-        else (_spanish, _SPANISH_RELATIONS)
+        (_english, {name: name for name in RELATIONS}) if language == "en" else (_spanish, _SPANISH_RELATIONS)
     )
     first, *rest = (thing(each) for each in scene.things)
     return f"{first} {relations[scene.relation]} {rest[0]}" if scene.relation else first

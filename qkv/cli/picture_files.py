@@ -1,0 +1,130 @@
+"""Pictures that training is given: as options of a command, and from there to memory."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from qkv.errors import UserError
+
+if TYPE_CHECKING:
+    from qkv.data.captioned import Captioned
+    from qkv.training.codebook import Sights
+    from qkv.training.vit import Gallery
+
+FEWEST_SCENES = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenPictures:
+    """What every command that trains on pictures is given."""
+
+    images: Path | None = None
+    """Folder of pictures."""
+    scenes: int = 0
+    """Instead: so many built-in scenes."""
+    size: int | None = None
+    """Make all pictures so many pixels wide and high."""
+
+    def stored(self) -> dict[str, Any]:
+        facts = asdict(self)
+        return {
+            name: str(value.resolve()) if isinstance(value, Path) else value for name, value in facts.items()
+        }
+
+    @classmethod
+    def from_stored(cls, stored: dict[str, Any]) -> Self:
+        paths = {field.name for field in fields(cls) if "Path" in str(field.type)}
+        return cls(
+            **{name: Path(value) if value and name in paths else value for name, value in stored.items()}
+        )
+
+    def can_be_read_again(self) -> bool:
+        return True
+
+    def check(self) -> None:
+        if (self.images is None) == (self.scenes == 0):
+            raise UserError("give --images with pictures, or --scenes with a number of built-in ones.")
+        if self.images is None and self.scenes < FEWEST_SCENES:
+            raise UserError(f"--scenes must be at least {FEWEST_SCENES}.")
+
+    @property
+    def side(self) -> int:
+        """Of built-in scenes."""
+        from qkv.data.worlds.scenes import SIDE
+
+        side = self.size or SIDE
+        if side % SIDE or not SIDE <= side <= 8 * SIDE:
+            raise UserError(f"built-in scenes are {SIDE} pixels large, or a multiple of that: not {side}.")
+        return side
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledPictures(GivenPictures):
+    images: Path | None = None
+    """Folder whose folders are named like the classes (perhaps below train, val and test), or with idx files."""
+    scenes: int = 0
+    """Instead: so many built-in pictures of one thing, whose class is its colour and shape."""
+    colours: Literal["grey", "colour"] | None = None
+    """Make all pictures grey, or coloured."""
+
+    def gallery(self, held_out: int) -> Gallery:
+        from qkv.data.images import read_image_folder
+        from qkv.data.worlds.labelled_scenes import labelled_scenes
+        from qkv.training.vit import Gallery
+
+        self.check()
+        if self.images is None:
+            parts, origin = labelled_scenes(self.scenes, self.side), f"{self.scenes:,} built-in scenes"
+        else:
+            parts = read_image_folder(self.images, size=self.size, colours=self.colours)
+            origin = self.images.resolve().name
+        return Gallery.of(parts.train, parts.valid, parts.test, origin, held_out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainPictures(GivenPictures):
+    images: Path | None = None
+    """Folder of pictures, or an .npz file with an array `images`."""
+
+    def sights(self, held_out: int) -> Sights:
+        from qkv.data.captioned import read_plain, scene_pictures
+        from qkv.training.codebook import Sights
+        from qkv.training.picture_data import held_out as hold_out
+
+        self.check()
+        if self.images is None:
+            train, valid = (
+                scene_pictures(part, count, self.side).pictures
+                for part, count in (("train", self.scenes), ("valid", min(held_out, self.scenes // 10)))
+            )
+            return Sights(train=train, valid=valid, origin=f"{self.scenes:,} built-in scenes")
+        pictures = read_plain(self.images, self.size)
+        kept, out = hold_out(len(pictures), held_out, seed=1)
+        return Sights(train=pictures[kept], valid=pictures[out], origin=self.images.resolve().name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionedPictures(GivenPictures):
+    images: Path | None = None
+    """Folder of pictures with captions.tsv (file name, tab, caption), or an .npz file with an array `images`."""
+    captions: Path | None = None
+    """Where the captions are, if not there: .tsv for a folder, a list in .json for an .npz file."""
+    codebook: Path | None = None
+    """Folder of a codebook made by `qkv train codebook` from pictures of the same kind."""
+
+    def parts(self, held_out: int) -> tuple[Captioned, Captioned]:
+        """To train on, and held out."""
+        from qkv.data.captioned import read_captioned, scene_pictures
+        from qkv.training.picture_data import held_out as hold_out
+
+        self.check()
+        if self.images is None:
+            return (
+                scene_pictures("train", self.scenes, self.side),
+                scene_pictures("valid", min(held_out, self.scenes // 10), self.side),
+            )
+        given = read_captioned(self.images, self.captions, self.size)
+        kept, out = hold_out(len(given), held_out, seed=1)
+        return given.take(kept.tolist()), given.take(out.tolist())

@@ -1,0 +1,161 @@
+"""Pictures with captions: a folder with captions.tsv, an .npz file with captions in JSON, or built-in scenes."""
+
+import csv
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from qkv.data.images import MOST_BYTES, Bytes, form_for, one_line, pictures_below, read_pictures
+from qkv.data.worlds.scenes import LANGUAGES, SIDE, Part, Scene, caption, drawn, scenes
+from qkv.errors import UserError
+
+CAPTIONS_FILE = "captions.tsv"
+LONGEST = 1_000  # characters of a caption
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """Square pictures, each with one caption or several that say the same."""
+
+    pictures: Bytes  # (N, C, side, side)
+    captions: list[tuple[str, ...]]
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+    def take(self, rows: Sequence[int]) -> "Captioned":
+        return Captioned(self.pictures[list(rows)], [self.captions[row] for row in rows])
+
+    @property
+    def words(self) -> list[str]:
+        """Every word of the captions."""
+        return sorted({word for each in self.captions for text in each for word in words_of(text)})
+
+    def fingerprint(self) -> str:
+        digest = sha256(json.dumps(self.captions).encode())
+        digest.update(np.ascontiguousarray(self.pictures).data)
+        return digest.hexdigest()
+
+
+def words_of(text: str) -> list[str]:
+    return text.lower().split()
+
+
+# Built-in scenes
+
+
+def scene_pictures(part: Part, count: int, side: int = SIDE) -> Captioned:
+    """Scenes of a part, each with its caption in every language."""
+    chosen = list(islice(scenes(part, 1), count))
+    pixels = np.stack([drawn(scene, Random(f"{part} {n}"), side).pixels for n, scene in enumerate(chosen)])
+    return Captioned(pixels, [captions_of(scene) for scene in chosen])
+
+
+def captions_of(scene: Scene) -> tuple[str, ...]:
+    return tuple(caption(scene, language) for language in LANGUAGES)
+
+
+# What people have
+
+
+def read_captioned(images: Path, captions: Path | None, size: int | None) -> Captioned:
+    """Pictures in colour with their captions."""
+    if images.is_dir():
+        return from_folder(images, captions or images / CAPTIONS_FILE, size)
+    if captions is None:
+        raise UserError(f"{images} is no folder: give the captions of its pictures too, by --captions.")
+    return from_npz(images, captions, size)
+
+
+def read_plain(images: Path, size: int | None) -> Bytes:
+    """Pictures in colour; whatever captions or classes there may be."""
+    if images.is_dir():
+        paths = pictures_below(images)
+        if not paths:
+            raise UserError(f"there is no picture below {images}.")
+        return read_squares(paths, size)
+    return npz_pictures(images, size)
+
+
+def from_folder(folder: Path, captions: Path, size: int | None) -> Captioned:
+    """Each line of captions.tsv: the name of a file, a tab, and what it shows."""
+    if not captions.is_file():
+        raise UserError(
+            f"{captions} is missing: a line for each picture, its file name, a tab and its caption."
+        )
+    try:
+        with open(captions, encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
+    except UnicodeDecodeError:
+        raise UserError(f"{captions} is not UTF-8 text.") from None
+    for number, row in enumerate(rows, 1):
+        if len(row) != 2:
+            raise UserError(f"{captions}, line {number}: a file name, a tab and a caption are wanted.")
+    texts = checked([row[1] for row in rows], captions)
+    return Captioned(read_squares([folder / row[0] for row in rows], size), [(text,) for text in texts])
+
+
+def from_npz(images: Path, captions: Path, size: int | None) -> Captioned:
+    try:
+        entries = json.loads(captions.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{captions} cannot be read as JSON ({one_line(error)}).") from None
+    if not isinstance(entries, list):
+        raise UserError(f"{captions} is no list of captions.")
+    texts = [
+        entry.get("caption", entry.get("name")) if isinstance(entry, dict) else entry for entry in entries
+    ]
+    if not all(isinstance(text, str) for text in texts):
+        raise UserError(f"{captions}: each entry is a text, or an object with a caption or a name.")
+    pictures = npz_pictures(images, size)
+    if len(texts) != len(pictures):
+        raise UserError(f"{images} has {len(pictures):,} pictures, but {captions} {len(texts):,} captions.")
+    return Captioned(pictures, [(text,) for text in checked(texts, captions)])
+
+
+def checked(texts: list[str], where: Path) -> list[str]:
+    cleaned = [" ".join(text.split()) for text in texts]
+    for number, text in enumerate(cleaned, 1):
+        if not text:
+            raise UserError(f"{where}: caption {number} is empty.")
+        if len(text) > LONGEST:
+            raise UserError(f"{where}: caption {number} has {len(text):,} characters, more than {LONGEST:,}.")
+    if not cleaned:
+        raise UserError(f"{where} holds no caption.")
+    return cleaned
+
+
+def read_squares(paths: Sequence[Path], size: int | None) -> Bytes:
+    form = form_for(paths[0], size, "colour")
+    if form.height != form.width:
+        raise UserError(f"{paths[0]} is not square: give --size, and pictures are cut to squares of that.")
+    return read_pictures(paths, form, fit=size is not None)
+
+
+def npz_pictures(path: Path, size: int | None) -> Bytes:
+    """The array `images` of an .npz file, (N, side, side, 3) of bytes. Nothing in it is executed."""
+    if size is not None:
+        raise UserError("--size is for files of pictures; those of an .npz file stay as they are.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.getinfo("images.npy").file_size > MOST_BYTES:
+                raise UserError(f"{path} holds more than {MOST_BYTES / 1e9:.0f} GB of pictures.")
+        with np.load(path, allow_pickle=False) as arrays:
+            pictures = arrays["images"]
+    except KeyError:
+        raise UserError(f"{path} has no array called images.") from None
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise UserError(f"{path} cannot be read as an .npz file of pictures ({one_line(error)}).") from None
+    square = pictures.ndim == 4 and pictures.shape[1] == pictures.shape[2] and pictures.shape[3] == 3
+    if pictures.dtype != np.uint8 or not square or not len(pictures):
+        raise UserError(
+            f"{path}: its images are {pictures.dtype} {pictures.shape}, and bytes (number, side, side, 3) are wanted."
+        )
+    return np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))

@@ -1,0 +1,38 @@
+"""How pictures are drawn, as far as a person may choose."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from qkv.errors import UserError
+
+Ranking = Literal["likelihood", "contrast"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """How pictures are drawn; what is None is as the model's bundle has it."""
+
+    candidates: int = 16
+    """Pictures drawn, of which the best are kept."""
+    seed: int = 1
+    """The same seed draws the same pictures."""
+    temperature: float | None = None
+    """Below 1 the likely becomes likelier, above 1 all becomes more alike; by default as the model was saved with."""
+    top_p: float | None = None
+    """Only the fewest codes that together are as likely as this; by default as the model was saved with."""
+    guidance: float | None = None
+    """How strongly what the caption changes is exaggerated, 1 for not at all; by default as the model was saved with."""
+    ranking: Ranking = "contrast"
+    """The best picture is the likeliest one for the caption, or the one that the caption makes likelier most."""
+
+    def __post_init__(self) -> None:
+        rules = {
+            "--candidates must lie between 1 and 1024": 1 <= self.candidates <= 1024,
+            "--seed must not be negative": 0 <= self.seed < 2**31,
+            "--temperature must be more than 0": self.temperature is None or self.temperature > 0,
+            "--top-p must lie above 0, up to 1": self.top_p is None or 0 < self.top_p <= 1,
+            "--guidance must not be negative": self.guidance is None or self.guidance >= 0,
+        }
+        broken = [rule for rule, holds in rules.items() if not holds]
+        if broken:
+            raise UserError(f"{'; '.join(broken)}.")
