@@ -18,10 +18,7 @@ SCRIPTS = {
     "circled": (0x2460, 0x2480), "emoji": (0x1F600, 0x1F640), "mathematics": (0x1D400, 0x1D440),
     "combining": (0x300, 0x316), "spaces": (0x2000, 0x200B), "controls": (0x1, 0x20),
 }  # fmt: skip
-WORDS = (
-    "the a dog cat house tree river small old new sees finds loves never always under over with and or because "
-    "der die das ein Hund Katze Haus Baum Fluss klein alt neu sieht findet liebt nie immer unter über mit und weil"
-).split()
+WORDS = ["the", "a", "dog", "cat", "house", "tree", "river", "small", "old", "new", "sees", "finds", "loves", "never", "always", "under", "over", "with", "and", "or", "because", "der", "die", "das", "ein", "Hund", "Katze", "Haus", "Baum", "Fluss", "klein", "alt", "neu", "sieht", "findet", "liebt", "nie", "immer", "unter", "über", "mit", "und", "weil"]
 
 
 def mixed_lines(count: int, seed: int) -> list[str]:
@@ -60,13 +57,18 @@ def learned_pieces(lines: list[str], size: int) -> bytes:
 def write_marian_tokenizer(folder: Path, languages: tuple[str, ...] = ()) -> dict[str, int]:
     """source.spm, target.spm and vocab.json, and the vocabulary in it."""
     folder.mkdir(parents=True, exist_ok=True)
-    sides = {"source": learned_pieces(mixed_lines(500, 1), 700), "target": learned_pieces(mixed_lines(500, 2), 650)}
+    sides = {
+        "source": learned_pieces(mixed_lines(500, 1), 700),
+        "target": learned_pieces(mixed_lines(500, 2), 650),
+    }
     pieces = ["</s>", "<unk>", *(f">>{language}<<" for language in languages)]
     for side, content in sides.items():
         (folder / f"{side}.spm").write_bytes(content)
         model = sentencepiece.SentencePieceProcessor(model_proto=content)
         found = [model.id_to_piece(number) for number in range(model.get_piece_size())]
-        pieces += [piece for piece in found if piece not in pieces and piece != found[-1]]  # one is not in the list
+        pieces += [
+            piece for piece in found if piece not in pieces and piece != found[-1]
+        ]  # one is not in the list
     vocabulary = {piece: number for number, piece in enumerate([*pieces, "<pad>"])}
     (folder / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
     settings = {"source_lang": "en", "target_lang": "de", "tokenizer_class": "MarianTokenizer"}

@@ -38,9 +38,7 @@ def save_ctranslate2(model: Translator, pieces: Sequence[str], folder: Path) -> 
     )
     tokens = numbers(model.tokens.weight)
     sides = (spec.encoder, model.encoder), (spec.decoder, model.decoder)
-    for (side, stack), positions in zip(
-        sides, (model.source_positions, model.target_positions), strict=True
-    ):
+    for (side, stack), positions in zip(sides, (model.source_positions, model.target_positions), strict=True):
         for embeddings in side.embeddings if isinstance(side.embeddings, list) else [side.embeddings]:
             embeddings.weight = tokens
         if positions is not None:

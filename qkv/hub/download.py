@@ -32,7 +32,9 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
             "check the network, or give a folder."
         ) from None
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.HFValidationError) as error:
-        what = "no such revision of it" if isinstance(error, errors.RevisionNotFoundError) else "no such model"
+        what = (
+            "no such revision of it" if isinstance(error, errors.RevisionNotFoundError) else "no such model"
+        )
         raise UserError(
             f"there is no folder {model}, and the hub has {what} (or not for everybody: see `hf auth login`)."
         ) from None

@@ -59,6 +59,7 @@ def notes(family: Family, product: Any) -> dict[str, Any]:
 
 def write_folder(folder: Path, written: Written, own_notes: dict[str, Any]) -> None:
     for name, content in written.files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         write_file(folder / name, content)
     whole = {name: tensor.detach().contiguous() for name, tensor in written.weights.items()}
     write_file(folder / "model.safetensors", tensor_bytes(whole, format="pt"))
@@ -94,12 +95,13 @@ def said_by_transformers(
     folder: Path, name: str, wanted: Answers, settings: dict[str, Any]
 ) -> tuple[Answers, Answers]:
     """What `generate` says, cut after its end mark, and what we say."""
-    from transformers import GenerationConfig
+    import transformers
 
     begun, end = settings.pop("begun"), settings.pop("end")
     with quiet():
         model = opened_by_transformers(folder, name)
-        told = GenerationConfig(do_sample=False, num_beams=1, eos_token_id=end, **settings.pop("generation"))
+        theirs: Any = transformers
+        told = theirs.GenerationConfig(do_sample=False, num_beams=1, eos_token_id=end, **settings.pop("generation"))
         rows: Sequence[Sequence[int]] = model.generate(**settings, generation_config=told).tolist()
     return [cut(list(row[begun:]), end) for row in rows], [cut(row, end) for row in wanted]
 

@@ -11,9 +11,17 @@ from qkv.hub.family import Family
 READERS = {
     "marian": ("qkv.hub.marian", "MarianFamily"),
     "pegasus": ("qkv.hub.marian", "MarianFamily"),
+    "openai-gpt": ("qkv.hub.gpt", "GptFamily"),
+    "gpt2": ("qkv.hub.gpt", "GptFamily"),
+    "bert": ("qkv.hub.bert_folder", "BertFamily"),
+    "vit": ("qkv.hub.vit", "VitFamily"),
 }
 WRITERS = {  # by the kind of our bundle
     "translator": ("qkv.hub.marian", "MarianFamily"),
+    "gpt": ("qkv.hub.gpt", "GptFamily"),
+    "bert": ("qkv.hub.bert_folder", "BertFamily"),
+    "bert-classifier": ("qkv.hub.bert_folder", "BertFamily"),
+    "vit": ("qkv.hub.vit", "VitFamily"),
 }
 
 
@@ -28,7 +36,9 @@ def family_of(config: Mapping[str, Any], where: str) -> Family:
 
 def writer_of(kind: str, where: str) -> Family:
     if kind not in WRITERS:
-        raise UserError(f"{where} holds a {kind}, for which transformers has no class: it can be written for none.")
+        raise UserError(
+            f"{where} holds a {kind}, for which transformers has no class: it can be written for none."
+        )
     return made(WRITERS[kind])
 
 

@@ -62,7 +62,11 @@ def all_or_nothing(out: Path) -> Iterator[Path]:
 
 def report_of(config: dict[str, Any], product: Any, origin: str, proof: Proof | None) -> dict[str, Any]:
     parameters = sum(weight.numel() for weight in product.model.parameters())
-    said = "not compared: neither transformers nor a fingerprint was there" if proof is None else proof.sentence()
+    said = (
+        "not compared: neither transformers nor a fingerprint was there"
+        if proof is None
+        else proof.sentence()
+    )
     return {
         "imported": {
             "from": origin,

@@ -75,7 +75,7 @@ class MarianFamily:
         return Translator(model, tokenizer, defaults_of(published, config))
 
     def write(self, product: Translator) -> Written:
-        model = in_halves(product.model)
+        model = in_halves(with_encoder(product))
         config = model.config
         refuse_unlike(config)
         kind = "marian" if config.encoder.norm == "post" else "pegasus"
@@ -120,7 +120,7 @@ class MarianFamily:
         )
 
     def their_class(self, product: Translator) -> str:
-        return CLASSES["marian" if product.model.config.encoder.norm == "post" else "pegasus"]
+        return CLASSES["marian" if product.model.config.decoder.norm == "post" else "pegasus"]
 
     def probe(self, product: Translator) -> dict[str, Tensor]:
         config = product.model.config
@@ -142,7 +142,9 @@ class MarianFamily:
     def computed(self, product: Translator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["input_ids"], inputs["decoder_input_ids"])}
 
-    def greedy(self, product: Translator, inputs: Mapping[str, Tensor]) -> tuple[list[list[int]], dict[str, Any]]:
+    def greedy(
+        self, product: Translator, inputs: Mapping[str, Tensor]
+    ) -> tuple[list[list[int]], dict[str, Any]]:
         """What we say to the sources of the probe, and how `generate` is asked the same."""
         config, source = product.model.config, inputs["input_ids"]
         limit = min(20, config.context - 1)
@@ -174,7 +176,7 @@ def share_tokens(weights: dict[str, Tensor], where: str) -> None:
     """One table for source, target and output, under whichever of its names it was written."""
     names = [name for name in (TOKENS, *TIED) if name in weights]
     if names:
-        check_copies(weights, {name: names[0] for name in names[1:]}, where)
+        check_copies(weights, dict.fromkeys(names[1:], names[0]), where)
         weights[TOKENS] = weights[names[0]]
         for name in TIED:
             weights.pop(name, None)
@@ -241,7 +243,10 @@ def our_name(theirs: str) -> str:
     norm = re.fullmatch(r"model\.(encoder|decoder)\.layer_norm\.(weight|bias)", theirs)
     if norm is not None:
         return f"{norm[1]}.norm.{norm[2]}"
-    side = {"model.encoder.embed_positions.weight": "source", "model.decoder.embed_positions.weight": "target"}
+    side = {
+        "model.encoder.embed_positions.weight": "source",
+        "model.decoder.embed_positions.weight": "target",
+    }
     return f"{side[theirs]}_positions.table" if theirs in side else theirs
 
 
@@ -282,6 +287,12 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
 # Out -----------------------------------------------------------------------------------------------------------
 
 
+def with_encoder(product: Translator) -> TranslatorModel:
+    if not isinstance(product.model, TranslatorModel):
+        raise UserError("transformers has no translator without an encoder: this model cannot be written for it.")
+    return product.model
+
+
 def refuse_unlike(config: TranslatorConfig) -> None:
     """What neither of their classes can hold."""
     encoder, decoder = config.encoder, config.decoder
@@ -295,7 +306,9 @@ def refuse_unlike(config: TranslatorConfig) -> None:
     }
     for reason, holds in reasons.items():
         if holds:
-            raise UserError(f"no translator of transformers has {reason}: this model cannot be written for it.")
+            raise UserError(
+                f"no translator of transformers has {reason}: this model cannot be written for it."
+            )
 
 
 def in_halves(model: TranslatorModel) -> TranslatorModel:

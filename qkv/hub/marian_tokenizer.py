@@ -26,7 +26,9 @@ def read_tokenizer(published: Published, config: TranslatorConfig, language: str
     elif published.has(FAST):
         tokenizer = byte_level(published, config)
         if language is not None:
-            raise UserError(f"{published.where} translates into one language: --language is for models of several.")
+            raise UserError(
+                f"{published.where} translates into one language: --language is for models of several."
+            )
     else:
         raise UserError(
             f"{published.where} has no tokenizer that qkv knows: neither {SOURCE}, {TARGET} and {VOCABULARY} nor {FAST}."
@@ -42,9 +44,13 @@ def read_tokenizer(published: Published, config: TranslatorConfig, language: str
 def sentence_pieces(published: Published, config: TranslatorConfig, language: str | None) -> SentencePieces:
     where, settings = published.where, published.json(SETTINGS)
     if settings.get("separate_vocabs"):
-        raise UserError(f"{where} has a vocabulary for each language (separate_vocabs), and qkv knows one for both.")
+        raise UserError(
+            f"{where} has a vocabulary for each language (separate_vocabs), and qkv knows one for both."
+        )
     if settings.get("sp_model_kwargs"):
-        raise UserError(f"{where} asks SentencePiece for more than to cut text (sp_model_kwargs): qkv does not know it.")
+        raise UserError(
+            f"{where} asks SentencePiece for more than to cut text (sp_model_kwargs): qkv does not know it."
+        )
     vocabulary = vocabulary_of(published)
     unknown = name_of(settings.get("unk_token"), "<unk>")
     if unknown not in vocabulary:
@@ -74,7 +80,9 @@ def vocabulary_of(published: Published) -> list[str]:
     seen = set()
     for piece, number in numbers.items():
         if not isinstance(number, int) or not 0 <= number < len(pieces) or number in seen:
-            raise UserError(f"{path}: the pieces are not numbered from 0 on, each number once ('{piece}' has {number}).")
+            raise UserError(
+                f"{path}: the pieces are not numbered from 0 on, each number once ('{piece}' has {number})."
+            )
         seen.add(number)
         pieces[number] = piece
     return pieces

@@ -72,6 +72,18 @@ def check_copies(weights: Mapping[str, Tensor], copies: Mapping[str, str], where
             raise UserError(f"{where}: {copy} is not {name}; qkv knows models that share the two only.")
 
 
+def classes(config: Mapping[str, Any], outputs: int, where: str) -> tuple[str, ...]:
+    """In the order of the outputs; without names they are numbers from 0."""
+    names = config.get("id2label") or {str(number): str(number) for number in range(outputs)}
+    try:
+        found = tuple(str(names[str(number)]) for number in range(outputs))
+    except (KeyError, TypeError):
+        raise UserError(f"{where}: id2label does not name each of the {outputs} classes.") from None
+    if len(set(found)) < outputs or len(names) != outputs:
+        raise UserError(f"{where}: id2label does not name each of the {outputs} classes once.")
+    return found
+
+
 class Settings:
     """A published config.json: each setting is asked for by name, and what nobody has asked for is refused.
 

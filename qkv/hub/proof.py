@@ -1,7 +1,6 @@
 """Proof that a model computes the same here as elsewhere: its outputs for a few fixed inputs, side by side."""
 
 import importlib.util
-import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -101,12 +100,13 @@ def first_line(error: Exception) -> str:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Without transformers' bars and remarks on standard error, which are for its own users."""
-    from transformers.utils import logging as theirs
+    from transformers.utils import logging
+
+    theirs: Any = logging
 
     level, bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
     theirs.set_verbosity_error()
     theirs.disable_progress_bar()
-    logging.captureWarnings(False)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -207,9 +207,7 @@ class Translator:
                 own = wanted_of_all
                 if place in worth and len(worth) > 1:
                     prefix = decoding.prefix if place == worth[0] else ""
-                    own = replace(
-                        own, prefix=prefix, contain=decoding.contain if place == worth[-1] else ()
-                    )
+                    own = replace(own, prefix=prefix, contain=decoding.contain if place == worth[-1] else ())
                 pieces.append((index, piece, own if place in worth else None))
         wanted = [(piece.strip(), own) for _, piece, own in pieces if own is not None]
         found = iter(self.answer_pieces(wanted, decoding, done or silent))

@@ -96,6 +96,11 @@ class Tokenizer:
         return [list(encoding.ids) for encoding in self.pieces.encode_batch(texts, add_special_tokens=False)]
 
     @property
+    def special(self) -> frozenset[int]:
+        """The ids that stand for no text."""
+        return frozenset(range(len(SPECIAL)))
+
+    @property
     def target(self) -> Self:
         """For what is said instead of read: both sides are cut alike."""
         return self

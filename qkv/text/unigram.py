@@ -72,12 +72,11 @@ class UnigramModel:
         size = len(text)
         best, came_from, known = array("f", bytes(4 * (size + 1))), [-1] * (size + 1), bytearray(size + 1)
         for start in range(size):
-            till_here, alone = best[start], False
-            node: dict[str, Any] | None = self.tree
+            till_here, node, alone = best[start], self.tree, False
             for place in range(start, size):
-                node = node.get(text[place])
-                if node is None:
+                if text[place] not in node:
                     break
+                node = node[text[place]]
                 score = node.get(HERE)
                 if score is None:
                     continue

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from tokenizers import Tokenizer as Pieces
-from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from qkv.errors import UserError
 
@@ -86,6 +86,16 @@ class WordPieces:
     def text(self) -> str:
         """The content of tokenizer.json, which Hugging Face's library reads as well."""
         return str(self.pieces.to_str(pretty=False))
+
+    def text_with_marks(self) -> str:
+        """The same for other programs, which put [CLS] and [SEP] by what this file tells them."""
+        pieces = Pieces.from_str(self.text())
+        pieces.post_processor = processors.TemplateProcessing(
+            single=f"{BEGIN} $A {SEPARATOR}",
+            pair=f"{BEGIN} $A {SEPARATOR} $B:1 {SEPARATOR}:1",
+            special_tokens=[(BEGIN, self.begin), (SEPARATOR, self.separator)],
+        )
+        return str(pieces.to_str(pretty=False))
 
     def __len__(self) -> int:
         return int(self.pieces.get_vocab_size())
