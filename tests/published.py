@@ -8,7 +8,19 @@ from typing import Any
 
 import sentencepiece
 import torch
-from transformers import MarianConfig, MarianMTModel
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from transformers import (
+    BertConfig,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPT2Tokenizer,
+    MarianConfig,
+    MarianMTModel,
+    OpenAIGPTConfig,
+    OpenAIGPTLMHeadModel,
+    ViTConfig,
+    ViTForImageClassification,
+)
 
 SCRIPTS = {
     "latin": (0x61, 0x7B), "accents": (0xC0, 0x17F), "greek": (0x3B1, 0x3CA), "cyrillic": (0x430, 0x450),
@@ -18,7 +30,51 @@ SCRIPTS = {
     "circled": (0x2460, 0x2480), "emoji": (0x1F600, 0x1F640), "mathematics": (0x1D400, 0x1D440),
     "combining": (0x300, 0x316), "spaces": (0x2000, 0x200B), "controls": (0x1, 0x20),
 }  # fmt: skip
-WORDS = ["the", "a", "dog", "cat", "house", "tree", "river", "small", "old", "new", "sees", "finds", "loves", "never", "always", "under", "over", "with", "and", "or", "because", "der", "die", "das", "ein", "Hund", "Katze", "Haus", "Baum", "Fluss", "klein", "alt", "neu", "sieht", "findet", "liebt", "nie", "immer", "unter", "über", "mit", "und", "weil"]
+WORDS = [
+    "the",
+    "a",
+    "dog",
+    "cat",
+    "house",
+    "tree",
+    "river",
+    "small",
+    "old",
+    "new",
+    "sees",
+    "finds",
+    "loves",
+    "never",
+    "always",
+    "under",
+    "over",
+    "with",
+    "and",
+    "or",
+    "because",
+    "der",
+    "die",
+    "das",
+    "ein",
+    "Hund",
+    "Katze",
+    "Haus",
+    "Baum",
+    "Fluss",
+    "klein",
+    "alt",
+    "neu",
+    "sieht",
+    "findet",
+    "liebt",
+    "nie",
+    "immer",
+    "unter",
+    "über",
+    "mit",
+    "und",
+    "weil",
+]
 
 
 def mixed_lines(count: int, seed: int) -> list[str]:
@@ -104,4 +160,84 @@ def write_marian(folder: Path, languages: tuple[str, ...] = (), **others: Any) -
     vocabulary = write_marian_tokenizer(folder, languages)
     model = marian(len(vocabulary), **others)
     model.save_pretrained(folder)
+    return model
+
+
+def write_gpt2(folder: Path, **others: Any) -> Any:
+    """With byte-level merges; its mark between documents is the last piece."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pieces = Tokenizer(models.BPE())
+    pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    pieces.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
+    pieces.train_from_iterator(mixed_lines(200, 3), trainer)
+    numbers = {**pieces.get_vocab(), "<|endoftext|>": pieces.get_vocab_size()}
+    merges = [tuple(pair) for pair in json.loads(pieces.to_str())["model"]["merges"]]
+    GPT2Tokenizer(vocab=numbers, merges=merges).save_pretrained(folder)
+    settings: dict[str, Any] = {
+        "vocab_size": len(numbers), "n_positions": 24, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_inner": 17,
+        "bos_token_id": len(numbers) - 1, "eos_token_id": len(numbers) - 1,
+    }  # fmt: skip
+    model = shaken(GPT2LMHeadModel(GPT2Config(**{**settings, **others})))
+    model.save_pretrained(folder)
+    return model
+
+
+def write_gpt1(folder: Path, **others: Any) -> Any:
+    """With pieces that end words, as vocab.json and merges.txt."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pieces = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    pieces.normalizer = normalizers.BertNormalizer(lowercase=True)
+    pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.BpeTrainer(
+        vocab_size=280,
+        special_tokens=["<unk>"],
+        end_of_word_suffix="</w>",
+        limit_alphabet=90,
+        show_progress=False,
+    )
+    pieces.train_from_iterator(mixed_lines(200, 3), trainer)
+    stored = json.loads(pieces.to_str())["model"]
+    (folder / "vocab.json").write_text(json.dumps(stored["vocab"]), encoding="utf-8")
+    merges = "\n".join(" ".join(pair) for pair in stored["merges"])
+    (folder / "merges.txt").write_text(f"#version: 0.2\n{merges}\n", encoding="utf-8")
+    settings: dict[str, Any] = {
+        "vocab_size": len(stored["vocab"]), "n_positions": 24, "n_embd": 12, "n_layer": 2, "n_head": 3
+    }  # fmt: skip
+    model = shaken(OpenAIGPTLMHeadModel(OpenAIGPTConfig(**{**settings, **others})))
+    model.save_pretrained(folder)
+    return model
+
+
+def write_bert(folder: Path, kind: type[Any], **others: Any) -> Any:
+    """With word pieces as vocab.txt."""
+    folder.mkdir(parents=True, exist_ok=True)
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    letters = sorted({letter for word in WORDS for letter in word.lower()})
+    words = [
+        *special,
+        *letters,
+        *(f"##{letter}" for letter in letters),
+        *sorted({w.lower() for w in WORDS if len(w) > 1}),
+    ]
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    settings: dict[str, Any] = {
+        "vocab_size": len(words), "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3,
+        "intermediate_size": 17, "max_position_embeddings": 26,
+    }  # fmt: skip
+    model = shaken(kind(BertConfig(**{**settings, **others})))
+    model.save_pretrained(folder)
+    return model
+
+
+def write_vit(folder: Path, **others: Any) -> Any:
+    settings: dict[str, Any] = {
+        "image_size": 12, "patch_size": 4, "num_channels": 3, "hidden_size": 12, "num_hidden_layers": 2,
+        "num_attention_heads": 3, "intermediate_size": 17, "id2label": {0: "cat", 1: "dog", 2: "bird"},
+    }  # fmt: skip
+    model = shaken(ViTForImageClassification(ViTConfig(**{**settings, **others})))
+    model.save_pretrained(folder)
+    seen = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "size": {"height": 12, "width": 12}}
+    (folder / "preprocessor_config.json").write_text(json.dumps(seen), encoding="utf-8")
     return model

@@ -101,7 +101,9 @@ def said_by_transformers(
     with quiet():
         model = opened_by_transformers(folder, name)
         theirs: Any = transformers
-        told = theirs.GenerationConfig(do_sample=False, num_beams=1, eos_token_id=end, **settings.pop("generation"))
+        told = theirs.GenerationConfig(
+            do_sample=False, num_beams=1, eos_token_id=end, **settings.pop("generation")
+        )
         rows: Sequence[Sequence[int]] = model.generate(**settings, generation_config=told).tolist()
     return [cut(list(row[begun:]), end) for row in rows], [cut(row, end) for row in wanted]
 

@@ -289,7 +289,9 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
 
 def with_encoder(product: Translator) -> TranslatorModel:
     if not isinstance(product.model, TranslatorModel):
-        raise UserError("transformers has no translator without an encoder: this model cannot be written for it.")
+        raise UserError(
+            "transformers has no translator without an encoder: this model cannot be written for it."
+        )
     return product.model
 
 
