@@ -58,4 +58,27 @@ def to_huggingface(command: Export) -> None:
 
 
 def to_ctranslate2(command: Export) -> None:
-    raise UserError("not yet")
+    from qkv.cli.terminal import say
+    from qkv.data.lines import numbered_lines
+    from qkv.evaluation.scores import score_translations
+    from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2
+
+    lines, references = (
+        [] if path is None else [line for _, line in numbered_lines(path)]
+        for path in (command.source, command.target)
+    )
+    if len(lines) != len(references):
+        raise UserError(
+            f"{command.source} has {len(lines):,} lines and {command.target} {len(references):,}."
+        )
+    exported = export_to_ctranslate2(command.model, command.out, command.numbers, lines)
+    say(exported.proof.sentence())
+    if exported.opened_as != "Encoder":
+        say(f"{exported.same} of {exported.asked} greedy outputs are the same")
+    if exported.translations is not None:
+        ours, theirs = exported.translations
+        own, other = (score_translations(each, references).bleu.value for each in (ours, theirs))
+        say(f"BLEU {own:.2f} here, {other:.2f} there ({other - own:+.2f}) on {len(lines):,} sentences")
+        same = sum(a == b for a, b in zip(ours, theirs, strict=True))
+        say(f"{same:,} of {len(lines):,} translations are the same, letter by letter")
+    say(f"ctranslate2.{exported.opened_as} opens {command.out}")
