@@ -187,4 +187,5 @@ def fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
 
 
 def as_array(tensor: Tensor) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
-    return tensor.detach().float().cpu().contiguous().numpy()
+    # A copy: CTranslate2 rounds weights in place, and these are those of a model that is still used.
+    return tensor.detach().float().cpu().contiguous().numpy().copy()
