@@ -78,7 +78,9 @@ def to_ctranslate2(command: Export) -> None:
     if exported.translations is not None:
         ours, theirs = exported.translations
         own, other = (score_translations(each, references).bleu.value for each in (ours, theirs))
-        say(f"BLEU {own:.2f} here, {other:.2f} there ({other - own:+.2f}) on {len(lines):,} sentences")
+        say(
+            f"greedily, BLEU {own:.2f} here, {other:.2f} there ({other - own:+.2f}) on {len(lines):,} sentences"
+        )
         same = sum(a == b for a, b in zip(ours, theirs, strict=True))
         say(f"{same:,} of {len(lines):,} translations are the same, letter by letter")
     say(f"ctranslate2.{exported.opened_as} opens {command.out}")

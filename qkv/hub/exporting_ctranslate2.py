@@ -26,7 +26,6 @@ from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.vocabulary import Vocabulary
 
 OPENED_AS = {"translator": "Translator", "gpt": "Generator", "bert": "Encoder"}
-BEAM = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +36,7 @@ class ExportedToCTranslate2:
     """Greedy outputs that are the same, of …"""
     asked: int
     translations: tuple[list[str], list[str]] | None
-    """Of the lines that were given: ours and those of CTranslate2, both with the model's beam."""
+    """Of the lines that were given: ours and those of CTranslate2, both greedily, for beams are scored differently."""
 
 
 def export_to_ctranslate2(
@@ -99,7 +98,7 @@ def checked(product: Any, folder: Path, numbers: Numbers, lines: Sequence[str]) 
     if isinstance(product, Translator):
         engine = ctranslate2.Translator(str(folder), **how)
         difference, same, asked = compare_translator(product, engine)
-        told = None if not lines else (product.translate(lines), translated(product, engine, lines))
+        told = None if not lines else (product.translate(lines, beam=1), translated(product, engine, lines))
     elif isinstance(product, Generator):
         difference, same, asked = compare_generator(product, ctranslate2.Generator(str(folder), **how))
         told = None
@@ -158,16 +157,15 @@ def compare_translator(product: Translator, engine: Any) -> tuple[float, int, in
 
 
 def translated(product: Translator, engine: Any, lines: Sequence[str]) -> list[str]:
-    """By CTranslate2, with the model's own beam."""
+    """By CTranslate2, greedily."""
     tokenizer, pieces = product.tokenizer, names_of(product.tokenizer)
     numbers = {piece: number for number, piece in enumerate(pieces)}
-    config, defaults = product.model.config, product.defaults
+    config = product.model.config
     asked = [[pieces[number] for number in tokenizer.encode(line)][: product.limit] for line in lines]
     avoid = {"suppress_sequences": [[pieces[config.pad]]]} if config.pad == config.start else {}
     found = engine.translate_batch(
         asked,
-        beam_size=defaults.beam,
-        length_penalty=defaults.length_penalty,
+        beam_size=1,
         max_decoding_length=config.context,
         max_batch_size=2_048,
         batch_type="tokens",

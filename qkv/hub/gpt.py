@@ -206,15 +206,18 @@ def gpt_weights(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         elif name in ("ln_f.weight", "ln_f.bias"):
             found[f"stack.norm.{name[5:]}"] = tensor
         elif block is not None and block[2] == TOGETHER:
-            turned = tensor.T if tensor.ndim == 2 else tensor
-            for ours, part in zip(SIDE_BY_SIDE, turned.chunk(3), strict=False):
+            for ours, part in zip(SIDE_BY_SIDE, turned(tensor).chunk(3), strict=False):
                 found[f"stack.blocks.{block[1]}.attention.sublayer.{ours}.{block[3]}"] = part.contiguous()
         elif block is not None and block[2] in PARTS:
-            turned = tensor.T if tensor.ndim == 2 else tensor
-            found[f"stack.blocks.{block[1]}.{PARTS[block[2]]}.{block[3]}"] = turned.contiguous()
+            found[f"stack.blocks.{block[1]}.{PARTS[block[2]]}.{block[3]}"] = turned(tensor)
         else:
             found[name] = tensor
     return found
+
+
+def turned(tensor: Tensor) -> Tensor:
+    """A matrix the other way round; anything else as it is."""
+    return tensor.T.contiguous() if tensor.ndim == 2 else tensor
 
 
 def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
@@ -268,9 +271,9 @@ def their_weights(model: GPT, kind: str) -> dict[str, Tensor]:
         for block in range(model.config.stack.depth):
             ours, theirs = f"stack.blocks.{block}", f"transformer.h.{block}"
             parts = [state[f"{ours}.attention.sublayer.{part}.{form}"] for part in SIDE_BY_SIDE]
-            found[f"{theirs}.{TOGETHER}.{form}"] = torch.cat(parts).T
+            found[f"{theirs}.{TOGETHER}.{form}"] = turned(torch.cat(parts))
             for name, part in PARTS.items():
-                found[f"{theirs}.{name}.{form}"] = state[f"{ours}.{part}.{form}"].T
+                found[f"{theirs}.{name}.{form}"] = turned(state[f"{ours}.{part}.{form}"])
     return found
 
 
