@@ -212,7 +212,7 @@ def compare_encoder(product: Bert, engine: Any) -> tuple[float, int, int]:
     kinds = [row[:length] for row, length in zip(segments.tolist(), lengths, strict=True)]
     output = engine.forward_batch(rows, token_type_ids=kinds)
     theirs = torch.from_numpy(as_arrays(output.last_hidden_state))
-    ours = product.model.encoder(ids, segments)
+    ours = product.model.eval().encoder(ids, segments)
     real = inputs["attention_mask"].bool()
     difference = float((theirs - ours)[real].abs().max())
     return difference, len(rows), len(rows)

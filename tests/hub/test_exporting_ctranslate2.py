@@ -67,7 +67,7 @@ def test_language_models_and_encoders_compute_the_same_there(tmp_path: Path) -> 
     for name, opened in (("gpt2", "Generator"), ("gpt1", "Generator"), ("bert", "Encoder")):
         folder = tmp_path / name
         if name == "bert":
-            write_bert(folder, BertModel, hidden_size=16, num_attention_heads=4, intermediate_size=32)
+            write_bert(folder, BertModel)
         else:
             (write_gpt2 if name == "gpt2" else write_gpt1)(folder)
         import_model(folder, tmp_path / f"{name}-bundle", origin="here")
