@@ -38,8 +38,8 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
         raise UserError(
             f"there is no folder {model}, and the hub has {what} (or not for everybody: see `hf auth login`)."
         ) from None
-    except Exception as error:
-        if not isinstance(error, OSError) and "http" not in type(error).__module__:
-            raise
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{model} could not be fetched from the hub ({reason}); try again later.") from None
+    except Exception as error:  # a server may answer anything, and each fault has a class of its own
+        reason = (str(error).strip().splitlines() or [""])[0]
+        raise UserError(
+            f"{model} could not be fetched from the hub ({type(error).__name__}: {reason}); try again later."
+        ) from None

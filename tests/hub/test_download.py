@@ -36,7 +36,13 @@ def hub(tmp_path: Path) -> Iterator[str]:
             content, headers = None, {}
             if path.startswith("/api/models/someone/tiny"):
                 names = [
-                    {"rfilename": name, "size": len(each), "type": "file", "path": name}
+                    {
+                        "rfilename": name,
+                        "size": len(each),
+                        "type": "file",
+                        "path": name,
+                        "oid": sha256(each).hexdigest(),
+                    }
                     for name, each in files.items()
                 ]
                 listing = {
