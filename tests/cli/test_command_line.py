@@ -28,14 +28,15 @@ OPTIONS = {
         --data.variant --decoding.beam --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
     "translate": """--input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
         --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain --avoid --glossary
-        --protect --scores --alignments --json --min-confidence --withhold --also --batch-tokens --threads --compute""",
+        --protect --language --scores --alignments --json --min-confidence --withhold --also --batch-tokens --threads --compute""",
     "evaluate": """
         --source --reference --pairs --source-language --target-language --merge --against --json --output --beam
         --length-penalty --tokenize --lowercase""",
     "fill": "--best --json",
     "embed": "--input --output --pooling --raw --compute --threads",
     "similar": "--pairs --labels --columns",
-    "import": "--out",
+    "import": "--out --language --revision --allow-pickle",
+    "export": "--to --out --numbers --source --target",
     "classify": "--input --labels --columns --json --threads",
     "info": "",
 }
