@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "engine", "checkpoint"},
-    "hub": {"errors", "configs", "core", "models", "text", "checkpoint", "pipeline"},
+    "hub": {"errors", "configs", "core", "models", "text", "decoding", "checkpoint", "pipeline"},
     "pictures": {"errors", "pipeline"},
     "explore": {"errors", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures"},
     "training": {

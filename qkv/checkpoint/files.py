@@ -126,10 +126,10 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     write_file(path, tensor_bytes(tensors))
 
 
-def tensor_bytes(tensors: Mapping[str, Tensor]) -> bytes:
+def tensor_bytes(tensors: Mapping[str, Tensor], **metadata: str) -> bytes:
     """Safetensors finds a truncated file but not a changed bit, so a hash of the content goes with it."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    return safetensors.torch.save(whole, metadata={HASH: tensors_hash(whole)})
+    return safetensors.torch.save(whole, metadata={HASH: tensors_hash(whole), **metadata})
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

@@ -27,7 +27,8 @@ COMMANDS = {
     "generate": ("qkv.cli.generate", "continue a text, or make music"),
     "draw": ("qkv.cli.draw", "draw pictures of a caption"),
     "classify": ("qkv.cli.classify", "say which class texts, pairs of texts or pictures belong to"),
-    "import": ("qkv.cli.import_model", "make a model of weights that others have published"),
+    "import": ("qkv.cli.import_model", "make a bundle of a published model: Marian, GPT, GPT-2, BERT, ViT"),
+    "export": ("qkv.cli.export_model", "write a model for transformers or for CTranslate2"),
     "explore": ("qkv.cli.explore", "walk through a model step by step, with its own numbers, in a browser"),
     "info": ("qkv.cli.info", "say what a model is, what it was trained on and how good it is"),
 }

@@ -1,4 +1,4 @@
-"""`qkv import`: weights that others have published become a bundle."""
+"""`qkv import`: a published model becomes a bundle."""
 
 import shlex
 from dataclasses import dataclass
@@ -7,17 +7,21 @@ from typing import Annotated
 
 import tyro
 
-from qkv.cli import program
 from qkv.cli.options import read_options
-from qkv.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Import:
-    folder: tyro.conf.Positional[Path]
-    """Folder with config.json, model.safetensors and tokenizer.json (or vocab.txt) as they were published."""
+    model: tyro.conf.Positional[str]
+    """Folder in Hugging Face's layout, or the name of a model on its hub, such as Helsinki-NLP/opus-mt-en-de."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """Folder for the model; it must not exist yet."""
+    """Folder for the bundle."""
+    language: str | None = None
+    """For a translator into several languages: the code of the one that is wanted where a text does not say."""
+    revision: str | None = None
+    """Of a model on the hub: a branch, a tag or a commit."""
+    allow_pickle: bool = False
+    """Read weights from a pickled .bin file too, by torch's restricted loader."""
 
 
 def main(arguments: list[str]) -> None:
@@ -25,15 +29,29 @@ def main(arguments: list[str]) -> None:
         Import,
         arguments,
         prog="qkv import",
-        description="Make a model of published weights: BERT, alone, as a classifier, or from sentence-transformers.",
+        description=(
+            "Make a bundle of a published model (Marian, GPT, GPT-2, BERT, ViT), and prove that it computes the same:\n"
+            "  qkv import Helsinki-NLP/opus-mt-en-de -o runs/en-de"
+        ),
     )
+    from qkv.cli import program
     from qkv.cli.terminal import say
-    from qkv.hub.folders import open_folder
+    from qkv.hub.download import folder_of
+    from qkv.hub.importing import import_model, refuse_taken
 
-    if command.out.exists() and (not command.out.is_dir() or any(command.out.iterdir())):
-        raise UserError(f"{command.out} already exists and is not empty: give another --out.")
-    model = open_folder(command.folder)
-    model.save(command.out)
-    facts = model.facts()
-    say(f"{facts['kind']}: {facts['parameters']} parameters, {facts['vocabulary']}")
-    say(f"the model is in {command.out}: `{program()} info {shlex.quote(str(command.out))}` says what it is")
+    refuse_taken(command.out)
+    folder = folder_of(command.model, revision=command.revision, allow_pickle=command.allow_pickle)
+    imported = import_model(
+        folder,
+        command.out,
+        origin=command.model,
+        language=command.language,
+        allow_pickle=command.allow_pickle,
+    )
+    for name, value in imported.product.facts().items():
+        say(f"{name}: {value}")
+    if imported.proof is None:
+        say("not compared with the original: install transformers, and import it again for a proof.")
+    else:
+        say(imported.proof.sentence())
+    say(f"the model is in {command.out}: try  {program()} info {shlex.quote(str(command.out))}")

@@ -40,6 +40,9 @@ def main(arguments: list[str]) -> None:
 
 
 def reported(report: dict[str, Any]) -> dict[str, str]:
+    if "imported" in report:  # it was trained elsewhere
+        results: dict[str, str] = report["results"]
+        return results
     data, training = report["data"], report["training"]
     amount = f", {data['pairs']:,} pairs" if "pairs" in data else ""
     rows = {

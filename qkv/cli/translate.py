@@ -70,6 +70,8 @@ class Translate:
     """File with a source term, a tab and its translation on every line; every term comes out in this form."""
     protect: Annotated[str, tyro.conf.arg(metavar="KIND,KIND,…")] = "placeholders,tags,urls,emails"
     """What is kept as it is, separated by commas: placeholders, tags, urls, emails, numbers; or none."""
+    language: str | None = None
+    """Target language, for a model of several."""
     scores: bool = False
     """After each translation a tab, its log-probability, a tab, and how likely it is good."""
     alignments: bool = False
@@ -178,6 +180,7 @@ def decoding_of(command: Translate) -> "Decoding":
         avoid=tuple(command.avoid),
         glossary=Glossary() if command.glossary is None else Glossary.read(command.glossary),
         protect=kinds_of(command.protect),
+        language=command.language,
         batch_tokens=command.batch_tokens,
         alignments=command.alignments or command.json,
     )

@@ -90,6 +90,7 @@ class TranslationModel(nn.Module):
     architecture: ClassVar[str]  # its name in bundles and on the command line
     config: TranslationConfig
     tokens: nn.Embedding
+    bias: nn.Parameter | None  # (V) what is added to the logit of each word, as in Marian's models
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """The memory that the decoder looks at, (B, S, …), and its mask, (B, 1, 1, S)."""
@@ -111,7 +112,7 @@ class TranslationModel(nn.Module):
         raise NotImplementedError
 
     def output(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.tokens.weight)  # (…, D) -> (…, V)
+        return F.linear(x, self.tokens.weight, self.bias)  # (…, D) -> (…, V)
 
     def forward(self, source: Tensor, shifted: Tensor, tape: Tape | None = None) -> Tensor:
         logits = self.output(self.decode(shifted, *self.encode(source, tape), tape=tape))
@@ -124,7 +125,11 @@ class TranslationModel(nn.Module):
         x = self.decode(batch.shifted, *self.encode(batch.source))
         smoothing = self.config.smoothing if self.training else 0.0
         rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
-        return output_cross_entropy(rows, self.tokens.weight, targets, smoothing)
+        words = self.tokens.weight
+        if self.bias is not None:  # as one more column of the words, which every row reads with 1
+            rows = torch.cat([rows, rows.new_ones(len(rows), 1)], dim=1)  # (N, D + 1)
+            words = torch.cat([words, self.bias[:, None]], dim=1)  # (V, D + 1)
+        return output_cross_entropy(rows, words, targets, smoothing)
 
     def begin(self, source: Tensor, look: CrossHeads | None = None) -> "TranslationStep":
         return TranslationStep(self, source, look)

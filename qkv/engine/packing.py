@@ -35,6 +35,8 @@ class Packed:
     @classmethod
     def translator(cls, model: Translator, *, int8: bool) -> "Packed":
         packed, config = cls(int8=int8), model.config
+        if model.bias is not None:
+            raise ValueError("the compiled loops know no bias in the output layer")
         struct = packed.struct
         sides = (
             (model.source_positions, model.source_rotation),

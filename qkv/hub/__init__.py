@@ -1,1 +1,1 @@
-"""Published weights under our names, and ours in the formats of other programs."""
+"""Weights and formats of other libraries: theirs in, ours out."""

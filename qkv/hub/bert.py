@@ -4,38 +4,22 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
-from qkv.hub.naming import check_known, placed
+from qkv.hub.naming import Settings, built, check_copies, renamed
 from qkv.models.bert import Bert, BertClassifier, BertClassifierConfig, BertConfig, EncoderConfig
 
-ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
-
-# Settings that change what is computed, with the values that we compute.
-KNOWN: dict[str, tuple[Any, ...]] = {
-    "model_type": ("bert",),
-    "hidden_act": tuple(ACTIVATIONS),
-    "position_embedding_type": ("absolute",),
-    "is_decoder": (False,),
-    "add_cross_attention": (False,),
-    "tie_word_embeddings": (True,),
-}
-# And those that change nothing here: how it was made, and what it was meant for.
-WITHOUT_EFFECT = {
-    "_name_or_path", "_attn_implementation_autoset", "architectures", "attn_implementation", "bos_token_id",
-    "chunk_size_feed_forward", "classifier_dropout", "cross_attention_hidden_size", "directionality", "dtype",
-    "eos_token_id", "finetuning_task", "gradient_checkpointing", "id2label", "initializer_range", "label2id",
-    "model_max_length", "output_attentions", "output_hidden_states", "output_past", "pooler_fc_size",
-    "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type", "problem_type",
-    "return_dict", "torch_dtype", "transformers_version", "use_cache",
+ACTIVATIONS = {
+    "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu", "silu": "swish",
+    "swish": "swish",
 }  # fmt: skip
-SIZES = {
-    "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-    "hidden_dropout_prob", "attention_probs_dropout_prob", "max_position_embeddings", "type_vocab_size",
-    "layer_norm_eps", "pad_token_id",
+THEIR_ACTIVATIONS = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu", "swish": "silu"}
+
+WITHOUT_EFFECT = {
+    "directionality", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head",
+    "pooler_type",
 }  # fmt: skip
 
 PARTS = {
@@ -60,6 +44,7 @@ LAYER = {
     "output.dense": "feed_forward.sublayer.contract",
     "output.LayerNorm": "feed_forward.norm",
 }
+THEIR_LAYER = {ours: theirs for theirs, ours in LAYER.items()}
 OLD_NORM = {"gamma": "weight", "beta": "bias"}  # as the first published weights have them
 
 
@@ -81,35 +66,69 @@ def our_name(theirs: str) -> str | None:
     return theirs
 
 
+def their_name(ours: str) -> str:
+    """The other way round, with the prefix that all but the bare encoder have."""
+    block = re.fullmatch(r"encoder\.stack\.blocks\.(\d+)\.(.+)\.(weight|bias)", ours)
+    if block is not None:
+        number, part, kind = block.groups()
+        return f"bert.encoder.layer.{number}.{THEIR_LAYER[part]}.{kind}"
+    for theirs, part in PARTS.items():
+        if ours == part or ours.startswith(f"{part}."):
+            name = theirs + ours[len(part) :]
+            return name if theirs.startswith("cl") else f"bert.{name}"  # the heads are beside the encoder
+    raise KeyError(ours)
+
+
 def encoder_config(config: Mapping[str, Any], where: str) -> EncoderConfig:
-    check_known(config, KNOWN, where)
-    unknown = sorted(set(config) - set(KNOWN) - WITHOUT_EFFECT - SIZES)
-    if unknown:
-        raise UserError(
-            f"{where}: qkv does not know what {', '.join(unknown)} means for a BERT; remove what changes nothing."
-        )
+    known = Settings(config, WITHOUT_EFFECT, where)
+    for name, wanted in (
+        ("position_embedding_type", "absolute"),
+        ("is_decoder", False),
+        ("add_cross_attention", False),
+        ("tie_word_embeddings", True),
+    ):
+        known.must_be(name, wanted, wanted)
+    vocab = known.size("vocab_size")
+    context, pad = known.size("max_position_embeddings"), known.id("pad_token_id", vocab, 0)
+    segments, depth = known.size("type_vocab_size", 2), known.size("num_hidden_layers")
     try:
-        return EncoderConfig(
-            vocab=config["vocab_size"],
-            context=config["max_position_embeddings"],
-            pad=config.get("pad_token_id", 0),
-            segments=config.get("type_vocab_size", 2),
-            stack=StackConfig(
-                depth=config["num_hidden_layers"],
-                width=config["hidden_size"],
-                heads=config["num_attention_heads"],
-                hidden=config["intermediate_size"],
-                norm="post",
-                activation=ACTIVATIONS[config.get("hidden_act", "gelu")],  # type: ignore[arg-type]
-                dropout=config.get("hidden_dropout_prob", 0.1),
-                attention_dropout=config.get("attention_probs_dropout_prob", 0.1),
-                norm_eps=config.get("layer_norm_eps", 1e-12),
-            ),
+        stack = StackConfig(
+            depth=depth,
+            width=known.size("hidden_size"),
+            heads=known.size("num_attention_heads"),
+            hidden=known.size("intermediate_size"),
+            norm="post",
+            activation=known.choice("hidden_act", ACTIVATIONS, "gelu"),
+            dropout=known.share("hidden_dropout_prob", 0.1),
+            attention_dropout=known.share("attention_probs_dropout_prob", 0.1),
+            norm_eps=known.share("layer_norm_eps", 1e-12),
         )
-    except KeyError as error:
-        raise UserError(f"{where}: the setting {error} is missing.") from None
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise UserError(f"{where}: such a model cannot be built: {error}.") from None
+    known.refuse_others()
+    return EncoderConfig(vocab=vocab, context=context, pad=pad, segments=segments, stack=stack)
+
+
+def their_config(config: EncoderConfig) -> dict[str, Any]:
+    stack = config.stack
+    if stack.norm != "post":
+        raise UserError("no BERT of transformers has pre-norm: this model cannot be written for it.")
+    return {
+        "model_type": "bert",
+        "vocab_size": config.vocab,
+        "hidden_size": stack.width,
+        "num_hidden_layers": stack.depth,
+        "num_attention_heads": stack.heads,
+        "intermediate_size": stack.hidden,
+        "hidden_act": THEIR_ACTIVATIONS[stack.activation],
+        "hidden_dropout_prob": stack.dropout,
+        "attention_probs_dropout_prob": stack.attention_dropout,
+        "max_position_embeddings": config.context,
+        "type_vocab_size": config.segments,
+        "layer_norm_eps": stack.norm_eps,
+        "pad_token_id": config.pad,
+        "tie_word_embeddings": True,
+    }
 
 
 COPIES = {  # there twice where the file was written without noticing that they are one
@@ -118,28 +137,24 @@ COPIES = {  # there twice where the file was written without noticing that they 
 }
 
 
-def check_copies(weights: Mapping[str, Tensor], where: str) -> None:
-    """A second copy that is another one would mean an output layer of its own, which we do not compute."""
-    for copy, name in COPIES.items():
-        original = weights.get(f"bert.{name}", weights.get(name))
-        if copy in weights and original is not None and not torch.equal(weights[copy], original):
-            raise UserError(f"{where}: {copy} is not {name}; qkv knows output layers tied to the words only.")
-
-
 def bert_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: str) -> Bert:
     """A BERT with those heads for which there are weights."""
-    check_copies(weights, where)
-    ours = {name for name in map(our_name, weights) if name is not None}
-    model = Bert(
-        BertConfig(
-            encoder=encoder_config(config, where),
+    plain = {name.removeprefix("bert."): tensor for name, tensor in weights.items()}
+    check_copies(plain, COPIES, where)
+    ours = renamed(weights, our_name, where)
+    if "cls.predictions.decoder.bias" in plain:  # under whichever of its two names it was written
+        ours.setdefault("words.bias", plain["cls.predictions.decoder.bias"])
+    encoder = encoder_config(config, where)
+    try:
+        heads = BertConfig(
+            encoder=encoder,
             pooler="pooler.linear.weight" in ours,
             words="words.transform.weight" in ours,
             next_sentence="next_sentence.weight" in ours,
         )
-    )
-    model.load_state_dict(placed(weights, our_name, model, where))
-    return model.eval()
+    except ValueError as error:
+        raise UserError(f"{where}: such a model cannot be built: {error}.") from None
+    return built(lambda: Bert(heads), ours, encoder.stack.depth, where)
 
 
 def classifier_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: str) -> BertClassifier:
@@ -147,6 +162,5 @@ def classifier_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], wh
         raise UserError(f"{where} has no classifier.weight: it is no classifier.")
     outputs = len(weights["classifier.weight"])
     encoder = encoder_config(config, where)
-    model = BertClassifier(BertClassifierConfig(encoder=encoder, outputs=outputs, numbers=outputs == 1))
-    model.load_state_dict(placed(weights, our_name, model, where))
-    return model.eval()
+    whole = BertClassifierConfig(encoder=encoder, outputs=outputs, numbers=outputs == 1)
+    return built(lambda: BertClassifier(whole), renamed(weights, our_name, where), encoder.stack.depth, where)

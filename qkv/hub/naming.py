@@ -1,58 +1,160 @@
 """From another library's names of weights to ours: every weight has a place, every place a weight, or it is said."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from qkv.errors import UserError
 
-SHOWN = 6  # faults named in one message
+Model = TypeVar("Model", bound=nn.Module)
+LARGEST = 1 << 24  # of any size in a config: what is larger is a lie
 
 
-def placed(
-    weights: Mapping[str, Tensor], rename: Callable[[str], str | None], model: nn.Module, where: str
-) -> dict[str, Tensor]:
-    """The weights under our names, as the model's own type; faults of all kinds in one message.
+def built(make: Callable[[], Model], weights: Mapping[str, Tensor], depth: int, where: str) -> Model:
+    """The model with these weights under our names; faults of all kinds in one message, before memory is taken.
 
-    `rename` gives our name, or None for what holds no weight, such as a table that can be computed.
+    `depth` is how many blocks its config speaks of: no model has more of them than weights.
     """
-    own, found, left_over, twice = model.state_dict(), {}, [], []
+    if depth > len(weights):
+        raise UserError(
+            f"{where}: the config speaks of {depth:,} blocks, and there are {len(weights):,} weights."
+        )
+    with torch.device("meta"):
+        outline = make().state_dict()
+    check_places(outline, weights, where)
+    model = make()
+    model.load_state_dict({name: tensor.to(outline[name].dtype) for name, tensor in weights.items()})
+    return model.eval()
+
+
+def check_places(own: Mapping[str, Tensor], found: Mapping[str, Tensor], where: str) -> None:
+    faults = {
+        "missing": [name for name in own if name not in found],
+        "left over": [name for name in found if name not in own],
+        "of another shape": [
+            f"{name} has {tuple(found[name].shape)} instead of {tuple(own[name].shape)}"
+            for name in own
+            if name in found and found[name].shape != own[name].shape
+        ],
+    }
+    said = [f"{what}: {', '.join(names)}" for what, names in faults.items() if names]
+    if said:
+        raise UserError(f"{where}: the weights do not fit its config; {'; '.join(said)}.")
+
+
+def renamed(
+    weights: Mapping[str, Tensor], rename: Callable[[str], str | None], where: str
+) -> dict[str, Tensor]:
+    """The weights under our names; None from `rename` is for what holds no weight, such as a table that can be computed.
+
+    What has no name here keeps its own, so that it is left over.
+    """
+    found: dict[str, Tensor] = {}
+    twice = []
     for theirs, tensor in weights.items():
         name = rename(theirs)
         if name is None:
             continue
-        if name not in own:
-            left_over.append(theirs)
-        elif name in found:
+        if name in found:
             twice.append(theirs)
-        else:
-            found[name] = tensor
-    shapes = [
-        f"{name} has shape {tuple(found[name].shape)} instead of {tuple(own[name].shape)}"
-        for name in own
-        if name in found and found[name].shape != own[name].shape
-    ]
-    faults = {
-        "missing": [name for name in own if name not in found],
-        "left over": left_over,
-        "given twice": twice,
-        "of another shape": shapes,
-    }
-    said = [f"{what}: {listed(names)}" for what, names in faults.items() if names]
-    if said:
-        raise UserError(f"{where}: the weights do not fit its config; {'; '.join(said)}.")
-    return {name: tensor.to(own[name].dtype) for name, tensor in found.items()}
+        found[name] = tensor
+    if twice:
+        raise UserError(f"{where}: these weights are there twice, under two names: {', '.join(twice)}.")
+    return found
 
 
-def listed(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+def check_copies(weights: Mapping[str, Tensor], copies: Mapping[str, str], where: str) -> None:
+    """A second copy that is another one would mean a layer of its own, which we do not compute."""
+    for copy, name in copies.items():
+        if copy in weights and name in weights and not torch.equal(weights[copy], weights[name]):
+            raise UserError(f"{where}: {copy} is not {name}; qkv knows models that share the two only.")
 
 
-def check_known(config: Mapping[str, Any], known: Mapping[str, tuple[Any, ...]], where: str) -> None:
-    """Settings with values that we do not compute are refused by name; `known` has those that we do."""
-    for name, values in known.items():
-        if name in config and config[name] not in values:
-            can = " or ".join(str(value) for value in values)
-            raise UserError(f"{where}: {name} is '{config[name]}', and qkv knows {can} only.")
+def classes(config: Mapping[str, Any], outputs: int, where: str) -> tuple[str, ...]:
+    """In the order of the outputs; without names they are numbers from 0."""
+    names = config.get("id2label") or {str(number): str(number) for number in range(outputs)}
+    try:
+        found = tuple(str(names[str(number)]) for number in range(outputs))
+    except (KeyError, TypeError):
+        raise UserError(f"{where}: id2label does not name each of the {outputs} classes.") from None
+    if len(set(found)) < outputs or len(names) != outputs:
+        raise UserError(f"{where}: id2label does not name each of the {outputs} classes once.")
+    return found
+
+
+class Settings:
+    """A published config.json: each setting is asked for by name, and what nobody has asked for is refused.
+
+    `without_effect` are those that change nothing of what is computed.
+    """
+
+    def __init__(self, config: Mapping[str, Any], without_effect: set[str], where: str):
+        self.config, self.where = config, where
+        self.known = {"model_type", "architectures"} | ALWAYS_WITHOUT_EFFECT | without_effect
+
+    def fault(self, sentence: str) -> UserError:
+        return UserError(f"{self.where}: {sentence}")
+
+    def size(self, name: str, default: int | None = None) -> int:
+        value = self.value(name, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= LARGEST:
+            raise self.fault(f"{name} should be a size, not {value!r}.")
+        return value
+
+    def id(self, name: str, vocab: int, default: int | None = None) -> int:
+        value = self.value(name, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < vocab:
+            raise self.fault(f"{name} should be the number of a piece below {vocab}, not {value!r}.")
+        return value
+
+    def share(self, name: str, default: float) -> float:
+        value = self.value(name, default)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1:
+            raise self.fault(f"{name} should be at least 0 and below 1, not {value!r}.")
+        return float(value)
+
+    def choice(self, name: str, choices: Mapping[str, str], default: str) -> Any:
+        value = self.value(name, default)
+        if value not in choices:
+            raise self.fault(f"{name} is '{value}', and qkv knows {', '.join(choices)} only.")
+        return choices[value]
+
+    def must_be(self, name: str, wanted: Any, default: Any) -> None:
+        """A setting of which we compute one value only; `default` is what its absence means."""
+        value = self.value(name, default)
+        if value != wanted:
+            raise self.fault(f"{name} is {value!r}, and qkv computes {wanted!r} only.")
+
+    def value(self, name: str, default: Any = None) -> Any:
+        self.known.add(name)
+        value = self.config.get(name)
+        value = default if value is None else value
+        if value is None:
+            raise self.fault(f"the setting {name} is missing.")
+        return value
+
+    def refuse_others(self) -> None:
+        """Last: what was not asked for could change what is computed."""
+        unknown = sorted(set(self.config) - self.known)
+        if unknown:
+            raise self.fault(
+                f"qkv does not know what {', '.join(unknown)} in its config.json means for such a model; "
+                "take out what changes nothing."
+            )
+
+
+ALWAYS_WITHOUT_EFFECT = {
+    "_name_or_path", "_attn_implementation_autoset", "_num_labels", "attn_implementation", "bos_token_id",
+    "chunk_size_feed_forward", "classifier_dropout", "cross_attention_hidden_size", "decoder_start_token_id", "dtype",
+    "encoder_no_repeat_ngram_size", "eos_token_id", "exponential_decay_length_penalty", "finetuning_task",
+    "gradient_checkpointing", "id2label", "initializer_range", "is_encoder_decoder", "label2id", "max_length",
+    "min_length", "model_max_length", "output_attentions", "output_hidden_states", "output_past", "pad_token_id",
+    "prefix", "problem_type", "remove_invalid_values", "return_dict", "return_dict_in_generate", "sep_token_id",
+    "task_specific_params", "tokenizer_class", "torch_dtype", "torchscript", "transformers_version", "use_cache",
+    "forced_bos_token_id", "forced_eos_token_id", "suppress_tokens", "begin_suppress_tokens", "bad_words_ids",
+    "num_beams", "length_penalty", "early_stopping", "no_repeat_ngram_size", "do_sample", "temperature", "top_k",
+    "top_p", "typical_p", "diversity_penalty", "num_beam_groups", "num_return_sequences", "output_scores",
+    "repetition_penalty",
+}  # fmt: skip

@@ -2,13 +2,20 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
+from qkv.checkpoint.files import json_bytes
 from qkv.core.block import StackConfig
-from qkv.hub.naming import check_known, placed
+from qkv.errors import UserError
+from qkv.hub.bert import ACTIVATIONS, THEIR_ACTIVATIONS
+from qkv.hub.family import Written
+from qkv.hub.folder import Published
+from qkv.hub.naming import Settings, built, check_places, classes, renamed
 from qkv.models.vit import Vit, VitConfig
+from qkv.pipeline.pictures import ClassifierDefaults, PictureClassifier
 
 # Files that are published have the first of two names, the library of today writes the second.
 BLOCK = r"vit\.(?:encoder\.layer|layers)\.(\d+)\."
@@ -27,40 +34,133 @@ NAMES = {
     r"vit\.layernorm\.": "stack.norm.",
     r"classifier\.": "head.",
 }
-ACTIVATION_NAMES: dict[str, Any] = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "relu": "relu",
+COLOURS: dict[int, Literal["grey", "colour"]] = {1: "grey", 3: "colour"}
+WITHOUT_EFFECT = {"encoder_stride", "pooler_act", "pooler_output_size", "num_labels"}
+OUT = {
+    "attention.sublayer.query": "attention.attention.query",
+    "attention.sublayer.key": "attention.attention.key",
+    "attention.sublayer.value": "attention.attention.value",
+    "attention.sublayer.output": "attention.output.dense",
+    "feed_forward.sublayer.expand": "intermediate.dense",
+    "feed_forward.sublayer.contract": "output.dense",
+    "attention.norm": "layernorm_before",
+    "feed_forward.norm": "layernorm_after",
 }
+
+
+class VitFamily:
+    def read(self, published: Published, language: str | None) -> PictureClassifier:
+        weights, where = published.weights, published.where
+        if "classifier.weight" not in weights:
+            raise UserError(
+                f"{where} has no classifier.weight: qkv reads Vision Transformers that name a class."
+            )
+        config = vit_config(published.config, len(weights["classifier.weight"]), where)
+        check_colours(published)
+        if config.channels not in COLOURS:
+            raise UserError(
+                f"{where}: its pictures have {config.channels} channels, and qkv knows grey (1) and colour (3)."
+            )
+        ours = renamed({name: reshaped(name, each) for name, each in weights.items()}, own_name, where)
+        model = built(lambda: Vit(config), ours, config.stack.depth, where)
+        names = classes(published.config, config.classes, where)
+        return PictureClassifier(model, ClassifierDefaults(classes=names, colours=COLOURS[config.channels]))
+
+    def write(self, product: PictureClassifier) -> Written:
+        config, stack = product.model.config, product.model.config.stack
+        if config.height != config.width:
+            raise UserError("transformers' ViT reads square pictures: this model cannot be written for it.")
+        if stack.norm != "pre":
+            raise UserError("no ViT of transformers has post-norm: this model cannot be written for it.")
+        weights = {
+            their_name(name): their_shape(name, each, config)
+            for name, each in product.model.state_dict().items()
+        }
+        side = {"height": config.height, "width": config.width}
+        halves = [0.5] * config.channels
+        seen = {
+            "image_processor_type": "ViTImageProcessor", "do_resize": True, "size": side, "do_rescale": True,
+            "rescale_factor": 1 / 255, "do_normalize": True, "image_mean": halves, "image_std": halves, "resample": 2,
+        }  # fmt: skip
+        return Written(
+            config={
+                "model_type": "vit",
+                "architectures": [self.their_class(product)],
+                "image_size": config.height,
+                "num_channels": config.channels,
+                "patch_size": config.patch,
+                "hidden_size": stack.width,
+                "num_hidden_layers": stack.depth,
+                "num_attention_heads": stack.heads,
+                "intermediate_size": stack.hidden,
+                "hidden_act": THEIR_ACTIVATIONS[stack.activation],
+                "hidden_dropout_prob": stack.dropout,
+                "attention_probs_dropout_prob": stack.attention_dropout,
+                "layer_norm_eps": stack.norm_eps,
+                "qkv_bias": True,
+                "id2label": dict(enumerate(product.classes)),
+                "label2id": {label: number for number, label in enumerate(product.classes)},
+            },
+            weights=weights,
+            files={"preprocessor_config.json": json_bytes(seen)},
+        )
+
+    def their_class(self, product: PictureClassifier) -> str:
+        return "ViTForImageClassification"
+
+    def probe(self, product: PictureClassifier) -> dict[str, Tensor]:
+        config, chance = product.model.config, torch.Generator().manual_seed(1)
+        size = (2, config.channels, config.height, config.width)
+        return {"pixel_values": torch.rand(size, generator=chance) * 2 - 1}
+
+    def computed(self, product: PictureClassifier, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {"logits": product.model.eval()(inputs["pixel_values"])}
 
 
 def vit_config(theirs: Mapping[str, Any], classes: int, where: str) -> VitConfig:
     """From the content of their config.json."""
-    check_known(theirs, {"hidden_act": tuple(ACTIVATION_NAMES), "qkv_bias": (True,)}, where)
-    return VitConfig(
-        height=theirs["image_size"],
-        width=theirs["image_size"],
-        channels=theirs["num_channels"],
-        patch=theirs["patch_size"],
-        classes=classes,
-        stack=StackConfig(
-            depth=theirs["num_hidden_layers"],
-            width=theirs["hidden_size"],
-            heads=theirs["num_attention_heads"],
-            hidden=theirs["intermediate_size"],
-            norm="pre",
-            activation=ACTIVATION_NAMES[theirs["hidden_act"]],
-            dropout=theirs["hidden_dropout_prob"],
-            attention_dropout=theirs["attention_probs_dropout_prob"],
-            norm_eps=theirs["layer_norm_eps"],
-        ),
-    )
+    known = Settings(theirs, WITHOUT_EFFECT, where)
+    known.must_be("qkv_bias", True, True)
+    side = known.size("image_size", 224)
+    try:
+        config = VitConfig(
+            height=side,
+            width=side,
+            channels=known.size("num_channels", 3),
+            patch=known.size("patch_size", 16),
+            classes=classes,
+            stack=StackConfig(
+                depth=known.size("num_hidden_layers"),
+                width=known.size("hidden_size"),
+                heads=known.size("num_attention_heads"),
+                hidden=known.size("intermediate_size"),
+                norm="pre",
+                activation=known.choice("hidden_act", ACTIVATIONS, "gelu"),
+                dropout=known.share("hidden_dropout_prob", 0.0),
+                attention_dropout=known.share("attention_probs_dropout_prob", 0.0),
+                norm_eps=known.share("layer_norm_eps", 1e-12),
+            ),
+        )
+    except ValueError as error:
+        raise UserError(f"{where}: such a model cannot be built: {error}.") from None
+    known.refuse_others()
+    return config
 
 
 def vit_weights(theirs: Mapping[str, Tensor], model: Vit, where: str) -> dict[str, Tensor]:
     """Every weight under our name and in our shape."""
-    return placed({name: reshaped(name, tensor) for name, tensor in theirs.items()}, own_name, model, where)
+    ours = renamed({name: reshaped(name, tensor) for name, tensor in theirs.items()}, own_name, where)
+    check_places(model.state_dict(), ours, where)
+    return ours
+
+
+def check_colours(published: Published) -> None:
+    """Black is −1 and white is 1 for us; what was trained with another scale would see other pictures."""
+    seen = published.json("preprocessor_config.json")
+    for name in ("image_mean", "image_std"):
+        values = seen.get(name, 0.5)
+        if any(value != 0.5 for value in (values if isinstance(values, list) else [values])):
+            raise UserError(f"{published.where}: {name} is {values}, and qkv scales pictures by 0.5 only.")
 
 
 def reshaped(name: str, tensor: Tensor) -> Tensor:
@@ -78,3 +178,31 @@ def own_name(name: str) -> str:
         if re.match(pattern, name):
             return re.sub(pattern, replacement, name, count=1)
     return name
+
+
+def their_name(ours: str) -> str:
+    block = re.fullmatch(r"stack\.blocks\.(\d+)\.(.+)\.(weight|bias)", ours)
+    if block is not None:
+        return f"vit.encoder.layer.{block[1]}.{OUT[block[2]]}.{block[3]}"
+    names = {
+        "class_token": "vit.embeddings.cls_token",
+        "positions.table": "vit.embeddings.position_embeddings",
+        "patches.weight": "vit.embeddings.patch_embeddings.projection.weight",
+        "patches.bias": "vit.embeddings.patch_embeddings.projection.bias",
+        "stack.norm.weight": "vit.layernorm.weight",
+        "stack.norm.bias": "vit.layernorm.bias",
+        "head.weight": "classifier.weight",
+        "head.bias": "classifier.bias",
+    }
+    return names[ours]
+
+
+def their_shape(name: str, tensor: Tensor, config: VitConfig) -> Tensor:
+    match name:
+        case "patches.weight":
+            return tensor.unflatten(1, (config.channels, config.patch, config.patch))
+        case "class_token":
+            return tensor[None, None]
+        case "positions.table":
+            return tensor[None]
+    return tensor

@@ -89,6 +89,7 @@ class Recurrent(TranslationModel):
         self.config = config
         width, hidden = config.width, config.hidden
         self.tokens = joint_embedding(config.vocab, width)
+        self.bias = None
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(
             BothWays(hidden if depth else width, hidden) for depth in range(config.encoder_depth)

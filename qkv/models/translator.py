@@ -30,6 +30,7 @@ class OneStreamConfig:
     positions: Literal["interleaved", "halves", "learned", "rotary", "none"]
     decoder: StackConfig
     smoothing: float = 0.0
+    output_bias: bool = False  # a number added to the logit of each word, as in Marian's models
 
     def __post_init__(self) -> None:
         if self.positions == "rotary" and any(stack.width // stack.heads % 2 for stack in self.stacks):
@@ -78,6 +79,7 @@ class OfBlocks(TranslationModel):
         self.source_positions = added_positions(config)
         self.target_positions = added_positions(config)
         self.dropout = Dropout(config.decoder.dropout)
+        self.bias = nn.Parameter(torch.zeros(config.vocab)) if config.output_bias else None
 
     def embed(self, ids: Tensor, positions: Tensor | None, tape: Tape | None = None) -> Tensor:
         tokens = self.tokens(ids) * self.config.decoder.width**0.5  # (B, T, D)

@@ -11,7 +11,7 @@ from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.core.tape import Tape
 from qkv.models.translator import Translator as Transformer
 from qkv.pipeline.answers import Links
-from qkv.text.tokenizer import Tokenizer
+from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import owners, spans
 
 
@@ -93,18 +93,18 @@ def links_in(words: Tensor) -> Links:
 def align(
     aligner: Aligner,
     model: TranslationModel,
-    tokenizer: Tokenizer,
+    tokenizer: Vocabulary,
     source: str,
     said: Sequence[int],
     pattern: re.Pattern[str],
 ) -> Links:
     """Pairs of words of a source and of what was said, words as the pattern finds them."""
-    ids = tokenizer.encode(source)
+    ids, places = tokenizer.encode_with_spans(source)
     source_words, target_words = spans(source, pattern), spans(tokenizer.decode(said), pattern)
     looks = aligner.looks(model, ids, said)
     weights = word_weights(
         looks,
-        owners(tokenizer.spans(ids), source_words),
+        owners(places, source_words),
         owners(tokenizer.spans(said), target_words),
         (len(target_words), len(source_words)),
     )
@@ -128,10 +128,10 @@ class WordLooks:
 
 @torch.inference_mode()
 def looks_of_words(
-    model: Transformer, tokenizer: Tokenizer, source: str, target: str, pattern: re.Pattern[str], late: bool
+    model: Transformer, tokenizer: Vocabulary, source: str, target: str, pattern: re.Pattern[str], late: bool
 ) -> WordLooks:
     config, device, tape = model.config, model.tokens.weight.device, Tape()
-    ids, said = tokenizer.encode(source), tokenizer.encode(target)
+    ids, said = tokenizer.encode(source), tokenizer.target.encode(target)
     read = torch.tensor([[*ids, config.end]], device=device)
     model(read, torch.tensor([[config.start, *said]], device=device), tape)
     words = pattern.findall(source), pattern.findall(target)

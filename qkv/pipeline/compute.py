@@ -21,7 +21,7 @@ def computing_in(
 ) -> tuple[list[TranslationModel], list[Engine]]:
     """The models, or copies with smaller numbers, and an engine for each where there is one for such numbers.
 
-    The engine is for encoder-decoder Transformers, and bf16 is torch's. Where it cannot be built, torch does its
+    The engine is for encoder-decoder Transformers without a bias in the output, and bf16 is torch's. Where it cannot be built, torch does its
     arithmetic, and `warn` is told so.
     """
     if compute == "bf16":
@@ -31,7 +31,7 @@ def computing_in(
         if int8:
             raise UserError("int8 is for a CPU: elsewhere use --compute bf16.")
         return list(models), []
-    known = [model for model in models if isinstance(model, Translator)]
+    known = [model for model in models if isinstance(model, Translator) and model.bias is None]
     if len(known) < len(models):
         return [rounded_by_torch(model) if int8 else model for model in models], []
     try:

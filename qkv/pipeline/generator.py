@@ -20,14 +20,16 @@ from qkv.models.gpt import GPT, GPTConfig, TextBatch
 from qkv.pipeline.loading import load_weights
 from qkv.text.characters import Characters
 from qkv.text.notes import VOICES, Frame, Notes
+from qkv.text.published_pieces import PublishedPieces
 from qkv.text.stream import decoded, until
-from qkv.text.tokenizer import SPECIAL, Tokenizer
+from qkv.text.tokenizer import Tokenizer
 
-PieceKind = Literal["subwords", "characters", "notes"]
+PieceKind = Literal["subwords", "characters", "notes", "published"]
 TOKENIZERS: dict[PieceKind, type[Tokenizer]] = {
     "subwords": Tokenizer,
     "characters": Characters,
     "notes": Notes,
+    "published": PublishedPieces,
 }
 TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
 
@@ -91,7 +93,7 @@ class Generator:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(GPTConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(GeneratorDefaults, config, f"{where}/config.json")
-        tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.vocab)
+        tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture)
         model = GPT(architecture)
         load_weights(model, bundle.weights, str(where))
         return cls(model, tokenizer, defaults)
@@ -178,7 +180,9 @@ class Generator:
             voices = [list(self.tokenizer.of_voice(voice)) for voice in range(len(VOICES))]
             voices[0].append(end)  # music ends between two frames
             return InTurns(voices, vocab, before)
-        return InTurns([[end, *range(len(SPECIAL), vocab)]], vocab)
+        return InTurns(
+            [[end, *(number for number in range(vocab) if number not in self.tokenizer.special)]], vocab
+        )
 
     # How likely a text is ---------------------------------------------------------------------------------------
 
@@ -225,8 +229,10 @@ class Generator:
         return scores
 
 
-def tokenizer_for(pieces: PieceKind, path: Path, vocab: int) -> Tokenizer:
-    tokenizer = TOKENIZERS[pieces].load(path)
+def tokenizer_for(pieces: PieceKind, path: Path, config: GPTConfig) -> Tokenizer:
+    tokenizer, vocab = TOKENIZERS[pieces].load(path), config.vocab
+    if isinstance(tokenizer, PublishedPieces):
+        tokenizer.end = config.end
     if len(tokenizer) != vocab:
         raise UserError(
             f"{path.parent}: the tokenizer has {len(tokenizer)} pieces, the model {vocab}; these files do not belong "

@@ -65,7 +65,7 @@ class GPTClassifier:
             raise UserError(
                 f"{where}/config.json: {len(defaults.classes)} classes do not belong to this model."
             )
-        tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.gpt.vocab)
+        tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.gpt)
         model = GPTForTask(architecture)
         load_weights(model, bundle.weights, str(where))
         return cls(model, tokenizer, defaults)

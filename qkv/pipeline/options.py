@@ -44,6 +44,8 @@ class Decoding:
     """Terms whose translation is fixed."""
     protect: tuple[Kind, ...] = BY_DEFAULT
     """What is kept as it is."""
+    language: str | None = None
+    """Target language, for a model of several; a text that begins with >>its code<< asks for it as well."""
     batch_tokens: int = BATCH_TOKENS
     """Source tokens times beams that are decoded together."""
     alignments: bool = False

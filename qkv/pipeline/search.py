@@ -11,7 +11,7 @@ from qkv.data.batching import pad_rows, token_batches
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain
 from qkv.decoding.greedy import greedy, likeliest
-from qkv.decoding.rules import Forbidden, NoRepeat, NotAtOnce, Prefixes, RepetitionPenalty, Rule, under
+from qkv.decoding.rules import Forbidden, Never, NoRepeat, NotAtOnce, Prefixes, RepetitionPenalty, Rule, under
 from qkv.decoding.sampling import Drawn, Sampling, sample
 from qkv.decoding.step import Ensemble, Hypothesis, Step
 from qkv.decoding.walk import walk
@@ -191,6 +191,8 @@ class Searcher:
 
     def rules(self, batch: Sequence[Request], search: Search) -> list[Rule]:
         rules: list[Rule] = [NotAtOnce(self.config.end)]
+        if self.config.pad == self.config.start:  # Marian's: what it begins with must not come again
+            rules.append(Never(self.config.pad))
         if search.repetition_penalty != 1.0:
             rules.append(RepetitionPenalty(search.repetition_penalty))
         if batch[0].no_repeat:

@@ -29,7 +29,7 @@ from qkv.pipeline.options import BATCH_TOKENS, Decoding
 from qkv.pipeline.search import Request, Search, Searcher
 from qkv.text.avoid import automaton
 from qkv.text.protect import BY_DEFAULT, Kind, protected_spans, split_around, survive, without
-from qkv.text.tokenizer import Tokenizer
+from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.text.words import FINE, SPACED, owners, spans
 
 ABOUT_AS_LONG = 1.1  # times as many words
@@ -97,7 +97,7 @@ class Translator:
     def __init__(
         self,
         model: TranslationModel,
-        tokenizer: Tokenizer,
+        tokenizer: Vocabulary,
         defaults: TranslatorDefaults,
         others: Sequence[TranslationModel] = (),
         engines: Sequence[Engine] = (),
@@ -113,7 +113,7 @@ class Translator:
     @classmethod
     def from_bundle(cls, bundle: Bundle) -> Self:
         config, where = dict(bundle.config), bundle.folder
-        tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
+        tokenizer = load_vocabulary(where / TOKENIZER_FILE)
         kind, values = config.pop("architecture", "transformer"), config.pop("model", None)
         model = built(config_from(kind, values, f"{where}/config.json"))
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
@@ -202,18 +202,17 @@ class Translator:
         contained. `done` is told of finished pieces.
         """
         pieces: list[tuple[int, str, Decoding | None]] = []  # None: it is copied
-        for index, whole in enumerate(texts):
+        for index, text in enumerate(texts):
+            whole, wanted_of_all = self.asked(text, decoding)
             parts = self.pieces_of(whole, decoding.protect)
             worth = [
                 place for place, piece in enumerate(parts) if is_for_translation(piece, decoding.protect)
             ]
             for place, piece in enumerate(parts):
-                own = decoding
+                own = wanted_of_all
                 if place in worth and len(worth) > 1:
                     prefix = decoding.prefix if place == worth[0] else ""
-                    own = replace(
-                        decoding, prefix=prefix, contain=decoding.contain if place == worth[-1] else ()
-                    )
+                    own = replace(own, prefix=prefix, contain=decoding.contain if place == worth[-1] else ())
                 pieces.append((index, piece, own if place in worth else None))
         wanted = [(piece.strip(), own) for _, piece, own in pieces if own is not None]
         found = iter(self.answer_pieces(wanted, decoding, done or silent))
@@ -227,10 +226,27 @@ class Translator:
         """The text in pieces that the model can take; no protected span is cut."""
         return split_around(text, protect, lambda part: len(self.tokenizer.encode(part.strip())), self.limit)
 
+    def asked(self, text: str, decoding: Decoding) -> tuple[str, Decoding]:
+        """The text without what asks for a target language, and that language with what else is wanted."""
+        marker, rest = self.tokenizer.without_marker(text)
+        if marker is not None and not self.tokenizer.languages:
+            return text, decoding  # nobody has taught it what that means
+        language = decoding.language
+        if marker is not None and rest != text:  # where it is the model's default, encoding adds it
+            language, rest = marker[2:-2], rest.lstrip()
+        if language is not None and language not in self.tokenizer.languages:
+            known = ", ".join(self.tokenizer.languages)
+            raise UserError(
+                f"this model knows no target language '{language}': "
+                + (f"ask for one of {known}." if known else "it translates into one only.")
+            )
+        return rest, replace(decoding, language=language)
+
     @property
     def limit(self) -> int:
-        """The most pieces of one source, its end mark not counted."""
-        return min(self.defaults.longest, self.model.config.context - 1)
+        """The most pieces of one source, its end mark and the piece for a target language not counted."""
+        marks = 2 if self.tokenizer.languages else 1
+        return min(self.defaults.longest, self.model.config.context - marks)
 
     def answer_pieces(
         self, pieces: Sequence[tuple[str, Decoding]], decoding: Decoding, done: Callable[[int], None]
@@ -278,7 +294,7 @@ class Translator:
         if attempt.constrained or attempt.no_repeat or not job.wanted or not survive(said, job.kept_texts):
             return []
         anchor = anchored(attempt.reading, said, self.links(attempt.reading.text, ids, FINE))
-        if anchor is None or len(self.tokenizer.encode(anchor)) + 2 > self.model.config.context:
+        if anchor is None or len(self.tokenizer.target.encode(anchor)) + 2 > self.model.config.context:
             return []
         return [replace(attempt, anchor=anchor)]
 
@@ -323,12 +339,14 @@ class Translator:
         )
 
     def request(self, attempt: Attempt, decoding: Decoding) -> Request:
-        encode, reading = self.tokenizer.encode, attempt.reading
+        encode, reading = self.tokenizer.target.encode, attempt.reading
+        language = decoding.language
+        asking = "" if language is None else f">>{language}<<"
         prefix = encode(decoding.prefix) if decoding.prefix else []
         if attempt.anchor:
             prefix = [*encode(attempt.anchor), self.tokenizer.end]
         return Request(
-            source=encode(reading.text),
+            source=self.tokenizer.encode(asking + reading.text),
             prefix=tuple(prefix),
             contain=tuple(tuple(encode(phrase)) for phrase in reading.phrases) if attempt.constrained else (),
             once=len(set(reading.stand_ins or reading.job.kept_texts)),
@@ -387,7 +405,7 @@ class Translator:
 
     def word_links(self, source: str, target: str) -> Links:
         """Which words of a source those of a translation come from; marks count as words of their own."""
-        return self.links(source, self.tokenizer.encode(target), FINE)
+        return self.links(source, self.tokenizer.target.encode(target), FINE)
 
     def word_looks(self, source: str, target: str) -> WordLooks:
         """Where every head looks while this translation is read, in words; marks count as words of their own."""
@@ -402,6 +420,7 @@ class Translator:
 
         What has promises to keep can be told only when it is complete, and comes at once.
         """
+        text, decoding = self.asked(text, decoding)
         for piece in self.pieces_of(text, decoding.protect):
             if not is_for_translation(piece, decoding.protect):
                 yield piece
@@ -441,6 +460,7 @@ class Translator:
         """What else could stand here: answers that begin with the prefix and go on with different pieces."""
         if len(self.pieces_of(text, decoding.protect)) > 1 or not is_for_translation(text, decoding.protect):
             raise UserError("alternatives are for one sentence that is not empty and not too long.")
+        text, decoding = self.asked(text, decoding)
         searcher, search = self.searcher(decoding), self.search(replace(decoding, nbest=1, sampling=None))
         job = Job.of(text.strip(), replace(decoding, prefix=prefix))
         attempt = Attempt(reading=Reading.plain(job), no_repeat=decoding.no_repeat)
@@ -497,7 +517,7 @@ def has_letters(text: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def automaton_for(phrase: str, tokenizer: Tokenizer) -> Tensor:
+def automaton_for(phrase: str, tokenizer: Vocabulary) -> Tensor:
     return automaton(phrase, tokenizer.piece_bytes)
 
 

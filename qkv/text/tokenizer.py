@@ -33,6 +33,7 @@ SMALLEST = len(SPECIAL) + 256  # the special tokens and the bytes
 
 class Tokenizer:
     pad, start, end = 0, 1, 2
+    languages: Sequence[str] = ()  # one target language, which nobody has to ask for
 
     def __init__(self, pieces: Pieces):
         self.pieces = pieces
@@ -69,9 +70,17 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Self:
         try:
-            return cls(Pieces.from_file(str(path)))
-        except Exception as error:  # the library raises bare Exception for everything
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"{path} is not a tokenizer file ({error}).") from None
+        return cls.from_text(text, str(path))
+
+    @classmethod
+    def from_text(cls, text: str, where: str) -> Self:
+        try:
+            return cls(Pieces.from_str(text))
+        except Exception as error:  # the library raises bare Exception for everything
+            raise UserError(f"{where} is not a tokenizer file ({error}).") from None
 
     def text(self) -> str:
         """The content of tokenizer.json, which Hugging Face's library reads as well."""
@@ -85,6 +94,25 @@ class Tokenizer:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         return [list(encoding.ids) for encoding in self.pieces.encode_batch(texts, add_special_tokens=False)]
+
+    @property
+    def special(self) -> frozenset[int]:
+        """The ids that stand for no text."""
+        return frozenset(range(len(SPECIAL)))
+
+    @property
+    def target(self) -> Self:
+        """For what is said instead of read: both sides are cut alike."""
+        return self
+
+    def encode_with_spans(self, text: str) -> tuple[list[int], list[Span]]:
+        """Ids, and the bytes of the text that each stands for."""
+        ids = self.encode(text)
+        return ids, self.spans(ids)
+
+    def without_marker(self, text: str) -> tuple[str | None, str]:
+        """Nothing in a text asks for a language."""
+        return None, text
 
     def words(self, text: str) -> list[str]:
         """The words, in the letters of the merges, that are cut into pieces one by one."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from tokenizers import Tokenizer as Pieces
-from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from qkv.errors import UserError
 
@@ -97,6 +97,16 @@ class WordPieces:
         vocabulary = content["model"]["vocab"]
         content["model"]["vocab"] = dict(sorted(vocabulary.items(), key=lambda item: item[1]))
         return json.dumps(content, ensure_ascii=False)
+
+    def text_with_marks(self) -> str:
+        """The same for other programs, which put [CLS] and [SEP] by what this file tells them."""
+        pieces = Pieces.from_str(self.text())
+        pieces.post_processor = processors.TemplateProcessing(
+            single=f"{BEGIN} $A {SEPARATOR}",
+            pair=f"{BEGIN} $A {SEPARATOR} $B:1 {SEPARATOR}:1",
+            special_tokens=[(BEGIN, self.begin), (SEPARATOR, self.separator)],
+        )
+        return str(pieces.to_str(pretty=False))
 
     def __len__(self) -> int:
         return int(self.pieces.get_vocab_size())

@@ -11,6 +11,7 @@ from qkv.data.parallel import ParallelText
 from qkv.pipeline import Languages
 from qkv.text.subword_dropout import SubwordDropout
 from qkv.text.tokenizer import Tokenizer
+from qkv.text.vocabulary import Vocabulary
 from qkv.training.settings import DataSettings
 
 
@@ -58,21 +59,21 @@ class PairData:
     def __init__(
         self,
         pairs: ParallelText,
-        tokenizer: Tokenizer,
+        tokenizer: Vocabulary,
         batch_tokens: int,
         context: int,
         *,
         shuffled: bool,
         subword_dropout: float = 0.0,
     ):
-        sources, targets = tokenizer.encode_all(pairs.source), tokenizer.encode_all(pairs.target)
+        sources, targets = tokenizer.encode_all(pairs.source), tokenizer.target.encode_all(pairs.target)
         # What has more pieces than the model has positions, with a start or an end, is left out.
         fits = [max(map(len, both)) < context for both in zip(sources, targets, strict=True)]
         self.sources, self.targets = list(compress(sources, fits)), list(compress(targets, fits))
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
         self.longest = context - 1
         self.dropout: SubwordDropout | None = None
-        if subword_dropout:
+        if subword_dropout and isinstance(tokenizer, Tokenizer):
             self.whole = [*self.sources, *self.targets]
             texts = [*compress(pairs.source, fits), *compress(pairs.target, fits)]
             self.dropout = SubwordDropout(tokenizer, texts, subword_dropout)

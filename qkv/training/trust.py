@@ -108,15 +108,16 @@ def chosen_aligner(
     likely = dict.fromkeys(product(range(blocks), groups, (False, True)), 0.0)
     seen = 0
     for source, target in zip(valid.source[:ALIGNED_ON], valid.target[:ALIGNED_ON], strict=True):
-        ids, said = tokenizer.encode(source), tokenizer.encode(target)
+        ids, places = tokenizer.encode_with_spans(source)
+        said, places_said = tokenizer.target.encode_with_spans(target)
         words = FINE.findall(source), FINE.findall(target)
         if not ids or not said or max(len(ids), len(said)) >= config.context or not all(words):
             continue
         tape, device = Tape(), model.tokens.weight.device
         read = torch.tensor([[*ids, config.end]], device=device)
         model(read, torch.tensor([[config.start, *said]], device=device), tape)
-        of_source = owners(tokenizer.spans(ids), spans(source, FINE))
-        of_target = owners(tokenizer.spans(said), spans(target, FINE))
+        of_source = owners(places, spans(source, FINE))
+        of_target = owners(places_said, spans(target, FINE))
         seen += len(words[1])
         for block, late in product(range(blocks), (False, True)):
             heads = tape[recorded_look(block)][0]  # (H, T, S)

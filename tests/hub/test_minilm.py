@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from qkv.hub.folders import open_folder
 
 from qkv.data.labels import read_labelled
 from qkv.evaluation.classification import spearman
-from qkv.hub.folders import open_folder
 from qkv.pipeline.bert import Bert
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"

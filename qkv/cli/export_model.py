@@ -1,0 +1,86 @@
+"""`qkv export`: a bundle in the format of another library."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from qkv.cli.options import read_options
+from qkv.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    model: tyro.conf.Positional[Path]
+    """Folder of the model."""
+    to: Literal["huggingface", "ctranslate2"]
+    """For transformers, or for CTranslate2."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """Folder to write."""
+    numbers: Literal["float32", "int8"] = "float32"
+    """For CTranslate2: how weights are stored."""
+    source: Path | None = None
+    """For CTranslate2: lines to translate with both, so that the difference in BLEU can be told."""
+    target: Path | None = None
+    """Reference translations of --source, line by line."""
+
+
+def main(arguments: list[str]) -> None:
+    command = read_options(
+        Export,
+        arguments,
+        prog="qkv export",
+        description=(
+            "Write a model for transformers or CTranslate2, open it there, and say how far the two are apart:\n"
+            "  qkv export runs/en-de --to huggingface -o en-de-hf"
+        ),
+    )
+    if (command.source is None) != (command.target is None):
+        raise UserError("--source and --target go together: sentences, and what they should become.")
+    if command.to == "huggingface":
+        if command.numbers != "float32" or command.source is not None:
+            raise UserError("--numbers, --source and --target are for CTranslate2.")
+        to_huggingface(command)
+    else:
+        to_ctranslate2(command)
+
+
+def to_huggingface(command: Export) -> None:
+    from qkv.cli.terminal import say
+    from qkv.hub.exporting import export_to_transformers
+
+    exported = export_to_transformers(command.model, command.out)
+    say(exported.proof.sentence())
+    if exported.greedy is not None:
+        say(f"greedy output of {exported.greedy} probes is the same")
+    say(f"transformers opens {command.out} as {exported.class_name}")
+
+
+def to_ctranslate2(command: Export) -> None:
+    from qkv.cli.terminal import say
+    from qkv.data.lines import numbered_lines
+    from qkv.evaluation.scores import score_translations
+    from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2
+
+    lines, references = (
+        [] if path is None else [line for _, line in numbered_lines(path)]
+        for path in (command.source, command.target)
+    )
+    if len(lines) != len(references):
+        raise UserError(
+            f"{command.source} has {len(lines):,} lines and {command.target} {len(references):,}."
+        )
+    exported = export_to_ctranslate2(command.model, command.out, command.numbers, lines)
+    say(exported.proof.sentence())
+    if exported.opened_as != "Encoder":
+        say(f"{exported.same} of {exported.asked} greedy outputs are the same")
+    if exported.translations is not None:
+        ours, theirs = exported.translations
+        own, other = (score_translations(each, references).bleu.value for each in (ours, theirs))
+        say(
+            f"greedily, BLEU {own:.2f} here, {other:.2f} there ({other - own:+.2f}) on {len(lines):,} sentences"
+        )
+        same = sum(a == b for a, b in zip(ours, theirs, strict=True))
+        say(f"{same:,} of {len(lines):,} translations are the same, letter by letter")
+    say(f"ctranslate2.{exported.opened_as} opens {command.out}")

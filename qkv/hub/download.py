@@ -1,0 +1,45 @@
+"""Models by their name on Hugging Face's hub: fetched with `huggingface_hub`, or taken from its cache."""
+
+import re
+from pathlib import Path
+
+from qkv.errors import UserError
+
+NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
+WANTED = ["*.json", "*.safetensors", "*.spm", "vocab.txt", "merges.txt"]
+PICKLED = "pytorch_model*.bin"
+
+
+def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = False) -> Path:
+    """The folder itself, or where the model of this name is after fetching it."""
+    if Path(model).is_dir():
+        return Path(model)
+    if not NAME.fullmatch(model) or model.startswith("."):
+        raise UserError(f"there is no folder {model}, and this is no name of a model on the hub either.")
+    try:
+        import huggingface_hub
+        from huggingface_hub import errors
+    except ImportError:
+        raise UserError(
+            f"there is no folder {model}; to fetch models from the hub, pip install huggingface_hub."
+        ) from None
+    patterns = [*WANTED, PICKLED] if allow_pickle else WANTED
+    try:
+        return Path(huggingface_hub.snapshot_download(model, revision=revision, allow_patterns=patterns))
+    except errors.LocalEntryNotFoundError:
+        raise UserError(
+            f"the hub cannot be reached, and {model} is not among the models fetched before; "
+            "check the network, or give a folder."
+        ) from None
+    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.HFValidationError) as error:
+        what = (
+            "no such revision of it" if isinstance(error, errors.RevisionNotFoundError) else "no such model"
+        )
+        raise UserError(
+            f"there is no folder {model}, and the hub has {what} (or not for everybody: see `hf auth login`)."
+        ) from None
+    except Exception as error:  # a server may answer anything, and each fault has a class of its own
+        reason = (str(error).strip().splitlines() or [""])[0]
+        raise UserError(
+            f"{model} could not be fetched from the hub ({type(error).__name__}: {reason}); try again later."
+        ) from None

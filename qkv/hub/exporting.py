@@ -1,0 +1,112 @@
+"""Our models out: written in another library's format, opened by that library, and compared, before anybody sees them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from qkv.checkpoint.bundle import read_config
+from qkv.checkpoint.files import json_bytes, tensor_bytes, write_file
+from qkv.errors import UserError
+from qkv.hub.families import writer_of
+from qkv.hub.family import NOTES, Family, Written
+from qkv.hub.folder import read_folder
+from qkv.hub.importing import all_or_nothing, refuse_taken
+from qkv.hub.proof import (
+    Proof,
+    compared,
+    computed_by_transformers,
+    fingerprint,
+    has_transformers,
+    opened_by_transformers,
+    quiet,
+)
+from qkv.pipeline import load
+
+Answers = list[list[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    class_name: str
+    proof: Proof
+    greedy: int | None
+    """Greedy outputs that were compared, and found equal; None where the model says nothing."""
+
+
+def export_to_transformers(model: Path, out: Path) -> Exported:
+    """A folder that transformers opens with no code of ours."""
+    refuse_taken(out)
+    kind = read_config(model)["kind"]
+    family = writer_of(kind, str(model))
+    product = load(model)
+    written = family.write(product)
+    with all_or_nothing(out) as temporary:
+        write_folder(temporary, written, notes(family, product))
+        return verified(family, product, written, temporary)
+
+
+def notes(family: Family, product: Any) -> dict[str, Any]:
+    """What the format has no place for, so that `qkv import` gives the same model back."""
+    beside = getattr(family, "notes", None)
+    return {
+        **({} if beside is None else beside(product)),
+        "fingerprint": fingerprint(family, product),
+    }
+
+
+def write_folder(folder: Path, written: Written, own_notes: dict[str, Any]) -> None:
+    for name, content in written.files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        write_file(folder / name, content)
+    whole = {name: tensor.detach().contiguous() for name, tensor in written.weights.items()}
+    write_file(folder / "model.safetensors", tensor_bytes(whole, format="pt"))
+    if written.generation is not None:
+        write_file(folder / "generation_config.json", json_bytes(written.generation))
+    write_file(folder / NOTES, json_bytes(own_notes))
+    write_file(folder / "config.json", json_bytes(written.config))
+
+
+@torch.inference_mode()
+def verified(family: Family, product: Any, written: Written, folder: Path) -> Exported:
+    """By transformers where it is installed, else by reading the folder as a stranger's."""
+    name, inputs = written.config["architectures"][0], family.probe(product)
+    ours = family.computed(product, inputs)
+    if not has_transformers():
+        again = family.read(read_folder(folder), None)
+        proof = compared(ours, family.computed(again, inputs), "reading it again", str(folder))
+        return Exported(class_name=name, proof=proof, greedy=None)
+    theirs, against = computed_by_transformers(family, product, folder, inputs)
+    proof = compared(ours, theirs, against, str(folder))
+    greedy = getattr(family, "greedy", None)
+    if greedy is None:
+        return Exported(class_name=name, proof=proof, greedy=None)
+    said, wanted = said_by_transformers(folder, name, *greedy(product, inputs))
+    if said != wanted:
+        raise UserError(
+            f"{folder}: greedy output of transformers is not ours, although the logits are: nothing was written."
+        )
+    return Exported(class_name=name, proof=proof, greedy=len(said))
+
+
+def said_by_transformers(
+    folder: Path, name: str, wanted: Answers, settings: dict[str, Any]
+) -> tuple[Answers, Answers]:
+    """What `generate` says, cut after its end mark, and what we say."""
+    import transformers
+
+    begun, end = settings.pop("begun"), settings.pop("end")
+    with quiet():
+        model = opened_by_transformers(folder, name)
+        theirs: Any = transformers
+        told = theirs.GenerationConfig(
+            do_sample=False, num_beams=1, eos_token_id=end, **settings.pop("generation")
+        )
+        rows: Sequence[Sequence[int]] = model.generate(**settings, generation_config=told).tolist()
+    return [cut(list(row[begun:]), end) for row in rows], [cut(row, end) for row in wanted]
+
+
+def cut(ids: list[int], end: int) -> list[int]:
+    return ids[: ids.index(end)] if end in ids else ids

@@ -1,0 +1,218 @@
+"""Our models for CTranslate2: written, opened there, and compared before anybody sees them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from qkv.checkpoint.bundle import TOKENIZER_FILE, read_config
+from qkv.checkpoint.files import write_file
+from qkv.decoding.greedy import greedy
+from qkv.decoding.rules import Never
+from qkv.errors import UserError
+from qkv.hub.bert_folder import BertFamily
+from qkv.hub.ctranslate2 import Numbers, save_bert, save_ctranslate2, save_gpt
+from qkv.hub.gpt import GptFamily
+from qkv.hub.importing import all_or_nothing, refuse_taken
+from qkv.hub.marian import MarianFamily
+from qkv.hub.proof import TOLERANCE, Proof
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.pipeline import Translator, load
+from qkv.pipeline.bert import Bert
+from qkv.pipeline.generator import Generator
+from qkv.text.sentence_pieces import SentencePieces
+from qkv.text.vocabulary import Vocabulary
+
+OPENED_AS = {"translator": "Translator", "gpt": "Generator", "bert": "Encoder"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportedToCTranslate2:
+    opened_as: str
+    proof: Proof
+    same: int
+    """Greedy outputs that are the same, of …"""
+    asked: int
+    translations: tuple[list[str], list[str]] | None
+    """Of the lines that were given: ours and those of CTranslate2, both greedily, for beams are scored differently."""
+
+
+def export_to_ctranslate2(
+    model: Path, out: Path, numbers: Numbers = "float32", lines: Sequence[str] = ()
+) -> ExportedToCTranslate2:
+    refuse_taken(out)
+    kind = read_config(model)["kind"]
+    if kind not in OPENED_AS:
+        raise UserError(
+            f"{model} holds a {kind}, which CTranslate2 cannot run: it is for translators, GPTs and BERTs."
+        )
+    if lines and kind != "translator":
+        raise UserError("--source and --target are for translators.")
+    product = load(model)
+    with all_or_nothing(out) as temporary:
+        write_model(product, temporary, numbers)
+        write_file(temporary / TOKENIZER_FILE, (model / TOKENIZER_FILE).read_bytes())
+        exported = checked(product, temporary, numbers, lines)
+        exact = numbers == "float32"
+        if exact and (exported.proof.difference > TOLERANCE or exported.same < exported.asked):
+            raise UserError(
+                f"{out}: CTranslate2 computes something else ({exported.proof.sentence()}; {exported.same} of "
+                f"{exported.asked} greedy outputs are the same): nothing was written."
+            )
+        return exported
+
+
+def write_model(product: Any, folder: Path, numbers: Numbers) -> None:
+    if isinstance(product, Translator):
+        if not isinstance(product.model, TranslatorModel):
+            raise UserError(
+                "CTranslate2 has no translator without an encoder: this model cannot be written for it."
+            )
+        tokenizer = product.tokenizer
+        unknown = tokenizer.unknown if isinstance(tokenizer, SentencePieces) else None
+        save_ctranslate2(product.model, names_of(tokenizer), folder, numbers=numbers, unknown=unknown)
+    elif isinstance(product, Generator):
+        pieces = [str(product.tokenizer.pieces.id_to_token(n)) for n in range(len(product.tokenizer))]
+        save_gpt(product.model, pieces, folder, numbers=numbers)
+    else:
+        pieces = product.pieces.show(range(len(product.pieces)))
+        save_bert(product.model, pieces, product.pieces.unknown, folder, numbers=numbers)
+
+
+def names_of(tokenizer: Vocabulary) -> list[str]:
+    """The pieces as CTranslate2 is asked with them."""
+    if isinstance(tokenizer, SentencePieces):
+        return list(tokenizer.vocabulary)
+    own: Any = tokenizer
+    return [str(own.pieces.id_to_token(number)) for number in range(len(tokenizer))]
+
+
+@torch.inference_mode()
+def checked(product: Any, folder: Path, numbers: Numbers, lines: Sequence[str]) -> ExportedToCTranslate2:
+    import ctranslate2
+
+    how = {"compute_type": numbers, "intra_threads": torch.get_num_threads()}
+    against = f"CTranslate2 {ctranslate2.__version__} in {numbers}"
+    if isinstance(product, Translator):
+        engine = ctranslate2.Translator(str(folder), **how)
+        difference, same, asked = compare_translator(product, engine)
+        told = None if not lines else (product.translate(lines, beam=1), translated(product, engine, lines))
+    elif isinstance(product, Generator):
+        difference, same, asked = compare_generator(product, ctranslate2.Generator(str(folder), **how))
+        told = None
+    else:
+        difference, same, asked = compare_encoder(product, ctranslate2.Encoder(str(folder), **how))
+        told = None
+    return ExportedToCTranslate2(
+        opened_as=OPENED_AS[
+            "translator"
+            if isinstance(product, Translator)
+            else "gpt"
+            if isinstance(product, Generator)
+            else "bert"
+        ],
+        proof=Proof(difference=difference, against=against),
+        same=same,
+        asked=asked,
+        translations=told,
+    )
+
+
+def compare_translator(product: Translator, engine: Any) -> tuple[float, int, int]:
+    """Log-probabilities of given targets, and what is said greedily to given sources."""
+    family, config, pieces = MarianFamily(), product.model.config, names_of(product.tokenizer)
+    inputs = family.probe(product)
+    sources = [
+        [number for number in row if number not in (config.pad, config.end)]
+        for row in inputs["input_ids"].tolist()
+    ]
+    targets = [row[1:] for row in inputs["decoder_input_ids"].tolist()]
+    asked = [[pieces[number] for number in row] for row in sources]
+    scored = engine.score_batch(asked, [[pieces[number] for number in row] for row in targets])
+    ours = family.computed(product, inputs)["logits"].log_softmax(-1)  # (B, T, V)
+    wanted = [
+        ours[row].gather(1, torch.tensor([*ids, config.end])[:, None])[:, 0]
+        for row, ids in enumerate(targets)
+    ]
+    difference = max(
+        float((torch.tensor(each.log_probs) - own).abs().max())
+        for each, own in zip(scored, wanted, strict=True)
+    )
+    limit, once = min(20, config.context - 1), config.pad == config.start
+    count = len(sources)
+    answers = greedy(
+        product.model.begin(inputs["input_ids"]),
+        torch.full((count,), config.start),
+        config.end,
+        torch.full((count,), limit),
+        [Never(config.pad)] if once else [],
+    )
+    avoid = {"suppress_sequences": [[pieces[config.pad]]]} if once else {}
+    found = engine.translate_batch(asked, beam_size=1, max_decoding_length=limit, **avoid)
+    said = [[pieces[number] for number in answer.ids] for answer in answers]
+    same = sum(each.hypotheses[0] == own for each, own in zip(found, said, strict=True))
+    return difference, same, count
+
+
+def translated(product: Translator, engine: Any, lines: Sequence[str]) -> list[str]:
+    """By CTranslate2, greedily."""
+    tokenizer, pieces = product.tokenizer, names_of(product.tokenizer)
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    config = product.model.config
+    asked = [[pieces[number] for number in tokenizer.encode(line)][: product.limit] for line in lines]
+    avoid = {"suppress_sequences": [[pieces[config.pad]]]} if config.pad == config.start else {}
+    found = engine.translate_batch(
+        asked,
+        beam_size=1,
+        max_decoding_length=config.context,
+        max_batch_size=2_048,
+        batch_type="tokens",
+        **avoid,
+    )
+    return [tokenizer.decode([numbers[piece] for piece in each.hypotheses[0]]) for each in found]
+
+
+def compare_generator(product: Generator, engine: Any) -> tuple[float, int, int]:
+    family, config, tokens = GptFamily(), product.model.config, product.tokenizer
+    inputs = family.probe(product)
+    pieces = [str(tokens.pieces.id_to_token(number)) for number in range(len(tokens))]
+    rows = [[pieces[number] for number in row] for row in inputs["input_ids"].tolist()]
+    theirs = torch.tensor([each.tolist() for each in as_arrays(engine.forward_batch(rows))])
+    difference = float((theirs - family.computed(product, inputs)["logits"]).abs().max())
+    answers, settings = family.greedy(product, inputs)
+    begun = [row[: settings["begun"]] for row in rows]
+    found = engine.generate_batch(
+        begun,
+        beam_size=1,
+        sampling_topk=1,
+        max_length=settings["generation"]["max_new_tokens"],
+        include_prompt_in_result=False,
+        end_token=[pieces[config.end]],
+    )
+    said = [[pieces[number] for number in answer] for answer in answers]
+    same = sum(list(each.sequences[0]) == own for each, own in zip(found, said, strict=True))
+    return difference, same, len(rows)
+
+
+def as_arrays(view: Any) -> Any:
+    """A view of CTranslate2's memory as an array."""
+    import numpy as np
+
+    return np.array(view)
+
+
+def compare_encoder(product: Bert, engine: Any) -> tuple[float, int, int]:
+    """States of real places; segments cannot be left out there, so they are given."""
+    inputs = BertFamily().probe(product)
+    ids, segments = inputs["input_ids"], inputs["token_type_ids"]
+    lengths = inputs["attention_mask"].sum(1).tolist()
+    rows = [row[:length] for row, length in zip(ids.tolist(), lengths, strict=True)]
+    kinds = [row[:length] for row, length in zip(segments.tolist(), lengths, strict=True)]
+    output = engine.forward_batch(rows, token_type_ids=kinds)
+    theirs = torch.from_numpy(as_arrays(output.last_hidden_state))
+    ours = product.model.eval().encoder(ids, segments)
+    real = inputs["attention_mask"].bool()
+    difference = float((theirs - ours)[real].abs().max())
+    return difference, len(rows), len(rows)

@@ -1,0 +1,48 @@
+"""Which map reads which published model, by what its config.json calls itself; which one writes which of ours."""
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from qkv.errors import UserError
+from qkv.hub.family import Family
+
+READERS = {
+    "marian": ("qkv.hub.marian", "MarianFamily"),
+    "pegasus": ("qkv.hub.marian", "MarianFamily"),
+    "openai-gpt": ("qkv.hub.gpt", "GptFamily"),
+    "gpt2": ("qkv.hub.gpt", "GptFamily"),
+    "bert": ("qkv.hub.bert_folder", "BertFamily"),
+    "vit": ("qkv.hub.vit", "VitFamily"),
+}
+WRITERS = {  # by the kind of our bundle
+    "translator": ("qkv.hub.marian", "MarianFamily"),
+    "gpt": ("qkv.hub.gpt", "GptFamily"),
+    "bert": ("qkv.hub.bert_folder", "BertFamily"),
+    "bert-classifier": ("qkv.hub.bert_folder", "BertFamily"),
+    "vit": ("qkv.hub.vit", "VitFamily"),
+}
+
+
+def family_of(config: Mapping[str, Any], where: str) -> Family:
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or kind not in READERS:
+        near = difflib.get_close_matches(str(kind), READERS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; it knows {', '.join(READERS)}."
+        raise UserError(f"{where} is a model of the type '{kind}', which qkv cannot read{hint}")
+    return made(READERS[kind])
+
+
+def writer_of(kind: str, where: str) -> Family:
+    if kind not in WRITERS:
+        raise UserError(
+            f"{where} holds a {kind}, for which transformers has no class: it can be written for none."
+        )
+    return made(WRITERS[kind])
+
+
+def made(place: tuple[str, str]) -> Family:
+    module, name = place
+    family: Family = getattr(importlib.import_module(module), name)()
+    return family

@@ -1,0 +1,151 @@
+"""A folder in Hugging Face's layout, read with suspicion: nothing in it is run, and nothing is believed unseen."""
+
+import json
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from qkv.checkpoint.files import HASH, tensors_hash
+from qkv.errors import UserError
+
+CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
+LARGEST_JSON = 64 << 20  # bytes; a tokenizer.json of a large vocabulary has a few million
+LARGEST_HEADER = 32 << 20  # bytes of the header of a weight file, which names each weight
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What a folder holds. Weights are in float32, under their names there."""
+
+    folder: Path
+    config: dict[str, Any]
+    weights: Mapping[str, Tensor]
+
+    @property
+    def where(self) -> str:
+        return str(self.folder)
+
+    def has(self, name: str) -> bool:
+        return (self.folder / name).is_file()
+
+    def json(self, name: str) -> dict[str, Any]:
+        """The content of one of its files; nothing where it has no such file."""
+        return read_object(self.folder / name) if self.has(name) else {}
+
+
+def read_folder(folder: Path, *, allow_pickle: bool = False) -> Published:
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}.")
+    if not (folder / CONFIG).is_file():
+        raise UserError(f"{folder} is not a published model: it has no {CONFIG}.")
+    config = read_object(folder / CONFIG)
+    if "format" in config and "kind" in config:
+        raise UserError(f"{folder} is a model of qkv already: use it as it is.")
+    if "auto_map" in config:
+        raise UserError(
+            f"{folder}: its config.json asks for code of its own (auto_map), which qkv never runs; "
+            "without that code nobody knows what this model computes."
+        )
+    return Published(folder=folder, config=config, weights=read_weights(folder, allow_pickle))
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON file of a reasonable size."""
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_JSON:
+            raise UserError(f"{path} has {size:,} bytes, which is too much to be read.")
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} cannot be read as JSON ({error}).") from None
+    if not isinstance(value, dict):
+        raise UserError(f"{path} should hold an object, not a {type(value).__name__}.")
+    return value
+
+
+def read_weights(folder: Path, allow_pickle: bool) -> dict[str, Tensor]:
+    for name, read in ((WEIGHTS, read_safetensors), (PICKLED, read_pickled)):
+        whole, index = folder / name, folder / f"{name}.index.json"
+        if not (whole.is_file() or index.is_file()):
+            continue
+        if name == PICKLED and not allow_pickle:
+            raise UserError(
+                f"{folder} has its weights as a pickle ({PICKLED}), a format that can hold harmful code. With "
+                "--allow-pickle they are read by torch's restricted loader; prefer a copy with model.safetensors."
+            )
+        paths = [whole] if whole.is_file() else shards(folder, index)
+        found: dict[str, Tensor] = {}
+        for path in paths:
+            for weight, tensor in read(path).items():
+                if weight in found:
+                    raise UserError(f"{folder}: the weight {weight} is in two files.")
+                found[weight] = tensor
+        if not whole.is_file():
+            check_index(folder, read_object(index), found)
+        return {name: in_float32(tensor) for name, tensor in found.items()}
+    raise UserError(f"{folder} has no weights: neither {WEIGHTS} nor an index of several such files.")
+
+
+def in_float32(tensor: Tensor) -> Tensor:
+    return tensor.float() if tensor.is_floating_point() else tensor
+
+
+def shards(folder: Path, index: Path) -> list[Path]:
+    """The files that an index names, all of them directly in the folder."""
+    names = read_object(index).get("weight_map")
+    if not isinstance(names, dict) or not names or not all(isinstance(each, str) for each in names.values()):
+        raise UserError(f"{index} has no weight_map that says which file holds which weight.")
+    paths = []
+    for name in sorted(set(names.values())):
+        if Path(name).name != name or "\\" in name or name in ("", ".", ".."):
+            raise UserError(f"{index} names '{name}', which is not a file of this folder: refused.")
+        if not (folder / name).is_file():
+            raise UserError(f"{index} names {name}, which is missing.")
+        paths.append(folder / name)
+    return paths
+
+
+def check_index(folder: Path, index: Mapping[str, Any], found: Mapping[str, Tensor]) -> None:
+    lost = sorted(set(index["weight_map"]) - set(found))
+    if lost:
+        raise UserError(f"{folder}: its files lack weights that the index names: {', '.join(lost[:6])}.")
+
+
+def read_safetensors(path: Path) -> dict[str, Tensor]:
+    """Truncated files, and those with a hash of ours that does not hold, are refused; the header is looked at first."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        header = int.from_bytes(file.read(8), "little")
+    if size < 8 or header > size - 8:
+        raise UserError(f"{path} is damaged: it is shorter than its own header says.")
+    if header > LARGEST_HEADER:
+        raise UserError(f"{path} has a header of {header:,} bytes, which is too much to be read.")
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            wanted = (file.metadata() or {}).get(HASH)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, ValueError, RuntimeError) as error:
+        raise UserError(f"{path} is damaged ({error}); get it again.") from None
+    if wanted is not None and wanted != tensors_hash(tensors):
+        raise UserError(f"{path} is damaged (its content does not match its hash); get it again.")
+    return tensors
+
+
+def read_pickled(path: Path) -> dict[str, Tensor]:
+    """By torch's loader that builds tensors and nothing else."""
+    try:
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:
+        raise UserError(f"{path} holds more than weights, and was not read.") from None
+    except (OSError, RuntimeError, EOFError, ValueError, KeyError, IndexError) as error:
+        raise UserError(f"{path} is damaged ({str(error).splitlines()[0]}); get it again.") from None
+    if not isinstance(tensors, dict) or not all(isinstance(each, Tensor) for each in tensors.values()):
+        raise UserError(f"{path} does not hold weights by their names.")
+    return tensors

@@ -1,0 +1,88 @@
+"""Published models in: read, checked against the original, and written as a bundle, or not at all."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qkv.checkpoint.bundle import save_report
+from qkv.checkpoint.files import make_folders, sync_folder
+from qkv.errors import UserError
+from qkv.hub.families import family_of
+from qkv.hub.folder import read_folder
+from qkv.hub.proof import Proof, prove
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    product: Any
+    model_type: str
+    proof: Proof | None
+
+
+def import_model(
+    folder: Path, out: Path, *, origin: str, language: str | None = None, allow_pickle: bool = False
+) -> Imported:
+    """From a folder in Hugging Face's layout to a bundle; `origin` is what the person has called it."""
+    refuse_taken(out)
+    published = read_folder(folder, allow_pickle=allow_pickle)
+    family = family_of(published.config, published.where)
+    product = family.read(published, language)
+    proof = prove(family, product, published)
+    report = report_of(published.config, product, origin, proof)
+    with all_or_nothing(out) as temporary:
+        product.save(temporary)
+        save_report(temporary, report, card_of(report))
+    return Imported(product=product, model_type=published.config["model_type"], proof=proof)
+
+
+def refuse_taken(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is there already: choose another folder, or remove it.")
+
+
+@contextmanager
+def all_or_nothing(out: Path) -> Iterator[Path]:
+    """A folder beside the one that is wanted; it takes that one's place when all is well, and is removed otherwise."""
+    make_folders(out.parent)
+    temporary = out.with_name(f".tmp-{out.name}-{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        temporary.mkdir()
+        yield temporary
+        sync_folder(temporary)
+        os.replace(temporary, out)
+        sync_folder(out.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def report_of(config: dict[str, Any], product: Any, origin: str, proof: Proof | None) -> dict[str, Any]:
+    parameters = sum(weight.numel() for weight in product.model.parameters())
+    said = (
+        "not compared: neither transformers nor a fingerprint was there"
+        if proof is None
+        else proof.sentence()
+    )
+    return {
+        "imported": {
+            "from": origin,
+            "model_type": config["model_type"],
+            "difference": None if proof is None else proof.difference,
+            "against": None if proof is None else proof.against,
+        },
+        "parameters": parameters,
+        "data": {"origin": origin},
+        "results": {"imported from": f"{origin} ({config['model_type']})", "compared": said},
+    }
+
+
+def card_of(report: dict[str, Any]) -> str:
+    rows = "\n".join(f"- {name}: {value}" for name, value in report["results"].items())
+    return (
+        f"# A published model\n\nWritten by `qkv import`.\n\n{rows}\n"
+        f"- parameters: {report['parameters']:,}\n\nIts licence, data and limits are those of the original.\n"
+    )

@@ -1,0 +1,140 @@
+"""Proof that a model computes the same here as elsewhere: its outputs for a few fixed inputs, side by side."""
+
+import importlib.util
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.errors import UserError
+from qkv.hub.family import NOTES, Family
+from qkv.hub.folder import Published
+
+TOLERANCE = 1e-4  # of a logit in float32; where logits are larger than 1, of the largest
+SHOWN = 64  # numbers of each output that make a fingerprint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """The largest difference of any number in any output."""
+
+    difference: float
+    against: str
+
+    def sentence(self) -> str:
+        return f"largest difference of an output {self.difference:.1e}, against {self.against}"
+
+
+def has_transformers() -> bool:
+    return importlib.util.find_spec("transformers") is not None
+
+
+@torch.inference_mode()
+def prove(family: Family, product: Any, published: Published) -> Proof | None:
+    """Against transformers where it is installed, else against a fingerprint in the folder; None where there is neither."""
+    inputs = family.probe(product)
+    ours = family.computed(product, inputs)
+    fingerprint = published.json(NOTES).get("fingerprint")
+    if has_transformers():
+        theirs, against = computed_by_transformers(family, product, published.folder, inputs)
+    elif isinstance(fingerprint, dict):
+        ours, theirs = taken(ours), taken_from(fingerprint, published.where)
+        against = "the fingerprint that came with it"
+    else:
+        return None
+    return compared(ours, theirs, against, published.where)
+
+
+def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: str, where: str) -> Proof:
+    worst = 0.0
+    for name, tensor in ours.items():
+        other = theirs[name]
+        if other.shape != tensor.shape or not bool(torch.isfinite(tensor).all()):
+            raise UserError(f"{where}: the {name} are not those of {against}: nothing was written.")
+        difference = float((tensor - other).abs().max())
+        allowed = TOLERANCE * max(1.0, float(other.abs().max()))
+        if not difference <= allowed:
+            raise UserError(
+                f"{where}: the {name} differ by up to {difference:.1e} from those of {against}, and {allowed:.1e} is "
+                "allowed: nothing was written."
+            )
+        worst = max(worst, difference)
+    return Proof(difference=worst, against=against)
+
+
+def computed_by_transformers(
+    family: Family, product: Any, folder: Path, inputs: Mapping[str, Tensor]
+) -> tuple[dict[str, Tensor], str]:
+    import transformers
+
+    with quiet():
+        model = opened_by_transformers(folder, family.their_class(product))
+        output = model(**inputs)
+    names = family.computed(product, inputs)
+    return {name: getattr(output, name) for name in names}, f"transformers {transformers.__version__}"
+
+
+def opened_by_transformers(folder: Path, name: str) -> Any:
+    """In float32; it looks nowhere else than in the folder, and runs no code from it."""
+    import transformers
+
+    kind: Any = getattr(transformers, name)
+    try:
+        model = kind.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False, dtype=torch.float32
+        )
+    except Exception as error:
+        raise UserError(f"{folder}: transformers cannot open it as {name} ({first_line(error)}).") from None
+    return model.eval()
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without transformers' bars and remarks on standard error, which are for its own users."""
+    from transformers.utils import logging
+
+    theirs: Any = logging
+
+    level, bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
+    theirs.set_verbosity_error()
+    theirs.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        theirs.set_verbosity(level)
+        if bars:
+            theirs.enable_progress_bar()
+
+
+# Fingerprints ----------------------------------------------------------------------------------------------------
+
+
+@torch.inference_mode()
+def fingerprint(family: Family, product: Any) -> dict[str, list[float]]:
+    """A few numbers of every output, which another computation of the same model must reach."""
+    found = taken(family.computed(product, family.probe(product)))
+    return {name: [float(f"{number:.7g}") for number in tensor.tolist()] for name, tensor in found.items()}
+
+
+def taken(outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Numbers from all over each output."""
+    flat = {name: tensor.flatten() for name, tensor in outputs.items()}
+    return {name: each[torch.linspace(0, len(each) - 1, SHOWN).long()] for name, each in flat.items()}
+
+
+def taken_from(stored: Mapping[str, Any], where: str) -> dict[str, Tensor]:
+    try:
+        return {name: torch.tensor(numbers, dtype=torch.float32) for name, numbers in stored.items()}
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{where}/{NOTES}: its fingerprint cannot be read ({error}).") from None

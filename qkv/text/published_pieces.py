@@ -1,0 +1,88 @@
+"""The merges that GPT and GPT-2 were published with: their own special pieces, and two ways to write a space.
+
+GPT-2 has byte-level pieces, in which a space is a letter, and any string comes back as it went in. GPT-1 reads small
+letters only, and "</w>" marks a piece that ends a word.
+"""
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from tokenizers import Tokenizer as Pieces
+from tokenizers import decoders, models, normalizers, pre_tokenizers
+
+from qkv.errors import UserError
+from qkv.text.tokenizer import BYTES, Tokenizer
+
+WORD_END = "</w>"
+
+
+class PublishedPieces(Tokenizer):
+    """`end` is the piece between documents; whoever opens a model knows it and says so."""
+
+    end: int
+
+    def __init__(self, pieces: Pieces):
+        super().__init__(pieces)
+        pieces.no_truncation()
+        pieces.no_padding()
+        stored: dict[str, Any] = json.loads(pieces.to_str())
+        model = stored["model"]
+        if model["type"] != "BPE":
+            raise UserError(
+                f"a tokenizer that cuts words by {model['type']} is not one of GPT's: those merge pairs."
+            )
+        self.suffix = str(model.get("end_of_word_suffix") or "")
+        self.byte_level = has_byte_level(stored.get("pre_tokenizer"))
+        if self.byte_level == bool(self.suffix) or self.suffix not in ("", WORD_END):
+            raise UserError(
+                f"this tokenizer has neither byte-level pieces as GPT-2 nor pieces that end with {WORD_END} as GPT."
+            )
+        unknown = model.get("unk_token")
+        self.unknown = None if unknown is None else pieces.token_to_id(unknown)
+        marked = {int(each["id"]) for each in stored["added_tokens"] if each["special"]}
+        self.marks = frozenset(marked if self.unknown is None else marked | {self.unknown})
+
+    @classmethod
+    def of_merges(cls, vocabulary: Path, merges: Path, *, byte_level: bool) -> Self:
+        """From vocab.json and merges.txt, which is how both were published first."""
+        try:
+            numbers, pairs = models.BPE.read_file(str(vocabulary), str(merges))
+            unknown = None if byte_level else "<unk>"
+            pieces = Pieces(
+                models.BPE(
+                    numbers, pairs, unk_token=unknown, end_of_word_suffix="" if byte_level else WORD_END
+                )
+            )
+        except Exception as error:  # the library raises bare Exception for everything
+            raise UserError(f"{vocabulary} and {merges.name} are not a tokenizer ({error}).") from None
+        if byte_level:
+            pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+            pieces.decoder = decoders.ByteLevel()
+        else:
+            pieces.normalizer = normalizers.BertNormalizer(lowercase=True)
+            pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+            pieces.decoder = decoders.BPEDecoder(suffix=WORD_END)
+        pieces.add_special_tokens([each for each in ("<|endoftext|>", "<unk>") if each in numbers])
+        return cls(pieces)
+
+    @property
+    def special(self) -> frozenset[int]:
+        return self.marks
+
+    def letters(self, number: int) -> str:
+        return "" if number in self.marks else self.pieces.id_to_token(number) or ""
+
+    @cached_property
+    def piece_bytes(self) -> list[bytes]:
+        if self.byte_level:
+            return [bytes(BYTES[each] for each in self.letters(number)) for number in range(len(self))]
+        return [self.letters(number).replace(WORD_END, " ").encode() for number in range(len(self))]
+
+
+def has_byte_level(part: Any) -> bool:
+    """Is there such a step among those that come before the merges?"""
+    if not isinstance(part, dict):
+        return False
+    return part.get("type") == "ByteLevel" or any(map(has_byte_level, part.get("pretokenizers", [])))

@@ -1,0 +1,180 @@
+"""The vocabulary of a published Marian translator: one list of pieces, and a SentencePiece model for each language.
+
+What goes in is normalised, so it does not come back letter by letter; what no piece has becomes the unknown piece.
+A model for several target languages reads first which one is wanted, as one piece: ">>fra<<".
+"""
+
+import base64
+import json
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from qkv.errors import UserError
+from qkv.text.tokenizer import ANEW
+from qkv.text.unigram import SPACE, UnigramModel
+from qkv.text.words import Span
+
+FORMAT = "sentence pieces"
+MARKER = re.compile(r">>[^<>]*<<")
+
+
+class SentencePieces:
+    """`models` are that of the sources and that of the targets; `encode` is for sources, `target.encode` for targets."""
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        models: tuple[UnigramModel, UnigramModel],
+        *,
+        pad: int,
+        start: int,
+        end: int,
+        unknown: int,
+        language: str | None = None,
+        side: int = 0,
+    ):
+        self.vocabulary, self.models, self.side = vocabulary, models, side
+        self.pad, self.start, self.end, self.unknown = pad, start, end, unknown
+        self.language = language  # that is wanted where a text does not say
+        self.ids = {piece: number for number, piece in enumerate(vocabulary)}
+        self.special = {pad, end, unknown}
+        if language is not None and self.marker(language) not in self.ids:
+            known = ", ".join(self.languages)
+            raise UserError(
+                f"the target language '{language}' is not known to this model, which has {known or 'one only'}."
+            )
+
+    @cached_property
+    def target(self) -> "SentencePieces":
+        return SentencePieces(
+            self.vocabulary,
+            self.models,
+            pad=self.pad,
+            start=self.start,
+            end=self.end,
+            unknown=self.unknown,
+            side=1,
+        )
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """Target languages that can be asked for."""
+        return sorted(piece[2:-2] for piece in self.vocabulary if MARKER.fullmatch(piece))
+
+    @staticmethod
+    def marker(language: str) -> str:
+        return f">>{language}<<"
+
+    # Files ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_text(cls, text: str, where: str) -> Self:
+        try:
+            stored: dict[str, Any] = json.loads(text)
+            models = [base64.b64decode(stored[side], validate=True) for side in ("source", "target")]
+            vocabulary = [str(piece) for piece in stored["vocabulary"]]
+            numbers = {name: int(stored[name]) for name in ("pad", "start", "end", "unknown")}
+            language = stored["language"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
+        if not all(0 <= number < len(vocabulary) for number in numbers.values()):
+            raise UserError(f"{where}: a special piece has no place in the vocabulary.")
+        source, target = (UnigramModel(content, where) for content in models)
+        return cls(vocabulary, (source, target), language=language, **numbers)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        return cls.from_text(path.read_text(encoding="utf-8"), str(path))
+
+    def text(self) -> str:
+        """All of it as one file of text."""
+        source, target = (base64.b64encode(model.content).decode() for model in self.models)
+        stored = {
+            "format": FORMAT,
+            "pad": self.pad,
+            "start": self.start,
+            "end": self.end,
+            "unknown": self.unknown,
+            "language": self.language,
+            "vocabulary": list(self.vocabulary),
+            "source": source,
+            "target": target,
+        }
+        return json.dumps(stored, ensure_ascii=False)
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    # From text to ids ----------------------------------------------------------------------------------------
+
+    def encode(self, text: str) -> list[int]:
+        return self.encode_with_spans(text)[0]
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def encode_with_spans(self, text: str) -> tuple[list[int], list[Span]]:
+        """Ids, and the bytes of the text that each stands for."""
+        marker, rest = self.without_marker(text)
+        ids, spans = ([], []) if marker is None else ([self.number(marker)], [(0, 0)])
+        normal, origins, pieces = self.models[self.side].cut(rest)
+        before = len(text) - len(rest)
+        bytes_before = [len(text[:before].encode("utf-8", "replace"))]  # of every character of the rest
+        for letter in rest:
+            bytes_before.append(bytes_before[-1] + len(letter.encode("utf-8", "replace")))
+        for start, end, _ in pieces:
+            ids.append(self.number(normal[start:end]))
+            last = origins[end] if end < len(origins) else len(rest)
+            spans.append((bytes_before[origins[start]], bytes_before[max(origins[start], last)]))
+        return ids, spans
+
+    def without_marker(self, text: str) -> tuple[str | None, str]:
+        """The piece that asks for a target language, where there is one, and the text behind it."""
+        if self.side == 0:
+            if text.startswith(">>") and "<<" in text:
+                end = text.index("<<") + 2
+                return text[:end], text[end:]
+            if self.language is not None:
+                return self.marker(self.language), text
+        return None, text
+
+    def number(self, piece: str) -> int:
+        return self.ids.get(piece, self.unknown)
+
+    # From ids to text ----------------------------------------------------------------------------------------
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(map(self.letters, ids)).strip()
+
+    def letters(self, number: int) -> str:
+        """What a piece adds to the text; the special ones add nothing."""
+        return "" if number in self.special else self.vocabulary[number].replace(SPACE, " ")
+
+    def spans(self, ids: Sequence[int]) -> list[Span]:
+        """The bytes of the decoded text that each piece stands for."""
+        said = "".join(map(self.letters, ids))
+        first = len(said) - len(said.lstrip())  # decoding takes white space off, which is one byte each
+        size = len(said.strip().encode())
+        found, end = [], -first
+        for number in ids:
+            start, end = end, end + len(self.letters(number).encode())
+            found.append((min(max(start, 0), size), min(max(end, 0), size)))
+        return found
+
+    @cached_property
+    def piece_bytes(self) -> list[bytes]:
+        return [self.letters(number).encode() for number in range(len(self))]
+
+    @cached_property
+    def begins_anew(self) -> list[bool]:
+        """For every id, whether it continues no word or address: it starts with a space or a closing mark, or is the end."""
+        found = [piece[:1] in ANEW for piece in self.piece_bytes]
+        found[self.end] = True
+        return found
+
+    def show(self, ids: Sequence[int]) -> list[str]:
+        """Each piece as a person reads it, for the axes of pictures."""
+        return [self.vocabulary[i] if i in self.special else self.letters(i).strip() or " " for i in ids]

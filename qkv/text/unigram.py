@@ -1,0 +1,200 @@
+"""SentencePiece's unigram models (Kudo, 2018), read from their .spm files and computed here.
+
+A text is normalised by a table of rules, spaces become "▁", and of all ways to cut it into pieces the likeliest is
+taken. Ties are frequent ("aaa"), so sums are rounded to 32 bits where SentencePiece rounds them: its choice is ours.
+"""
+
+import struct
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+from qkv.errors import UserError
+from qkv.text.wire import Fields, read_fields
+
+SPACE = "▁"
+UNKNOWN_PENALTY = 10.0  # below the least likely piece
+NORMAL, UNKNOWN, CONTROL, GIVEN, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces
+UNIGRAM = 1  # a type of models
+KINDS = {2: "byte-pair merges", 3: "whole words", 4: "characters"}
+HERE = ""  # the key at which a node of the tree of pieces says what ends there
+
+Piece = tuple[int, int, bool]  # where it starts and ends in the normalised text, and whether it is known
+
+
+class UnigramModel:
+    def __init__(self, content: bytes, where: str):
+        self.content = content
+        try:
+            model = read_fields(content)
+            pieces = [read_fields(each) for each in model.messages(1)]
+            trainer, rules = (read_fields(model.message(number)) for number in (2, 3))
+            self.normaliser = Normaliser(rules)
+            self.read_pieces(pieces)
+        except (ValueError, struct.error, IndexError) as error:
+            raise UserError(f"{where} is not a SentencePiece model, or a damaged one ({error}).") from None
+        kind = trainer.number(3, UNIGRAM)
+        if kind != UNIGRAM:
+            raise UserError(
+                f"{where} cuts text by {KINDS.get(kind, kind)}; of SentencePiece's ways qkv knows the unigram model only."
+            )
+        for number, what in ((24, "puts spaces behind words"), (35, "falls back to bytes")):
+            if trainer.number(number, 0):
+                raise UserError(f"{where} {what}, which qkv does not know.")
+        if not self.normaliser.escapes:
+            raise UserError(f"{where} does not write spaces as {SPACE}, which qkv does not know.")
+
+    def read_pieces(self, pieces: list[Fields]) -> None:
+        scored = [(each.text(1), each.real(2), each.number(3, NORMAL)) for each in pieces]
+        normal = [score for _, score, kind in scored if kind == NORMAL]
+        if not normal:
+            raise ValueError("it has no pieces")
+        self.unknown_score = rounded(min(normal) - UNKNOWN_PENALTY)
+        self.pieces = [piece for piece, _, _ in scored]
+        self.tree: dict[str, Any] = {}
+        for piece, score, kind in scored:
+            if kind == GIVEN:  # its bonus lets it win always
+                score = rounded(len(piece.encode()) * max(normal)) - 0.1
+                self.normaliser.keep(piece)
+            if kind in (NORMAL, GIVEN) and piece:
+                node = self.tree
+                for letter in piece:
+                    node = node.setdefault(letter, {})
+                node[HERE] = score
+
+    def cut(self, text: str) -> tuple[str, list[int], list[Piece]]:
+        """The normalised text, where each of its characters comes from in the text, and the pieces."""
+        normal, origins = self.normaliser.apply(text)
+        return normal, origins, list(merged(self.best_path(normal)))
+
+    def best_path(self, text: str) -> list[Piece]:
+        """The likeliest way to cut a normalised text; a character without a piece is unknown (Viterbi)."""
+        size = len(text)
+        best, came_from, known = array("f", bytes(4 * (size + 1))), [-1] * (size + 1), bytearray(size + 1)
+        for start in range(size):
+            till_here, node, alone = best[start], self.tree, False
+            for place in range(start, size):
+                if text[place] not in node:
+                    break
+                node = node[text[place]]
+                score = node.get(HERE)
+                if score is None:
+                    continue
+                end, alone = place + 1, alone or place == start
+                candidate = score + till_here
+                if came_from[end] < 0 or candidate > best[end]:
+                    best[end], came_from[end], known[end] = candidate, start, True
+            if not alone:
+                end, candidate = start + 1, rounded(self.unknown_score + till_here)
+                if came_from[end] < 0 or candidate > best[end]:
+                    best[end], came_from[end], known[end] = candidate, start, False
+        path, end = [], size
+        while end:
+            path.append((came_from[end], end, bool(known[end])))
+            end = came_from[end]
+        return path[::-1]
+
+
+def rounded(number: float) -> float:
+    return array("f", [number])[0]
+
+
+def merged(path: list[Piece]) -> Iterator[Piece]:
+    """Unknown characters in a row are one unknown piece."""
+    waiting: Piece | None = None
+    for start, end, known in path:
+        if not known:
+            waiting = (start if waiting is None else waiting[0], end, False)
+            continue
+        if waiting is not None:
+            yield waiting
+            waiting = None
+        yield start, end, True
+    if waiting is not None:
+        yield waiting
+
+
+class Normaliser:
+    """Rules "these characters become those", the longest that fits first, kept as a double array (Darts)."""
+
+    def __init__(self, spec: Fields):
+        self.dummy_prefix, self.trims, self.escapes = (bool(spec.number(n, 1)) for n in (3, 4, 5))
+        table = spec.bytes(2)
+        self.units: tuple[int, ...] = ()
+        self.results = b""
+        self.kept: list[bytes] = []
+        if table:
+            (size,) = struct.unpack_from("<I", table)
+            if size % 4 or size > len(table) - 4:
+                raise ValueError("its table of rules is cut off")
+            self.units = struct.unpack_from(f"<{size // 4}I", table, 4)
+            self.results = table[4 + size :]
+
+    def keep(self, piece: str) -> None:
+        """A piece that no rule may touch."""
+        self.kept = sorted([*self.kept, piece.encode()], key=len, reverse=True)
+
+    def apply(self, text: str) -> tuple[str, list[int]]:
+        """The normalised text, and for each of its characters that of the text which it comes from."""
+        found: list[str] = []
+        origins: list[int] = []
+        after_space = self.trims
+        begun = False
+        for origin, part in self.parts(text):
+            part = part.lstrip(" ") if after_space else part
+            if not part:
+                continue
+            if not begun and self.dummy_prefix:
+                found.append(SPACE)
+                origins.append(origin)
+            begun = True
+            found.append(part.replace(" ", SPACE))
+            origins += [origin] * len(part)
+            after_space = self.trims and part.endswith(" ")
+        normal = "".join(found)
+        if self.trims:
+            normal = normal.rstrip(SPACE)
+        return normal, origins[: len(normal)]
+
+    def parts(self, text: str) -> Iterator[tuple[int, str]]:
+        """What the rules make of the text, bit by bit, each with its place in the text."""
+        data = text.encode("utf-8", "replace")
+        place = byte = 0
+        while byte < len(data):
+            length, result = self.longest(data, byte)
+            if not length:
+                length, result = 1, text[place]
+                while byte + length < len(data) and data[byte + length] & 0xC0 == 0x80:
+                    length += 1
+                yield place, result
+                place += 1
+            else:
+                yield place, result
+                place += sum(each & 0xC0 != 0x80 for each in data[byte : byte + length])
+            byte += length
+
+    def longest(self, data: bytes, start: int) -> tuple[int, str]:
+        """How many bytes from here on the longest rule takes, and what it makes of them."""
+        for kept in self.kept:
+            if data.startswith(kept, start):
+                return len(kept), kept.decode()
+        units = self.units
+        if not units:
+            return 0, ""
+        length, value = 0, 0
+        node = offset_of(units[0])
+        for place in range(start, len(data)):
+            node ^= data[place]
+            if node >= len(units) or units[node] & 0x800000FF != data[place]:
+                break
+            unit = units[node]
+            node ^= offset_of(unit)
+            if unit >> 8 & 1:
+                length, value = place + 1 - start, units[node] & 0x7FFFFFFF
+        if not length:
+            return 0, ""
+        return length, self.results[value : self.results.index(b"\0", value)].decode()
+
+
+def offset_of(unit: int) -> int:
+    return unit >> 10 << ((unit & 1 << 9) >> 6)

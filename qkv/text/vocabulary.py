@@ -1,0 +1,56 @@
+"""What a translator's pipeline needs of a tokenizer, and which class reads a tokenizer.json."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from qkv.errors import UserError
+from qkv.text.sentence_pieces import FORMAT, SentencePieces
+from qkv.text.tokenizer import Tokenizer
+from qkv.text.words import Span
+
+
+class Vocabulary(Protocol):
+    @property
+    def pad(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def target(self) -> "Vocabulary":
+        """The same for what is said instead of read, where the two sides are cut differently."""
+        ...
+
+    @property
+    def languages(self) -> Sequence[str]:
+        """Target languages that can be asked for, where there are several."""
+        ...
+
+    @property
+    def piece_bytes(self) -> list[bytes]: ...
+    @property
+    def begins_anew(self) -> list[bool]: ...
+
+    def __len__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def text(self) -> str: ...
+    def encode(self, text: str) -> list[int]: ...
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]: ...
+    def encode_with_spans(self, text: str) -> tuple[list[int], list[Span]]: ...
+    def without_marker(self, text: str) -> tuple[str | None, str]: ...
+    def decode(self, ids: Sequence[int]) -> str: ...
+    def spans(self, ids: Sequence[int]) -> list[Span]: ...
+    def show(self, ids: Sequence[int]) -> list[str]: ...
+
+
+def load_vocabulary(path: Path) -> Vocabulary:
+    """From the tokenizer.json of a translator's bundle."""
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} is not a tokenizer file ({error}).") from None
+    if isinstance(stored, dict) and stored.get("format") == FORMAT:
+        return SentencePieces.load(path)
+    return Tokenizer.load(path)

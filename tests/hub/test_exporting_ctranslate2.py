@@ -1,0 +1,86 @@
+"""What CTranslate2 says of what we write for it."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from published import mixed_lines, shaken, write_bert, write_gpt1, write_gpt2, write_marian, write_vit
+from transformers import BertModel
+
+from qkv import load
+from qkv.core.block import StackConfig
+from qkv.errors import UserError
+from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2
+from qkv.hub.importing import import_model
+from qkv.models.translator import Translator as TranslatorModel
+from qkv.models.translator import TranslatorConfig
+from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.text.tokenizer import Tokenizer
+
+ctranslate2 = pytest.importorskip("ctranslate2")
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
+
+
+def bundle(folder: Path, **how: Any) -> Path:
+    tokens = Tokenizer.learn(mixed_lines(100, 3), 330)
+    stack = StackConfig(
+        depth=2, width=24, heads=3, hidden=16, norm=how.pop("norm"), activation="relu", dropout=0.1
+    )
+    config = TranslatorConfig(
+        vocab=len(tokens), context=60, pad=0, start=1, end=2, encoder=stack, decoder=replace(stack, depth=3), **how
+    )  # fmt: skip
+    defaults = TranslatorDefaults(languages=Languages.of("en", "de"), longest=50, beam=3, length_penalty=1.0)
+    Translator(shaken(TranslatorModel(config), scale=0.2), tokens, defaults).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["interleaved", "halves", "learned", "rotary"])
+def test_translators_of_every_layout_say_the_same_there(norm: str, positions: str, tmp_path: Path) -> None:
+    model = bundle(tmp_path / "model", norm=norm, positions=positions)
+    exported = export_to_ctranslate2(model, tmp_path / "out", lines=mixed_lines(4, 5))
+    assert exported.proof.difference < 1e-5
+    assert exported.same == exported.asked == 2
+    assert exported.translations is not None
+    assert len(exported.translations[1]) == 4
+
+
+def test_an_opus_model_with_a_bias_in_its_output_says_the_same_there_and_in_int8_nearly(
+    tmp_path: Path,
+) -> None:
+    write_marian(tmp_path / "published")
+    import_model(tmp_path / "published", tmp_path / "bundle", origin="here")
+    before = load(tmp_path / "bundle").model.state_dict()
+    exported = export_to_ctranslate2(tmp_path / "bundle", tmp_path / "out")
+    assert exported.proof.difference < 1e-5
+    rounded = export_to_ctranslate2(tmp_path / "bundle", tmp_path / "small", "int8")
+    assert 1e-4 < rounded.proof.difference < 1.0
+    assert (tmp_path / "small" / "model.bin").stat().st_size < (tmp_path / "out" / "model.bin").stat().st_size
+    assert all(
+        before[name].equal(each) for name, each in load(tmp_path / "bundle").model.state_dict().items()
+    )
+
+
+def test_language_models_and_encoders_compute_the_same_there(tmp_path: Path) -> None:
+    for name, opened in (("gpt2", "Generator"), ("gpt1", "Generator"), ("bert", "Encoder")):
+        folder = tmp_path / name
+        if name == "bert":
+            write_bert(folder, BertModel)
+        else:
+            (write_gpt2 if name == "gpt2" else write_gpt1)(folder)
+        import_model(folder, tmp_path / f"{name}-bundle", origin="here")
+        exported = export_to_ctranslate2(tmp_path / f"{name}-bundle", tmp_path / f"{name}-out")
+        assert exported.opened_as == opened
+        assert exported.proof.difference < 1e-5
+        assert exported.same == exported.asked
+
+
+def test_what_it_cannot_run_is_refused_by_name(tmp_path: Path) -> None:
+    write_vit(tmp_path / "vit")
+    import_model(tmp_path / "vit", tmp_path / "bundle", origin="here")
+    with pytest.raises(UserError, match="holds a vit, which CTranslate2 cannot run"):
+        export_to_ctranslate2(tmp_path / "bundle", tmp_path / "out")
+    shutil.rmtree(tmp_path / "bundle")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,80 @@
+"""Marian's vocabulary: raw text in, ids as Hugging Face's, raw text out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from published import mixed_lines, write_marian_tokenizer
+from transformers import MarianTokenizer
+
+from qkv.errors import UserError
+from qkv.text.sentence_pieces import SentencePieces
+from qkv.text.unigram import UnigramModel
+from qkv.text.vocabulary import load_vocabulary
+from qkv.text.words import SPACED, owners, spans
+
+Both = tuple[SentencePieces, Any]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    folder = tmp_path_factory.mktemp("marian")
+    vocabulary = write_marian_tokenizer(folder, ("fra", "deu"))
+    models = [UnigramModel((folder / f"{side}.spm").read_bytes(), side) for side in ("source", "target")]
+    end, unknown, pad = (vocabulary[piece] for piece in ("</s>", "<unk>", "<pad>"))
+    ours = SentencePieces(
+        list(vocabulary), (models[0], models[1]), pad=pad, start=pad, end=end, unknown=unknown
+    )
+    with pytest.warns(UserWarning, match="sacremoses"):  # a hint of transformers, which changes nothing here
+        yield ours, MarianTokenizer.from_pretrained(folder)
+
+
+def test_a_thousand_lines_have_the_ids_of_hugging_face_on_both_sides(both: Both) -> None:
+    ours, theirs = both
+    for number, line in enumerate(mixed_lines(1000, 8)):
+        asked = ["", ">>fra<< ", ">>deu<<", ">>xyz<< "][number % 4] + line
+        ids = theirs(asked)["input_ids"]
+        assert [*ours.encode(asked), ours.end] == ids, asked
+        assert [*ours.target.encode(line), ours.end] == theirs(text_target=line)["input_ids"], line
+        assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
+
+
+def test_a_wanted_language_goes_before_every_text_that_names_none(both: Both) -> None:
+    plain = both[0]
+    ours = SentencePieces.from_text(plain.text().replace('"language": null', '"language": "fra"'), "here")
+    assert ours.encode("the dog") == plain.encode(">>fra<< the dog")
+    assert ours.encode(">>deu<< the dog") == plain.encode(">>deu<< the dog")
+    assert ours.target.encode("the dog") == plain.target.encode("the dog")
+    with pytest.raises(UserError, match="'spa' is not known to this model, which has deu, fra"):
+        SentencePieces.from_text(plain.text().replace('"language": null', '"language": "spa"'), "here")
+
+
+def test_a_file_of_it_is_read_back_by_what_it_holds(both: Both, tmp_path: Path) -> None:
+    ours = both[0]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(ours.text(), encoding="utf-8")
+    again = load_vocabulary(path)
+    assert isinstance(again, SentencePieces)
+    assert again.text() == ours.text()
+    assert len(again) == len(ours)
+    path.write_text(ours.text()[:-50], encoding="utf-8")
+    with pytest.raises(UserError, match="is not a tokenizer file"):
+        load_vocabulary(path)
+
+
+def test_pieces_know_the_words_of_the_text_that_they_come_from(both: Both) -> None:
+    text = "  the ﬁne   dog, über ½ Häuser"
+    ids, places = both[0].encode_with_spans(text)
+    found = owners(places, spans(text, SPACED))
+    assert sorted({each for each in found if each is not None}) == list(range(6))
+    assert [each for each in found if each is not None] == sorted(each for each in found if each is not None)
+    assert len(ids) == len(places)
+
+
+def test_spans_of_what_is_said_are_those_of_the_decoded_text(both: Both) -> None:
+    ours = both[0]
+    for line in mixed_lines(200, 9):
+        ids = ours.encode(line)
+        said, places = ours.decode(ids).encode(), ours.spans(ids)
+        assert b"".join(said[start:end] for start, end in places) == said
