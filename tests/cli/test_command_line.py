@@ -76,8 +76,8 @@ OPTIONS = {
     "translate": """
         --input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
         --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain
-        --avoid --glossary --protect --scores --alignments --json --min-confidence --withhold --also
-        --batch-tokens --threads --compute""",
+        --avoid --glossary --protect --language --scores --alignments --json --min-confidence --withhold
+        --also --batch-tokens --threads --compute""",
     "evaluate": """
         --source --reference --pairs --source-language --target-language --merge --against --json --output
         --beam --length-penalty --tokenize --lowercase""",
@@ -88,7 +88,8 @@ OPTIONS = {
     "draw": """
         --best --scale --threads --candidates --seed --temperature --top-p --guidance --ranking""",
     "classify": "--input --labels --columns --json --best --fit --threads",
-    "import": "",
+    "import": "--language --revision --allow-pickle",
+    "export": "--to --numbers --source --target",
     "explore": """
         --text --html --png --terminal --station --side --layer --head --host --port --no-open""",
     "info": "",
