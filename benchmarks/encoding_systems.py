@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from qkv.hub.folders import open_folder
+from qkv.hub.importing import open_published
 from qkv.pipeline.bert import Bert
 from qkv.pipeline.compute import Compute
 from qkv.pipeline.encoding import Encoding, Row, mean_of
@@ -26,7 +26,7 @@ class System(Protocol):
 
 class Ours:
     def __init__(self, name: str, published: Path, compute: Compute):
-        model = open_folder(published)
+        model = open_published(published)
         assert isinstance(model, Bert)
         self.name, self.encoding = name, Encoding(model.model.encoder, compute)
         if self.encoding.engine is None:

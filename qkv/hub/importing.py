@@ -39,6 +39,12 @@ def import_model(
     return Imported(product=product, model_type=published.config["model_type"], proof=proof)
 
 
+def open_published(folder: Path) -> Any:
+    """The model in a folder of Hugging Face's layout, without making a bundle of it."""
+    published = read_folder(folder, allow_pickle=False)
+    return family_of(published.config, published.where).read(published, None)
+
+
 def refuse_taken(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already: choose another folder, or remove it.")

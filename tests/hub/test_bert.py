@@ -13,7 +13,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassificat
 from qkv.checkpoint.files import write_json
 from qkv.errors import UserError
 from qkv.hub.bert import bert_from, encoder_config
-from qkv.hub.folders import open_folder
+from qkv.hub.importing import open_published
 from qkv.pipeline.bert import Bert
 from qkv.pipeline.text_classifier import TextClassifier
 
@@ -105,7 +105,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_becomes_a_bert_with_the_mean_of_its_places(folder: Path) -> None:
-    model = open_folder(folder)
+    model = open_published(folder)
     assert isinstance(model, Bert)
     assert (model.defaults.pooling, model.defaults.longest, model.defaults.normalised) == ("mean", 16, True)
     assert model.embed(["the cat"]).shape == (1, 12)
@@ -122,15 +122,15 @@ def test_what_sentence_transformers_adds_is_read(folder: Path) -> None:
         {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False, "word_embedding_dimension": 12},
     )
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": 9})
-    model = open_folder(folder)
+    model = open_published(folder)
     assert isinstance(model, Bert)
     assert (model.defaults.pooling, model.defaults.longest, model.defaults.normalised) == ("first", 9, False)
     write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
     with pytest.raises(UserError, match="not by pooling_mode_max_tokens"):
-        open_folder(folder)
+        open_published(folder)
     write_json(folder / "modules.json", [{"type": "sentence_transformers.models.Dense", "path": "2"}])
     with pytest.raises(UserError, match="the part Dense"):
-        open_folder(folder)
+        open_published(folder)
 
 
 def test_a_published_classifier_brings_its_classes(folder: Path) -> None:
@@ -139,35 +139,35 @@ def test_a_published_classifier_brings_its_classes(folder: Path) -> None:
     save_file(weights(BertForSequenceClassification, **sizes), folder / "model.safetensors")
     config = SIZES | {"vocab_size": len(words), "id2label": {"0": "bad", "1": "good"}}
     write_json(folder / "config.json", config)
-    model = open_folder(folder)
+    model = open_published(folder)
     assert isinstance(model, TextClassifier)
     assert model.classes == ("bad", "good")
     write_json(folder / "config.json", config | {"id2label": {"0": "bad"}})
     with pytest.raises(UserError, match="does not name each of the 2 classes"):
-        open_folder(folder)
+        open_published(folder)
 
 
 def test_folders_that_hold_no_such_model_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no folder"):
-        open_folder(tmp_path / "none")
+        open_published(tmp_path / "none")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(UserError, match="pickled, which qkv never reads"):
-        open_folder(folder)
+        open_published(folder)
     (folder / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(UserError, match="is damaged"):
-        open_folder(folder)
+        open_published(folder)
     write_json(folder / "config.json", SIZES | {"model_type": "t5"})
     with pytest.raises(UserError, match="model_type 't5', and qkv imports bert"):
-        open_folder(folder)
+        open_published(folder)
     (folder / "config.json").unlink()
     with pytest.raises(UserError, match=r"has no config\.json"):
-        open_folder(folder)
+        open_published(folder)
 
 
 def test_a_vocabulary_of_another_model_is_refused(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
     with pytest.raises(UserError, match=r"neither tokenizer\.json nor vocab\.txt"):
-        open_folder(folder)
+        open_published(folder)
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n")
     with pytest.raises(UserError, match="the tokenizer has 6 pieces"):
-        open_folder(folder)
+        open_published(folder)

@@ -11,11 +11,12 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from qkv import load
 from qkv.core.block import StackConfig
+from qkv.core.pairs import TranslationBatch
 from qkv.errors import UserError
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
-from qkv.models.translator import TranslationBatch, TranslatorConfig
 from qkv.models.translator import Translator as TranslatorModel
+from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Languages, Translator, TranslatorDefaults
 from qkv.text.tokenizer import Tokenizer
 

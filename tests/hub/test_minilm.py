@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from qkv.hub.folders import open_folder
 
 from qkv.data.labels import read_labelled
 from qkv.evaluation.classification import spearman
+from qkv.hub.importing import open_published
 from qkv.pipeline.bert import Bert
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -36,7 +36,7 @@ def folder() -> Path:
 
 @cache
 def ours() -> Bert:
-    model = open_folder(folder())
+    model = open_published(folder())
     assert isinstance(model, Bert)
     return model
 
