@@ -45,28 +45,27 @@ def test_missing_left_over_and_wrongly_shaped_weights_are_told_at_once() -> None
     said = str(told.value)
     assert "missing: encoder.norm.bias" in said
     assert "left over: encoder.layer.0.attention.self.extra.weight" in said
-    assert "pooler.linear.bias has shape (5,) instead of (12,)" in said
+    assert "pooler.linear.bias has (5,) instead of (12,)" in said
 
 
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("hidden_act", "silu"),
+        ("hidden_act", "mish"),
         ("position_embedding_type", "relative_key"),
         ("is_decoder", True),
         ("tie_word_embeddings", False),
-        ("model_type", "roberta"),
     ],
 )
 def test_settings_that_we_do_not_compute_are_refused_by_name(setting: str, value: object) -> None:
-    with pytest.raises(UserError, match=f"{setting} is '{value}'"):
+    with pytest.raises(UserError, match=rf"{setting} is '?{value}'?"):
         encoder_config(SIZES | {setting: value}, "here")
 
 
 def test_settings_that_nobody_knows_are_refused_by_name() -> None:
-    with pytest.raises(UserError, match="does not know what rope_theta means"):
+    with pytest.raises(UserError, match="does not know what rope_theta in its config"):
         encoder_config(SIZES | {"rope_theta": 1e4}, "here")
-    with pytest.raises(UserError, match="'hidden_size' is missing"):
+    with pytest.raises(UserError, match="hidden_size is missing"):
         encoder_config({name: v for name, v in SIZES.items() if name != "hidden_size"}, "here")
     with pytest.raises(UserError, match="cannot be built: width 12 is not a multiple of heads 5"):
         encoder_config(SIZES | {"num_attention_heads": 5}, "here")
@@ -86,7 +85,7 @@ def test_old_names_of_norms_and_copies_of_the_embeddings_are_known() -> None:
         torch.equal(a, b) for a, b in zip(new.state_dict().values(), same.state_dict().values(), strict=True)
     )
     untied = given | {"cls.predictions.decoder.weight": torch.ones(40, 12)}
-    with pytest.raises(UserError, match="output layers tied to the words only"):
+    with pytest.raises(UserError, match=r"decoder\.weight is not embeddings\.word_embeddings\.weight"):
         bert_from(SIZES, untied, "here")
 
 
@@ -151,13 +150,10 @@ def test_folders_that_hold_no_such_model_are_refused(folder: Path, tmp_path: Pat
     with pytest.raises(UserError, match="there is no folder"):
         open_published(tmp_path / "none")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match="pickled, which qkv never reads"):
+    with pytest.raises(UserError, match="has its weights as a pickle"):
         open_published(folder)
     (folder / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(UserError, match="is damaged"):
-        open_published(folder)
-    write_json(folder / "config.json", SIZES | {"model_type": "t5"})
-    with pytest.raises(UserError, match="model_type 't5', and qkv imports bert"):
         open_published(folder)
     (folder / "config.json").unlink()
     with pytest.raises(UserError, match=r"has no config\.json"):

@@ -8,7 +8,6 @@ import torch
 
 from qkv.core.block import StackConfig
 from qkv.decoding.greedy import greedy
-from qkv.errors import UserError
 from qkv.hub.ctranslate2 import save_ctranslate2
 from qkv.models.translator import Translator, TranslatorConfig
 
@@ -59,7 +58,5 @@ def test_it_says_the_same_there(config: TranslatorConfig, tmp_path: Path) -> Non
 
 
 def test_what_it_cannot_hold_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="rotary"):
-        save_ctranslate2(translator(replace(CONFIG, positions="rotary")), PIECES, tmp_path)
     with pytest.raises(ValueError, match="name of its own"):
         save_ctranslate2(translator(CONFIG), ["p"] * 37, tmp_path)
