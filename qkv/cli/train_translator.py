@@ -33,7 +33,7 @@ class TranslatorKind:
     amount: ClassVar = "pairs"
     summary: ClassVar = (
         "Train a translator on your own sentence pairs, for example\n"
-        "  qkv train translator --source a.en --target a.de --out runs/en-de\n"
+        "  qkv train translator --source a.en --target a.de --out runs/en-de\n\n"
         "With --model recurrent it is made of LSTMs with attention, as before the Transformer; the defaults follow."
     )
 

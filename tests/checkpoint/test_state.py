@@ -214,11 +214,14 @@ def test_a_disk_that_fills_up_costs_no_earlier_state(
 
 
 def test_no_pickle_is_read_or_written_anywhere_in_the_package() -> None:
+    """But for published weights that exist as nothing else, when somebody asks for that, by torch's restricted loader."""
     package = Path(qkv.__file__).parent
     sources = list(package.rglob("*.py"))
     assert len(sources) > 30
     pattern = re.compile(
-        r"(\bimport (pickle|shelve|marshal|joblib|dill)|\bfrom (pickle|shelve)|(?<!\.)torch\.(load|save)\b|allow_pickle)"
+        r"\bimport (shelve|marshal|joblib|dill)|\bfrom (pickle|shelve)|\bpickle\.(?!UnpicklingError)|(?<!\.)torch\.save\b"
+        r"|(?<!\.)torch\.load\((?!path, map_location=\"cpu\", weights_only=True\))"
+        r"|np\.(load|save)\((?!.*allow_pickle=False)|allow_pickle=True"
     )
     guilty = [
         f"{path.relative_to(package)}: {match[0]}"
@@ -226,3 +229,5 @@ def test_no_pickle_is_read_or_written_anywhere_in_the_package() -> None:
         for match in pattern.finditer(path.read_text(encoding="utf-8"))
     ]
     assert guilty == []
+    readers = [path.name for path in sources if "torch.load(" in path.read_text(encoding="utf-8")]
+    assert readers == ["folder.py"]  # of qkv import --allow-pickle
