@@ -1,13 +1,12 @@
 """On the built-in languages the truth is known: which head aligns words, and which finds what a pronoun stands for."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from qkv.data.worlds import Pair, pairs
 from qkv.evaluation.alignment import alignment_error
 from qkv.pipeline import Translator, WordLooks
-from qkv.pipeline.architectures import two_stacks
 
 SENTENCES = 150
 
@@ -40,12 +39,16 @@ def measured(translator: Translator, done: Callable[[int], None], count: int = S
         ],
         "reference": [
             {"side": side, "layer": layer, "head": head, "right": round(100 * right[side, layer, head] / max(1, pronouns), 1)}
-            for side, layer, head in sorted(looked_at(translator))
+            for side, layer, head in sorted(right)
         ],
     }  # fmt: skip
 
 
 def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordLooks) -> None:
+    """Every head gets its place in the table, also where it is never right."""
+    for side, places in [("encoder", looks.encoder), ("decoder", looks.decoder)]:
+        for layer, head in places:
+            right[side, layer, head] += 0
     for reference in pair.references:
         for side, places in [("encoder", looks.encoder), ("decoder", looks.decoder)]:
             here, there = (
@@ -55,13 +58,3 @@ def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordL
             )
             for (layer, head), strongest in places.items():
                 right[side, layer, head] += strongest[here] == there
-
-
-def looked_at(translator: Translator) -> Sequence[tuple[str, int, int]]:
-    config = two_stacks(translator.model).config
-    return [
-        (side, layer, head)
-        for side, stack in [("encoder", config.encoder), ("decoder", config.decoder)]
-        for layer in range(stack.depth)
-        for head in range(stack.heads)
-    ]

@@ -77,5 +77,5 @@ def test_another_kind_of_model_is_refused_by_name() -> None:
 
 def test_an_unknown_activation_is_refused_by_name() -> None:
     config = GPT2Config(**SIZES).to_dict() | {"activation_function": "mish"}
-    with pytest.raises(UserError, match="activation 'mish' is not known"):
+    with pytest.raises(UserError, match="activation_function is 'mish'"):
         gpt_config(config, end=0)
