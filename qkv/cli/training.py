@@ -161,10 +161,18 @@ def parse_resumed(kind: Kind, arguments: list[str]) -> TrainCommand[Any, Any]:
     stored = read_sealed(run_file(Path(out)))
     if "files" not in stored:
         raise UserError(f"the run in {out} was made by `qkv demo`, which is short: run it again.")
+    if "kind" not in stored:
+        raise UserError(f"{out} was begun by an earlier version of qkv: finish it with that one.")
     if stored["kind"] != kind.name:
         raise UserError(f"{out} holds a run of `qkv train {stored['kind']}`: resume it with that.")
+    try:
+        files = kind.from_stored(stored["files"])
+    except TypeError:  # one command may train several kinds, told apart by their data
+        raise UserError(
+            f"the run in {out} was begun with other kinds of data: leave out what is not --out and --resume."
+        ) from None
     before = kind.command(
-        files=kind.from_stored(stored["files"]),
+        files=files,
         out=Path(out),
         recipe=stored["recipe"],
         resume=True,

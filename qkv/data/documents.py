@@ -106,7 +106,11 @@ def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Docume
         out = set(order[: max(1, round(share * len(order)))])
         train = [text for place, text in enumerate(documents.texts) if place not in out]
         valid = [text for place, text in enumerate(documents.texts) if place in out]
+    if not any(text.strip() for text in valid):
+        raise UserError(
+            "what would be held out for validation is blank: give --valid-text, or a text without a blank end."
+        )
     return (
-        Documents(texts=[text for text in train if text], origin=documents.origin),
-        Documents(texts=[text for text in valid if text], origin=documents.origin),
+        Documents(texts=[text for text in train if text.strip()], origin=documents.origin),
+        Documents(texts=[text for text in valid if text.strip()], origin=documents.origin),
     )

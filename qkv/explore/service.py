@@ -187,7 +187,7 @@ async def read(request: Request, kind: type[Asked]) -> Asked:
         raise HTTPException(400, "the request ended before it was complete.") from None
     try:
         values = json.loads(body)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of bytes that are no text, and of endless numbers
         raise HTTPException(400, f"the request is not JSON ({error}).") from None
     try:
         asked = from_dict(kind, values, "the request")

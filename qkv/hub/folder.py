@@ -144,8 +144,9 @@ def read_pickled(path: Path) -> dict[str, Tensor]:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         raise UserError(f"{path} holds more than weights, and was not read.") from None
-    except (OSError, RuntimeError, EOFError, ValueError, KeyError, IndexError) as error:
-        raise UserError(f"{path} is damaged ({str(error).splitlines()[0]}); get it again.") from None
+    except Exception as error:  # what a damaged file makes of the loader has no end of names
+        told = (str(error) or type(error).__name__).splitlines()[0]
+        raise UserError(f"{path} is damaged ({told}); get it again.") from None
     if not isinstance(tensors, dict) or not all(isinstance(each, Tensor) for each in tensors.values()):
         raise UserError(f"{path} does not hold weights by their names.")
     return tensors

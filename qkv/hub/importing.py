@@ -53,6 +53,7 @@ def refuse_taken(out: Path) -> None:
 @contextmanager
 def all_or_nothing(out: Path) -> Iterator[Path]:
     """A folder beside the one that is wanted; it takes that one's place when all is well, and is removed otherwise."""
+    out = out.resolve()  # "." has no name
     make_folders(out.parent)
     temporary = out.with_name(f".tmp-{out.name}-{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)

@@ -99,7 +99,10 @@ class Searcher:
     ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
         """Batch after batch: their rows, and what was found for each. What is plain the engine does alone."""
         batches = list(self.batches(requests, search))
-        if self.engine is None or not (is_plain(search) and all(map(is_free, requests))):
+        padding_is_start = (
+            self.config.pad == self.config.start
+        )  # which a rule forbids, and the engine's search has none
+        if self.engine is None or padding_is_start or not (is_plain(search) and all(map(is_free, requests))):
             for rows, width in batches:
                 yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
             return

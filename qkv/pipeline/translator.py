@@ -246,7 +246,8 @@ class Translator:
     def limit(self) -> int:
         """The most pieces of one source, its end mark and the piece for a target language not counted."""
         marks = 2 if self.tokenizer.languages else 1
-        return min(self.defaults.longest, self.model.config.context - marks)
+        context = min(model.config.context for model in (self.model, *self.others))
+        return min(self.defaults.longest, context - marks)
 
     def answer_pieces(
         self, pieces: Sequence[tuple[str, Decoding]], decoding: Decoding, done: Callable[[int], None]

@@ -68,3 +68,9 @@ def test_of_many_documents_whole_ones_are_held_out_by_the_seed() -> None:
     assert len(valid) == 4
     assert sorted([*train.texts, *valid.texts]) == sorted(texts)
     assert valid.texts != hold_out_text(Documents(texts=texts, origin="x"), share=0.1, seed=2)[1].texts
+
+
+def test_a_text_whose_end_is_blank_is_a_sentence() -> None:
+    documents = Documents(texts=["a line of text\n" * 9 + "\n" * 400], origin="here")
+    with pytest.raises(UserError, match="held out for validation is blank"):
+        hold_out_text(documents, 0.1, 1)

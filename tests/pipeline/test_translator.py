@@ -329,3 +329,10 @@ def test_the_coverage_penalty_changes_answers_and_is_refused_for_several_models(
 def test_wishes_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="must"):
         Decoding(**wrong)
+
+
+def test_of_several_models_the_one_with_the_fewest_places_says_where_a_text_is_cut() -> None:
+    long, short = untrained(context=64, longest=500), untrained(context=16, longest=500)
+    both = long.with_others(short)
+    assert both.limit == short.limit < long.limit
+    assert both.translate("the cat danced. my friends like tomatoes. " * 3)
