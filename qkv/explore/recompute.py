@@ -75,7 +75,7 @@ def translator(trace: Trace, weights: Weights) -> dict[str, Array]:
         x = stack(x, memory)
         memory = x
     assert x is not None
-    found["logits"] = x @ weights["tokens.weight"].T
+    found["logits"] = x @ weights["tokens.weight"].T + weights.get("bias", 0.0)  # Marian's models have one
     return found
 
 
