@@ -50,16 +50,25 @@ void qkv_search(Session* session, const Wish* wish, int32_t longest, int32_t* id
         }
 }
 
-// Rows of texts that are embedded already, (tokens, padded width), become what the encoder makes of them.
-void qkv_encode(const Model* model, float* x, const int32_t* lengths, int32_t texts, int32_t threads) {
+// What the encoder makes of texts, (tokens, padded width): their ids and segments come one text after another.
+void qkv_encode(const Model* model, const int32_t* ids, const int32_t* segments, const int32_t* lengths, int32_t texts,
+                int32_t threads, float* to) {
     Common common;
     const Texts layout(lengths, texts);
+    const Stack& stack = model->encoder;
     see_all(
         *model, layout, common, threads,
-        [&](Worker& me) { std::copy_n(x, size_t(layout.count()) * me.wide, me.x.get()); },
         [&](Worker& me) {
-            me.team.meet();
-            if (me.index == 0) std::copy_n(me.x.get(), size_t(layout.count()) * me.wide, x);
+            for (int row = 0; row < layout.count(); row++) {
+                me.embed(row, ids[row], layout.position[row]);
+                float* x = me.x.get() + size_t(row) * me.wide;
+                const float* segment = model->segments + size_t(segments[row]) * me.wide;
+                for (int i = 0; i < me.wide; i += LANES) store(x + i, load(x + i) + load(segment + i));
+                normalise(x, x, model->first, stack.width, stack.epsilon);
+            }
+        },
+        [&](Worker& me) {
+            if (me.index == 0) std::copy_n(me.x.get(), size_t(layout.count()) * me.wide, to);
         });
 }
 

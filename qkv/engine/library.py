@@ -93,6 +93,8 @@ class ModelStruct(ctypes.Structure):
         ("encoder", StackStruct),
         ("decoder", StackStruct),
         ("tokens", Pointer),
+        ("segments", Pointer),
+        ("first", NormStruct),
         ("output", LinearStruct),
         ("vocab", Integer),
         ("rounded", Integer),
@@ -115,7 +117,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_step": ([Pointer, Pointer, Pointer], None),
         "qkv_select": ([Pointer, Pointer, Integer], None),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
-        "qkv_encode": ([ctypes.POINTER(ModelStruct), Pointer, Pointer, Integer, Integer], None),
+        "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, Integer, Integer, Pointer], None),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], None),
     }
     for name, (arguments, result) in signatures.items():

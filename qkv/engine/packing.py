@@ -19,6 +19,7 @@ from qkv.engine.library import (
     StackStruct,
 )
 from qkv.engine.rounding import UNIT, heads_apart, padded, rounded, up_to_unit
+from qkv.models.bert import Encoder
 from qkv.models.translator import Translator
 
 ACTIVATIONS = ("none", "relu", "gelu", "gelu_tanh", "swish")  # numbered as in kernel.cpp
@@ -48,10 +49,12 @@ class Packed:
         return packed
 
     @classmethod
-    def encoder(cls, stack: Stack, config: StackConfig, *, int8: bool) -> "Packed":
-        """A stack alone, for texts that are embedded already."""
+    def encoder(cls, model: Encoder, *, int8: bool) -> "Packed":
         packed = cls(int8=int8)
-        packed.struct.encoder = packed.stack(stack, config, None, None)
+        packed.struct.encoder = packed.stack(model.stack, model.config.stack, model.positions, None)
+        packed.struct.tokens = packed.floats(columns_padded(model.tokens.weight))
+        packed.struct.segments = packed.floats(columns_padded(model.segments.weight))
+        packed.struct.first, packed.struct.token_scale = packed.norm(model.norm), 1.0
         return packed
 
     def vocabulary(self, tokens: Tensor, scale: float) -> None:
@@ -147,7 +150,8 @@ def rows_apart(attention: Attention, name: str) -> tuple[Tensor, Tensor]:
 
 
 def columns_padded(table: Tensor) -> Tensor:
-    return F.pad(table.detach(), (0, up_to_unit(table.shape[1]) - table.shape[1]))
+    missing = up_to_unit(table.shape[1]) - table.shape[1]
+    return F.pad(table.detach(), (0, missing)) if missing else table.detach()
 
 
 def table_of(positions: nn.Module) -> Tensor:

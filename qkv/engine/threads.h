@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -18,11 +19,20 @@ inline void pause() {
 #endif
 }
 
-// When another program has kept a thread waiting, working alone for a while is faster than waiting at every meeting.
-std::atomic<int64_t> alone_until{0};
-constexpr int64_t ALONE = 500'000'000, TOO_LONG = 1'000'000;  // nanoseconds
+// When another program has kept a thread waiting, working alone for a while is faster than waiting at every meeting:
+// for a moment at first, and twice as long each time that it happens again soon.
+std::atomic<int64_t> alone_until{0}, alone_for{0};
+constexpr int64_t ALONE_FIRST = 10'000'000, ALONE_MOST = 500'000'000, TOO_LONG = 1'000'000;  // nanoseconds
 
 int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count(); }
+
+void was_kept_waiting() {
+    const int64_t before = alone_until.load(std::memory_order_relaxed), last = alone_for.load(std::memory_order_relaxed);
+    const bool again = now() - before < 2 * last;
+    const int64_t next = again ? std::min(2 * last, ALONE_MOST) : ALONE_FIRST;
+    alone_for.store(next, std::memory_order_relaxed);
+    alone_until.store(now() + next, std::memory_order_relaxed);
+}
 
 bool is_crowded() { return now() < alone_until.load(std::memory_order_relaxed); }
 
@@ -45,7 +55,7 @@ class Team {
         }
         const int64_t since = now();
         while (turn_.load(std::memory_order_acquire) == turn) std::this_thread::yield();
-        if (now() - since > TOO_LONG) alone_until.store(now() + ALONE, std::memory_order_relaxed);
+        if (now() - since > TOO_LONG) was_kept_waiting();
     }
 
   private:
