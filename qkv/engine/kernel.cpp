@@ -26,8 +26,10 @@ Session* qkv_begin(const Model* model, const int32_t* ids, const int32_t* length
 
 void qkv_end(Session* session) { delete session; }
 
-// The newest ids, (rows); logits of what follows, (rows, vocab), where they are wanted.
-void qkv_step(Session* session, const int32_t* ids, float* logits) { session->step(ids, logits); }
+// The newest ids, (positions, rows); logits of what follows the last of them, (rows, vocab).
+void qkv_step(Session* session, const int32_t* ids, int32_t positions, float* logits) {
+    session->step(ids, positions, logits);
+}
 
 void qkv_select(Session* session, const int32_t* rows, int32_t count) { session->select(rows, count); }
 

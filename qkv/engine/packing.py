@@ -20,6 +20,7 @@ from qkv.engine.library import (
 )
 from qkv.engine.rounding import UNIT, heads_apart, padded, rounded, up_to_unit
 from qkv.models.bert import Encoder
+from qkv.models.gpt import GPT
 from qkv.models.translator import Translator
 
 ACTIVATIONS = ("none", "relu", "gelu", "gelu_tanh", "swish")  # numbered as in kernel.cpp
@@ -36,8 +37,6 @@ class Packed:
     @classmethod
     def translator(cls, model: Translator, *, int8: bool) -> "Packed":
         packed, config = cls(int8=int8), model.config
-        if model.bias is not None:
-            raise ValueError("the compiled loops know no bias in the output layer")
         struct = packed.struct
         sides = (
             (model.source_positions, model.source_rotation),
@@ -45,7 +44,14 @@ class Packed:
         )
         struct.encoder = packed.stack(model.encoder, config.encoder, *sides[0])
         struct.decoder = packed.stack(model.decoder, config.decoder, *sides[1])
-        packed.vocabulary(model.tokens.weight.detach(), config.encoder.width**0.5)
+        packed.vocabulary(model.tokens.weight.detach(), config.encoder.width**0.5, model.bias)
+        return packed
+
+    @classmethod
+    def gpt(cls, model: GPT, *, int8: bool) -> "Packed":
+        packed, config = cls(int8=int8), model.config
+        packed.struct.decoder = packed.stack(model.stack, config.stack, model.positions, model.rotation)
+        packed.vocabulary(model.tokens.weight.detach(), 1.0, None)
         return packed
 
     @classmethod
@@ -57,11 +63,11 @@ class Packed:
         packed.struct.first, packed.struct.token_scale = packed.norm(model.norm), 1.0
         return packed
 
-    def vocabulary(self, tokens: Tensor, scale: float) -> None:
+    def vocabulary(self, tokens: Tensor, scale: float, bias: Tensor | None) -> None:
         """The embeddings, times a scale where ids go in and as they are where logits come out."""
         self.struct.vocab, self.struct.token_scale = len(tokens), scale
         self.struct.tokens = self.floats(columns_padded(tokens))
-        self.struct.output = self.linear(tokens, None)
+        self.struct.output = self.linear(tokens, bias)
 
     def stack(
         self, stack: Stack, config: StackConfig, positions: nn.Module | None, rotation: nn.Module | None
