@@ -8,6 +8,9 @@
 #include <exception>
 #include <thread>
 #include <vector>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 namespace {
 
@@ -62,15 +65,36 @@ class Team {
     std::atomic<int> arrived_{0}, turn_{0};
 };
 
+#if defined(__linux__)
+inline int this_core() { return sched_getcpu(); }
+
+// Linux often starts a thread on the core of the one that will wait for it: each gets another core, where there is one.
+void move_to_another_core(int busy, int index) {
+    cpu_set_t allowed, own;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &allowed) && core != busy && --index == 0) {
+            CPU_ZERO(&own);
+            CPU_SET(core, &own);
+            sched_setaffinity(0, sizeof own, &own);
+        }
+}
+#else
+inline int this_core() { return -1; }
+inline void move_to_another_core(int, int) {}
+#endif
+
 // The same work in several threads, which are gone when it is done: nothing waits between calls, nothing survives a fork.
 template <class Work> void together(int threads, Work work) {
     if (is_crowded()) threads = 1;
     Team team;
     std::vector<std::thread> helpers;
     std::atomic<bool> go{false};
+    const int busy = this_core();
     try {
         for (int index = 1; index < threads; index++)
             helpers.emplace_back([&, index] {
+                move_to_another_core(busy, index);
                 while (!go.load(std::memory_order_acquire)) pause();
                 work(team, index);
             });
