@@ -5,6 +5,7 @@ finding out where they are.
 """
 
 import mmap
+from contextlib import suppress
 
 import torch
 from torch import Tensor
@@ -36,9 +37,7 @@ def large_pages(size: int) -> Tensor:
     """Bytes from the beginning of a page on."""
     area = mmap.mmap(-1, size + PAGE)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        try:
+        with suppress(OSError):  # a system without them
             area.madvise(mmap.MADV_HUGEPAGE)
-        except OSError:  # a system without them
-            pass
     whole = torch.frombuffer(area, dtype=torch.uint8)
     return whole[-whole.data_ptr() % PAGE :][:size]

@@ -16,6 +16,7 @@ def decoding(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     monkeypatch.setitem(sys.modules, "benchmark_of_decoding", module)
+    monkeypatch.syspath_prepend(PATH.parent)  # where it finds its own files
     specification.loader.exec_module(module)
     return module
 
