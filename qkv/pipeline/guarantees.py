@@ -6,18 +6,33 @@ is then still missing is put in its place by alignment.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from qkv.errors import UserError
 from qkv.pipeline.answers import Links
 from qkv.pipeline.options import Decoding
-from qkv.text.protect import ProtectedSpan, glued, located, occurrences, protected_spans, replaced, survive
+from qkv.text.entities import escaped
+from qkv.text.protect import (
+    ProtectedSpan,
+    character_in,
+    glued,
+    located,
+    occurrences,
+    protected_spans,
+    replaced,
+    survive,
+)
 from qkv.text.words import FINE
 
-LONGEST_UNIT = 12  # pieces of what may be repeated in a loop
 NO_REPEAT = (3, 2)  # pieces in a row that are not said twice, where a translation has come out as a loop
+HYPHENS = "-\u2010\u2011/"  # what makes a longer word of two
 TAG_NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*?(/?)>")
+
+
+def as_read(text: str) -> str:
+    """With spaces for tabs and their like, which stand between words but in hardly any training text."""
+    return re.sub(r"[^\S \u00a0\u202f\u3000]", " ", text)
 
 
 @dataclass(frozen=True)
@@ -40,8 +55,11 @@ class Wanted:
 class Job:
     """A piece of text, and what its translation owes it."""
 
-    text: str  # without its tags
+    text: str  # without its tags, and with characters instead of entities
     marks: tuple[Mark, ...]  # which go back to where they belong
+    spellings: Mapping[str, str] = field(
+        default_factory=dict
+    )  # characters that were entities, which they become again
     kept: tuple[ProtectedSpan, ...]  # spans of the text that stay as they are
     wanted: tuple[Wanted, ...]  # what must be there
 
@@ -49,10 +67,16 @@ class Job:
     def of(cls, piece: str, decoding: Decoding) -> "Job":
         marks: list[Mark] = []
         kept: list[ProtectedSpan] = []
+        spellings: dict[str, str] = {}
         text, last = "", 0
         for span in protected_spans(piece, decoding.protect):
-            text += piece[last : span.start]
+            text += as_read(piece[last : span.start])
             last = span.end
+            character = character_in(span)
+            if character is not None:
+                spellings.setdefault(character, span.text)
+                text += character
+                continue
             if span.kind != "tags":
                 kept.append(replace(span, start=len(text), end=len(text) + len(span.text)))
                 text += span.text
@@ -63,7 +87,7 @@ class Job:
                 text += " "  # the tag was all that stood between two words
             elif text[-1:].isspace() and rest.isspace():
                 last += 1
-        text += piece[last:]
+        text += as_read(piece[last:])
         wanted = [
             Wanted(phrase, (start, end))
             for phrase, (start, end) in decoding.glossary.found_in(text).items()
@@ -74,11 +98,15 @@ class Job:
             for avoided in decoding.avoid:
                 if avoided in each.text:
                     raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
-        return cls(text=text, marks=tuple(marks), kept=tuple(kept), wanted=tuple(wanted))
+        return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
 
     @property
     def kept_texts(self) -> list[str]:
         return [span.text for span in self.kept]
+
+    def written(self, said: str) -> str:
+        """What was said in the source's way of writing it."""
+        return escaped(said, self.spellings)
 
     def is_kept_by(self, text: str) -> bool:
         """Does this translation hold every promise but the tags, which are put in at the end?"""
@@ -91,53 +119,59 @@ class Reading:
 
     job: Job
     text: str
-    marks: tuple[Mark, ...]
     stand_ins: tuple[str, ...] = ()  # one for each span that is kept, or none at all
 
     @classmethod
     def plain(cls, job: Job) -> "Reading":
-        return cls(job=job, text=job.text, marks=job.marks)
+        return cls(job=job, text=job.text)
 
     @classmethod
     def with_stand_ins(cls, job: Job, known: Sequence[str]) -> "Reading | None":
         """None where there are not enough words that the text does not have itself."""
         taken = " ".join([job.text, *(each.text for each in job.wanted)])
+        known = [
+            word for word in known if len(word) > 1
+        ]  # a letter is a part of too much else, such as "T-shirt"
         free = [word for word in known if not occurrences(taken, word)][: len(job.kept)]
         if not job.kept or len(free) < len(job.kept):
             return None
-        marks = tuple(
-            replace(
-                mark,
-                place=mark.place
-                + sum(
-                    len(word) - len(span.text)
-                    for word, span in zip(free, job.kept, strict=True)
-                    if span.end <= mark.place
-                ),
-            )
-            for mark in job.marks
+        return cls(job=job, text=replaced(job.text, job.kept, free), stand_ins=tuple(free))
+
+    def place(self, place: int) -> int:
+        """A place of the job's text in what the model reads."""
+        longer = [len(name) - len(span.text) for name, span in zip(self.names, self.job.kept, strict=True)]
+        return place + sum(
+            more for more, span in zip(longer, self.job.kept, strict=True) if span.end <= place
         )
-        return cls(job=job, text=replaced(job.text, job.kept, free), marks=marks, stand_ins=tuple(free))
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        return tuple(replace(mark, place=self.place(mark.place)) for mark in self.job.marks)
 
     @property
     def phrases(self) -> list[str]:
         """What the model must say."""
-        return list(
-            dict.fromkeys(
-                [*(self.stand_ins or self.job.kept_texts), *(each.text for each in self.job.wanted)]
-            )
-        )
+        return list(dict.fromkeys([*self.names, *(each.text for each in self.job.wanted)]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The spans that are kept as the model reads them."""
+        return self.stand_ins or tuple(self.job.kept_texts)
 
     def back(self, said: str) -> str:
         """With the spans in the place of the words that stood in for them."""
         return applied(said, self.back_edits(said))
 
+    def written(self, said: str) -> str:
+        """The same in the source's way of writing it, which leaves the spans as they are."""
+        return applied(said, self.back_edits(said), self.job.written)
+
     def back_edits(self, said: str) -> "list[Edit]":
-        found = located(said, self.stand_ins)
+        found = located(said, self.names)
         return [
-            Edit(start, start + len(word), span.text)
-            for word, span in zip(self.stand_ins, self.job.kept, strict=False)
-            for start in found[word]
+            Edit(start, start + len(name), text)
+            for name, text in dict(zip(self.names, self.job.kept_texts, strict=True)).items()
+            for start in found[name]
         ]
 
 
@@ -151,31 +185,55 @@ class Attempt:
     anchor: str = ""  # the translation itself, to be scored: it competes with the next attempt that holds
 
     def holds(self, text: str) -> bool:
-        return self.reading.job.is_kept_by(self.reading.back(text))
+        names = self.reading.stand_ins
+        alone = all(stand_alone(text, name, found) for name, found in located(text, names).items())
+        return alone and self.reading.job.is_kept_by(self.reading.back(text))
 
 
 def anchored(reading: Reading, said: str, links: Links) -> str | None:
-    """A free translation with the terms that it lacks in the place of the words that came from the same words of the source.
+    """A free translation with what it lacks: terms in the place of the words that came from the same words of the source,
+    spans behind what came from the word before them.
 
-    None where it is not known for all of them what these words are.
+    None where it is not known for all terms what these words are, and where a span is said too often.
     """
     places = Places(reading.text, said, links)
     edits: list[Edit] = []
+    missing = Counter(reading.names)
+    for name, found in located(said, reading.names).items():
+        missing[name] -= len(found)
+        if (
+            missing[name] < 0
+            or (glued(said, name) and not name.isalnum())
+            or not stand_alone(said, name, found)
+        ):
+            return None
+    for name, span in zip(reading.names, reading.job.kept, strict=True):
+        if missing[name]:
+            missing[name] -= 1
+            place = places.after(reading.place(span.start))
+            edits.append(Edit(place, place, spaced(name, said, place)))
     for wanted in reading.job.wanted:
         if occurrences(said, wanted.text):
             continue
-        around = None if wanted.place is None else places.around(*wanted.place)
+        around = None if wanted.place is None else places.around(*map(reading.place, wanted.place))
         if around is None or any(edit.start < around[1] and around[0] < edit.end for edit in edits):
             return None
         edits.append(Edit(*around, wanted.text))
     return applied(said, edits) if edits else None
 
 
+def stand_alone(text: str, name: str, found: Sequence[int]) -> bool:
+    """Is it nowhere a part of a compound, as in T-shirt? A search under constraints would not have said that."""
+    return all(
+        text[at + len(name) : at + len(name) + 1] not in HYPHENS for at in found if at + len(name) < len(text)
+    )
+
+
 def attempts(job: Job, stand_ins: Sequence[str], no_repeat: int) -> list[Attempt]:
     """From the freest to the strictest."""
     plain, other = Reading.plain(job), Reading.with_stand_ins(job, stand_ins)
     sizes = [min(size, no_repeat or size) for size in NO_REPEAT]
-    found = [Attempt(reading=plain, no_repeat=no_repeat)]
+    found = [Attempt(reading=each, no_repeat=no_repeat) for each in (plain, other) if each]
     if job.kept or job.wanted:
         under = [
             Attempt(reading=each, constrained=True, no_repeat=no_repeat) for each in (other, plain) if each
@@ -191,13 +249,16 @@ class Edit:
     new: str
 
 
-def applied(text: str, edits: Sequence[Edit]) -> str:
-    """All edits; what would go into the midst of something that is replaced goes behind it."""
+def applied(text: str, edits: Sequence[Edit], write: Callable[[str], str] = str) -> str:
+    """All edits; what would go into the midst of something that is replaced goes behind it.
+
+    What is not replaced is told by `write`.
+    """
     parts, last = [], 0
     for edit in sorted(edits, key=lambda each: (each.start, each.end)):  # at the same place, in their order
-        parts += [text[last : edit.start], edit.new]
+        parts += [write(text[last : edit.start]), edit.new]
         last = max(last, edit.end)
-    return "".join([*parts, text[last:]])
+    return "".join([*parts, write(text[last:])])
 
 
 def completed(reading: Reading, said: str, links: Links) -> str:
@@ -206,8 +267,9 @@ def completed(reading: Reading, said: str, links: Links) -> str:
     `links` are pairs of words of `reading.text` and of `said`.
     """
     places = Places(reading.text, said, links)
-    edits = reading.back_edits(said)
-    edits += repairs(reading, said, places)
+    edits = repairs(reading, said, places)
+    taken = {edit.start for edit in edits if edit.end > edit.start}
+    edits += [edit for edit in reading.back_edits(said) if edit.start not in taken]
     edits += [
         Edit(place, place, mark.text)
         for mark, place in zip(reading.marks, marked(reading.marks, places), strict=True)
@@ -215,12 +277,12 @@ def completed(reading: Reading, said: str, links: Links) -> str:
     whole = [
         (match.start(), match.end())
         for name in {
-            *(reading.stand_ins or reading.job.kept_texts),
+            *reading.names,
             *(each.text for each in reading.job.wanted),
         }
         for match in re.finditer(re.escape(name), said)
     ]
-    return applied(said, [outside(edit, whole) for edit in edits])
+    return applied(said, [outside(edit, whole) for edit in edits], reading.job.written)
 
 
 def outside(edit: "Edit", spans: Sequence[tuple[int, int]]) -> "Edit":
@@ -234,9 +296,7 @@ def outside(edit: "Edit", spans: Sequence[tuple[int, int]]) -> "Edit":
 def repairs(reading: Reading, said: str, places: "Places") -> list[Edit]:
     """What takes away spans and words that are there too often, and puts in those that are missing."""
     edits: list[Edit] = []
-    names = reading.stand_ins or tuple(reading.job.kept_texts)
-    texts = reading.job.kept_texts
-    starts = span_starts(reading)
+    names, texts = reading.names, reading.job.kept_texts
     everywhere = located(said, names)
     for name, count in Counter(names).items():
         found = everywhere[name]
@@ -248,13 +308,16 @@ def repairs(reading: Reading, said: str, places: "Places") -> list[Edit]:
         edits += [Edit(start + len(name), start + len(name), " ") for start in stuck]
         found = sorted([*found, *stuck])
         edits += [Edit(start, start + len(name), "") for start in found[count:]]
+        own = texts[names.index(name)]
+        edits += [Edit(start, start + len(name), own) for start in stuck if start in found[:count]]
         missing = [index for index, each in enumerate(names) if each == name][len(found) :]
         for index in missing:
-            place = places.after(starts[index])
+            place = places.after(reading.place(reading.job.kept[index].start))
             edits.append(Edit(place, place, spaced(texts[index], said, place)))
     for wanted in reading.job.wanted:
         if not occurrences(reading.back(said), wanted.text):
-            edits.append(Edit(len(said), len(said), spaced(wanted.text, said, len(said))))
+            new = reading.job.written(wanted.text)
+            edits.append(Edit(len(said), len(said), spaced(new, said, len(said))))
     return edits
 
 
@@ -266,16 +329,6 @@ def within(start: int, name: str, names: Sequence[str], text: str) -> bool:
         for other in longer
         for match in re.finditer(re.escape(other), text)
     )
-
-
-def span_starts(reading: Reading) -> list[int]:
-    """Where the kept spans, or what stands in for them, begin in what the model reads."""
-    starts, moved = [], 0
-    for index, span in enumerate(reading.job.kept):
-        starts.append(span.start + moved)
-        if reading.stand_ins:
-            moved += len(reading.stand_ins[index]) - len(span.text)
-    return starts
 
 
 def spaced(new: str, text: str, place: int) -> str:
@@ -342,22 +395,4 @@ def marked(marks: Sequence[Mark], places: Places) -> list[int]:
             found[first], found[index] = around
         else:
             found[index] = max(found[first], found[index])
-    return found
-
-
-def is_loop(said: Sequence[int], source: Sequence[int]) -> bool:
-    """Does a few words' sequence come again and again, more often than the source has reason for?"""
-    allowed = max(2, 1 + max((count for count, _ in runs(source)), default=1))
-    return any(count > (allowed if unit > 2 else max(3, allowed)) for count, unit in runs(said))
-
-
-def runs(ids: Sequence[int]) -> list[tuple[int, int]]:
-    """How often in a row, at most, a sequence of each length follows upon itself: (times, length)."""
-    found = []
-    for unit in range(1, min(LONGEST_UNIT, len(ids) // 2) + 1):
-        longest = length = 0
-        for one, other in zip(ids, ids[unit:], strict=False):
-            length = length + 1 if one == other else 0
-            longest = max(longest, length)
-        found.append((longest // unit + 1, unit))
     return found
