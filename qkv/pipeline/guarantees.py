@@ -6,12 +6,13 @@ is then still missing is put in its place by alignment.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from qkv.errors import UserError
 from qkv.pipeline.answers import Links
 from qkv.pipeline.options import Decoding
+from qkv.pipeline.places import Edit, Mark, Places, applied, marked, outside, spaced
 from qkv.text.entities import escaped
 from qkv.text.protect import (
     ProtectedSpan,
@@ -23,24 +24,14 @@ from qkv.text.protect import (
     replaced,
     survive,
 )
-from qkv.text.words import FINE
 
 NO_REPEAT = (3, 2)  # pieces in a row that are not said twice, where a translation has come out as a loop
 HYPHENS = "-\u2010\u2011/"  # what makes a longer word of two
-TAG_NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*?(/?)>")
 
 
 def as_read(text: str) -> str:
     """With spaces for tabs and their like, which stand between words but in hardly any training text."""
     return re.sub(r"[^\S \u00a0\u202f\u3000]", " ", text)
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A tag, and the character of the text before which it stood."""
-
-    text: str
-    place: int
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,8 @@ class Job:
     wanted: tuple[Wanted, ...]  # what must be there
 
     @classmethod
-    def of(cls, piece: str, decoding: Decoding) -> "Job":
+    def of(cls, piece: str, decoding: Decoding, *, entities_are_words: bool = False) -> "Job":
+        """With `entities_are_words`, for a model that has learned them from its training text, they are left in it."""
         marks: list[Mark] = []
         kept: list[ProtectedSpan] = []
         spellings: dict[str, str] = {}
@@ -73,6 +65,9 @@ class Job:
             text += as_read(piece[last : span.start])
             last = span.end
             character = character_in(span)
+            if character is not None and entities_are_words:
+                text += span.text
+                continue
             if character is not None:
                 spellings.setdefault(character, span.text)
                 text += character
@@ -166,7 +161,7 @@ class Reading:
         """The same in the source's way of writing it, which leaves the spans as they are."""
         return applied(said, self.back_edits(said), self.job.written)
 
-    def back_edits(self, said: str) -> "list[Edit]":
+    def back_edits(self, said: str) -> list[Edit]:
         found = located(said, self.names)
         return [
             Edit(start, start + len(name), text)
@@ -242,25 +237,6 @@ def attempts(job: Job, stand_ins: Sequence[str], no_repeat: int) -> list[Attempt
     return [*found, *(replace(found[0], no_repeat=size) for size in sizes)]
 
 
-@dataclass(frozen=True)
-class Edit:
-    start: int
-    end: int
-    new: str
-
-
-def applied(text: str, edits: Sequence[Edit], write: Callable[[str], str] = str) -> str:
-    """All edits; what would go into the midst of something that is replaced goes behind it.
-
-    What is not replaced is told by `write`.
-    """
-    parts, last = [], 0
-    for edit in sorted(edits, key=lambda each: (each.start, each.end)):  # at the same place, in their order
-        parts += [write(text[last : edit.start]), edit.new]
-        last = max(last, edit.end)
-    return "".join([*parts, write(text[last:])])
-
-
 def completed(reading: Reading, said: str, links: Links) -> str:
     """What was said with spans and tags where they belong: every one of them exactly as often as in the source.
 
@@ -285,15 +261,7 @@ def completed(reading: Reading, said: str, links: Links) -> str:
     return applied(said, [outside(edit, whole) for edit in edits], reading.job.written)
 
 
-def outside(edit: "Edit", spans: Sequence[tuple[int, int]]) -> "Edit":
-    """What would be put into the midst of a span goes behind it."""
-    behind = max(
-        (end for start, end in spans if edit.start == edit.end and start < edit.start < end), default=None
-    )
-    return edit if behind is None else Edit(behind, behind, edit.new)
-
-
-def repairs(reading: Reading, said: str, places: "Places") -> list[Edit]:
+def repairs(reading: Reading, said: str, places: Places) -> list[Edit]:
     """What takes away spans and words that are there too often, and puts in those that are missing."""
     edits: list[Edit] = []
     names, texts = reading.names, reading.job.kept_texts
@@ -329,70 +297,3 @@ def within(start: int, name: str, names: Sequence[str], text: str) -> bool:
         for other in longer
         for match in re.finditer(re.escape(other), text)
     )
-
-
-def spaced(new: str, text: str, place: int) -> str:
-    before = " " if place > 0 and not text[place - 1].isspace() else ""
-    after = "" if re.match(r"\s|[.,;:!?)\]}\"']*(\s|$)", text[place:]) else " "
-    return before + new + after
-
-
-class Places:
-    """Where something that stood at a place of the source belongs in the translation."""
-
-    def __init__(self, source: str, target: str, links: Links):
-        self.source = [match.span() for match in FINE.finditer(source)]
-        self.target = [match.span() for match in FINE.finditer(target)]
-        self.length = len(target)
-        self.links: dict[int, list[int]] = {}
-        for one, other in links:
-            self.links.setdefault(one, []).append(other)
-
-    def linked(self, start: int, end: int) -> list[int]:
-        """Words of the translation that come from words between two characters of the source."""
-        inside = [index for index, (first, last) in enumerate(self.source) if first >= start and last <= end]
-        return sorted({target for index in inside for target in self.links.get(index, [])})
-
-    def after(self, place: int) -> int:
-        """Behind what comes from the word before it, or in front of what comes from the word behind it."""
-        before = [index for index, (_, end) in enumerate(self.source) if end <= place]
-        if not before:
-            return 0
-        if len(before) == len(self.source):
-            return self.target[-1][1] if self.target else self.length
-        if before[-1] in self.links:
-            return self.target[max(self.links[before[-1]])][1]
-        if before[-1] + 1 in self.links:
-            return self.target[min(self.links[before[-1] + 1])][0]
-        share = len(before) / len(self.source)
-        return self.target[min(len(self.target) - 1, int(share * len(self.target)))][0] if self.target else 0
-
-    def around(self, start: int, end: int) -> tuple[int, int] | None:
-        """From the first to the last word that comes from between two characters; None where there is none."""
-        words = self.linked(start, end)
-        return (self.target[words[0]][0], self.target[words[-1]][1]) if words else None
-
-
-def marked(marks: Sequence[Mark], places: Places) -> list[int]:
-    """The place of each mark in the translation; a pair of tags goes around what was between them."""
-    found = [places.after(mark.place) for mark in marks]
-    opened: list[tuple[str, int]] = []
-    for index, mark in enumerate(marks):
-        match = TAG_NAME.fullmatch(mark.text)
-        if match is None or match[3]:
-            continue
-        if not match[1]:
-            opened.append((match[2].lower(), index))
-            continue
-        names = [name for name, _ in opened]
-        if match[2].lower() not in names:
-            continue
-        last = len(names) - 1 - names[::-1].index(match[2].lower())
-        first = opened[last][1]
-        del opened[last:]
-        around = places.around(marks[first].place, mark.place)
-        if around is not None:
-            found[first], found[index] = around
-        else:
-            found[index] = max(found[first], found[index])
-    return found

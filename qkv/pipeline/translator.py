@@ -20,9 +20,10 @@ from qkv.decoding.step import Hypothesis
 from qkv.engine import Engine
 from qkv.errors import UserError
 from qkv.pipeline.alignment import Aligner, WordLooks, align, looks_of_words
-from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
+from qkv.pipeline.answers import Answer, Links, Word, distinct, features_of, surrounded, together
 from qkv.pipeline.architectures import built, config_from, two_stacks
 from qkv.pipeline.compute import Compute, computing_in
+from qkv.pipeline.defaults import TranslatorDefaults
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed
 from qkv.pipeline.loading import load_weights
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
@@ -41,38 +42,6 @@ HALF = "\ufffd"  # how bytes read that are no whole character
 
 def silent(told: object) -> None:
     """Nobody is told."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Languages:
-    source: str
-    target: str
-
-    @classmethod
-    def of(cls, source: str | None, target: str | None) -> "Languages":
-        """Where nobody has named them they are called source and target."""
-        return cls(source=source or "source", target=target or "target")
-
-    def named(self) -> tuple[str | None, str | None]:
-        """Those that somebody has named."""
-        unnamed = Languages.of(None, None)
-        return (
-            None if self.source == unnamed.source else self.source,
-            None if self.target == unnamed.target else self.target,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TranslatorDefaults:
-    """What a translator needs to know beside its weights."""
-
-    languages: Languages
-    longest: int  # pieces of the longest source that is translated whole: more is split
-    beam: int
-    length_penalty: float
-    stand_ins: tuple[str, ...] = ()  # words that it copies, for spans that it does not know
-    aligner: Aligner | None = None
-    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,7 +262,9 @@ class Translator:
         Each piece comes with what is wanted of it; `decoding` is what is wanted of all.
         """
         searcher, search = self.searcher(decoding), self.search(decoding)
-        ways = [attempts(Job.of(piece, own), self.defaults.stand_ins, own.no_repeat) for piece, own in pieces]
+        ways = [
+            attempts(self.job(piece, own), self.defaults.stand_ins, own.no_repeat) for piece, own in pieces
+        ]
         results: list[list[Answer]] = [[] for _ in pieces]
         competing: dict[int, Trial] = {}
         waiting = list(range(len(pieces)))
@@ -323,6 +294,9 @@ class Translator:
                             [*self.answers_of(rival, own), *(results[row] if holds else [])]
                         )
         return results
+
+    def job(self, piece: str, decoding: Decoding) -> Job:
+        return Job.of(piece, decoding, entities_are_words=knows_entities(self.tokenizer))
 
     def anchored_attempt(
         self, trial: "Trial", later: Sequence[Attempt], language: str | None
@@ -501,7 +475,7 @@ class Translator:
             if own is None:
                 yield piece
                 continue
-            job = Job.of(piece.strip(), own)
+            job = self.job(piece.strip(), own)
             if job.kept or job.wanted or job.marks or job.spellings or self.others:
                 yield surrounded(piece, self.answer_pieces([(piece.strip(), own)], own, silent)[0][0].text)
                 continue
@@ -535,7 +509,7 @@ class Translator:
         if len(self.pieces_of(text, decoding.protect)) > 1 or not is_for_translation(text, decoding.protect):
             raise UserError("alternatives are for one sentence that is not empty and not too long.")
         searcher, search = self.searcher(decoding), self.search(replace(decoding, nbest=1, sampling=None))
-        job = Job.of(text.strip(), replace(decoding, prefix=prefix))
+        job = self.job(text.strip(), replace(decoding, prefix=prefix))
         attempt = Attempt(reading=Reading.plain(job), no_repeat=decoding.no_repeat)
         request = self.request(attempt, replace(decoding, prefix=prefix))
         requests = [
@@ -599,6 +573,12 @@ def characters_of(tokenizer: Vocabulary) -> Tensor | None:
     return whole_characters(tokenizer.piece_bytes, tokenizer.end)
 
 
+@lru_cache(maxsize=8)
+def knows_entities(tokenizer: Vocabulary) -> bool:
+    """Was it learned from text with entities, as Moses' tokenizer leaves them? Then their names are pieces."""
+    return min(len(tokenizer.encode(entity)) for entity in ("&apos;", "&quot;")) <= len(("&", "name", ";"))
+
+
 def asking_for(language: str | None) -> str:
     """What stands before a source for a model of several target languages."""
     return "" if language is None else f">>{language}<<"
@@ -607,29 +587,3 @@ def asking_for(language: str | None) -> str:
 def is_for_translation(text: str, protect: Sequence[Kind]) -> bool:
     """Is there a letter in it that no protected span has?"""
     return has_letters(without(text, protected_spans(text, protect)))
-
-
-def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answer]:
-    """The answers to the pieces of a text, best first, as answers to the text: the best sums of their scores."""
-    ranks: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
-    for _, answers in parts:
-        grown = [
-            (total - each.score, (*chosen, rank))
-            for total, chosen in ranks
-            for rank, each in enumerate(answers[:count])
-        ]
-        ranks = sorted(grown)[:count]
-    found = []
-    for _, chosen in ranks:
-        each = [(piece, answers[rank]) for (piece, answers), rank in zip(parts, chosen, strict=True)]
-        texts = [surrounded(piece, answer.text) for piece, answer in each]
-        found.append(joined([answer for _, answer in each], [piece for piece, _ in each], texts))
-    return found
-
-
-def surrounded(piece: str, translation: str) -> str:
-    """The translation with the white space that stood around its source."""
-    if not piece.strip():
-        return piece
-    before, after = piece[: len(piece) - len(piece.lstrip())], piece[len(piece.rstrip()) :]
-    return before + translation + after

@@ -13,7 +13,9 @@ from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Decoding, Glossary, Languages, Translator, TranslatorDefaults
-from qkv.pipeline.guarantees import Job, Mark, Places, Reading, anchored, attempts, completed, marked
+from qkv.pipeline.guarantees import Job, Reading, anchored, attempts, completed
+from qkv.pipeline.places import Mark
+from qkv.pipeline.translator import knows_entities
 from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind, occurrences, protected_spans
 from qkv.text.tokenizer import Tokenizer
 
@@ -223,6 +225,15 @@ def test_entities_are_read_as_characters_and_spelled_as_they_were() -> None:
     assert completed(Reading.plain(job), said, links).startswith("<b>Tom&#39;s</b> &amp; &lt;i&gt; {a&amp;b}")
 
 
+def test_a_model_that_has_learned_entities_as_words_reads_them_as_they_are() -> None:
+    ordinary, moses = TOKENIZER, Tokenizer.learn(["the man &apos;s dog &quot; cat &quot;"] * 9, 320)
+    assert (knows_entities(ordinary), knows_entities(moses)) == (False, True)
+    job = Job.of("the man &apos;s <b>cat</b> &nbsp;", Decoding(), entities_are_words=True)
+    assert job.text == "the man &apos;s cat "
+    assert not job.spellings
+    assert Reading.plain(job).written("der &quot; < Mann") == "der &quot; < Mann"
+
+
 def test_a_text_without_entities_is_not_escaped() -> None:
     job = Job.of("<b>a</b> & b", Decoding())
     assert Reading.plain(job).written("a & b < c") == "a & b < c"
@@ -344,11 +355,6 @@ def test_stand_ins_are_words_that_the_text_does_not_have() -> None:
     assert Reading.with_stand_ins(job, ["Tom", "Mary"]) is None
     assert Reading.with_stand_ins(job, ["T", "Mary", "Boston"]) is not None
     assert "T" not in Reading.with_stand_ins(job, ["T", "Mary", "Boston"]).stand_ins  # type: ignore[union-attr]
-
-
-def test_marks_find_their_place_also_without_links() -> None:
-    places = Places("a b c d", "w x y z", [])
-    assert marked([Mark("<b>", 0), Mark("<i/>", 4), Mark("<u/>", 7)], places) == [0, 4, 7]
 
 
 def test_every_kind_that_can_be_protected_is_known() -> None:
