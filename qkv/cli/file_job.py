@@ -23,13 +23,13 @@ class FileJob:
 
     def __init__(self, source: Path, output: Path, identity: dict[str, Any]):
         self.source, self.output = source, output
-        self.part, self.note = (output.with_name(f"{output.name}.{end}") for end in ("part", "job"))
         if not source.is_file():
             raise UserError(f"there is no file {source}.")
         if output.exists():
             raise UserError(f"{output} exists already: remove it, or give another --output.")
         if not output.parent.is_dir():
             raise UserError(f"there is no folder {output.parent} for the output.")
+        self.part, self.note = (output.with_name(f"{output.name}.{end}") for end in ("part", "job"))
         digest, self.lines = hashlib.sha256(), 0
         with open(source, "rb") as file:
             last = b"\n"

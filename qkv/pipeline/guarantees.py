@@ -30,8 +30,8 @@ HYPHENS = "-\u2010\u2011/"  # what makes a longer word of two
 
 
 def as_read(text: str) -> str:
-    """With spaces for tabs and their like, which stand between words but in hardly any training text."""
-    return re.sub(r"[^\S \u00a0\u202f\u3000]", " ", text)
+    """With spaces for tabs and control characters, which hardly any training text has."""
+    return re.sub(r"[^\S \u00a0\u202f\u3000]|[\x00-\x1f\x7f-\x9f]", " ", text)
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,8 @@ def attempts(job: Job, stand_ins: Sequence[str], no_repeat: int) -> list[Attempt
         under = [
             Attempt(reading=each, constrained=True, no_repeat=no_repeat) for each in (other, plain) if each
         ]
-        return [*found, *under, *(replace(each, no_repeat=sizes[0]) for each in under)]
+        again = [replace(each, no_repeat=sizes[0]) for each in under]
+        return [*found, *under, *again, replace(under[0], no_repeat=sizes[1])]
     return [*found, *(replace(found[0], no_repeat=size) for size in sizes)]
 
 

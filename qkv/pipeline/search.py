@@ -56,7 +56,7 @@ FREELY = Search(beam=1, length_penalty=0.0, batch_tokens=1)
 
 class Searcher:
     """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid,
-    `characters` the automaton that knows whole characters, where there are pieces of less.
+    `characters` gives the automaton that knows whole characters, where there are pieces of less.
 
     Where there are engines of these models, they compute in their place.
     """
@@ -67,7 +67,7 @@ class Searcher:
         boundary: Sequence[bool],
         automata: Tensor | None = None,
         engines: Sequence[Engine] = (),
-        characters: Tensor | None = None,
+        characters: Callable[[], Tensor | None] = lambda: None,
     ):
         self.runners: Sequence[TranslationModel | Engine] = engines or models
         self.engine = engines[0] if len(engines) == 1 else None
@@ -204,9 +204,12 @@ class Searcher:
         if batch[0].no_repeat:
             rules.append(NoRepeat(batch[0].no_repeat))
         if self.automata is not None and any(request.avoid for request in batch):
-            rules.append(Forbidden(self.automata, [request.avoid for request in batch]))
-        if self.characters is not None and any(request.whole for request in batch):
-            rules.append(Forbidden(self.characters[None], [(0,) if each.whole else () for each in batch]))
+            automata = self.automata.to(self.device)
+            rules.append(Forbidden(automata, [request.avoid for request in batch]))
+        characters = self.characters() if any(request.whole for request in batch) else None
+        if characters is not None:
+            automata = characters[None].to(self.device)
+            rules.append(Forbidden(automata, [(0,) if each.whole else () for each in batch]))
         if any(request.prefix for request in batch):
             rules.append(Prefixes([request.prefix for request in batch], self.device))
         return rules

@@ -4,7 +4,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Self, overload
 
@@ -336,9 +336,8 @@ class Translator:
             tables = [automaton_for(phrase, self.tokenizer) for phrase in decoding.avoid]
             automata = pad_sequence(tables, batch_first=True)  # (P, states, V)
         models = [self.model, *self.others]
-        return Searcher(
-            models, self.tokenizer.begins_anew, automata, self.engines, characters_of(self.tokenizer)
-        )
+        characters = partial(characters_of, self.tokenizer)  # which takes a moment, and is seldom asked for
+        return Searcher(models, self.tokenizer.begins_anew, automata, self.engines, characters)
 
     def search(self, decoding: Decoding) -> Search:
         defaults = self.defaults
@@ -576,7 +575,8 @@ def characters_of(tokenizer: Vocabulary) -> Tensor | None:
 @lru_cache(maxsize=8)
 def knows_entities(tokenizer: Vocabulary) -> bool:
     """Was it learned from text with entities, as Moses' tokenizer leaves them? Then their names are pieces."""
-    return min(len(tokenizer.encode(entity)) for entity in ("&apos;", "&quot;")) <= len(("&", "name", ";"))
+    fewest = min(len(tokenizer.encode(entity)) for entity in ("&apos;", "&quot;"))
+    return fewest <= 3  # the mark before it, its name, and the mark behind it
 
 
 def asking_for(language: str | None) -> str:

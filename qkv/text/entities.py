@@ -17,4 +17,5 @@ def escaped(text: str, spellings: Mapping[str, str]) -> str:
     """A text as markup that has spelled these characters so; without any spelling it was no markup."""
     if not spellings:
         return text
-    return text.translate(str.maketrans({**ALWAYS, **spellings}))
+    table = {**ALWAYS, **spellings}
+    return "".join(table.get(character, character) for character in text)

@@ -121,6 +121,7 @@ def test_what_was_begun_otherwise_is_not_mixed_with_this(
         (["--input", "none.txt", "--output", "out"], "there is no file"),
         (["--input", "none.txt"], "cannot be read"),
         (["--input", "in.txt", "--output", "there"], "exists already"),
+        (["--input", "in.txt", "--output", "."], "exists already"),
         (["--input", "in.txt", "--output", "no/folder/out"], "there is no folder"),
         (["--output", "out"], "--output belongs to --input"),
         (["one", "--input", "in.txt"], "either texts or --input"),

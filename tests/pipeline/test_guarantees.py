@@ -153,7 +153,7 @@ def test_a_span_in_a_longer_span_is_another_one() -> None:
 
 
 def test_a_tab_is_read_as_a_space_but_in_a_span_it_stays() -> None:
-    assert Job.of("the\tcat {{ a\tb }}\u2028danced", Decoding()).text == "the cat {{ a\tb }} danced"
+    assert Job.of("the\tcat {{ a\tb }}\u2028danced\x00", Decoding()).text == "the cat {{ a\tb }} danced "
 
 
 def test_a_tag_between_two_words_does_not_join_them() -> None:
