@@ -29,6 +29,10 @@ NO_REPEAT = (3, 2)  # pieces in a row that are not said twice, where a translati
 HYPHENS = "-\u2010\u2011/"  # what makes a longer word of two
 
 
+def touches(place: tuple[int, int], others: Sequence[ProtectedSpan | Edit]) -> bool:
+    return any(other.start < place[1] and place[0] < other.end for other in others)
+
+
 def as_read(text: str) -> str:
     """With spaces for tabs and control characters, which hardly any training text has."""
     return re.sub(r"[^\S \u00a0\u202f\u3000]|[\x00-\x1f\x7f-\x9f]", " ", text)
@@ -39,7 +43,7 @@ class Wanted:
     """A phrase that must be there, and the characters of the source that it comes from, where there are such."""
 
     text: str
-    place: tuple[int, int] | None
+    places: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +88,11 @@ class Job:
                 last += 1
         text += as_read(piece[last:])
         wanted = [
-            Wanted(phrase, (start, end))
-            for phrase, (start, end) in decoding.glossary.found_in(text).items()
-            if not any(span.start < end and start < span.end for span in kept)
+            Wanted(phrase, outside_spans)
+            for phrase, places in decoding.glossary.found_in(text).items()
+            if (outside_spans := tuple(place for place in places if not touches(place, kept)))
         ]
-        wanted += [Wanted(phrase, None) for phrase in decoding.contain]
+        wanted += [Wanted(phrase) for phrase in decoding.contain]
         for each in wanted:
             for avoided in decoding.avoid:
                 if avoided in each.text:
@@ -210,10 +214,13 @@ def anchored(reading: Reading, said: str, links: Links) -> str | None:
     for wanted in reading.job.wanted:
         if occurrences(said, wanted.text):
             continue
-        around = None if wanted.place is None else places.around(*map(reading.place, wanted.place))
-        if around is None or any(edit.start < around[1] and around[0] < edit.end for edit in edits):
+        known = len(edits)
+        for place in wanted.places:
+            around = places.around(*map(reading.place, place))
+            if around is not None and not touches(around, edits):
+                edits.append(Edit(*around, wanted.text))
+        if len(edits) == known:
             return None
-        edits.append(Edit(*around, wanted.text))
     return applied(said, edits) if edits else None
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from published import write_marian
 from torch import Tensor
 
@@ -44,10 +45,21 @@ def test_alignments_read_the_language_that_was_asked_for(
     (marked,) = translator.answers(f">>fra<< {SENTENCE}", Decoding(alignments=True))
     (default,) = load(imported / "french").answers(SENTENCE, Decoding(alignments=True))
     assert answer.alignment == marked.alignment == default.alignment
-    assert answer.alignment
-    assert all(source < 6 for source, _ in answer.alignment)
     translator.translate("the <b>dog</b> sees", Decoding(language="deu"))
     assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
+
+
+def test_what_asks_for_a_language_is_no_word(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def first_word(
+        self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]
+    ) -> Tensor:
+        """All look at the second piece, which is behind the marker."""
+        return torch.eye(len(source) + 1)[[1] * len(said)]
+
+    monkeypatch.setattr(Aligner, "looks", first_word)
+    (answer,) = load(imported / "several").answers(SENTENCE, Decoding(language="fra", alignments=True))
+    assert answer.alignment
+    assert {source for source, _ in answer.alignment} == {0}
 
 
 def test_looks_of_words_are_those_that_alignments_are_made_of(imported: Path) -> None:

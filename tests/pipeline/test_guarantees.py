@@ -310,6 +310,10 @@ def test_a_term_takes_the_place_of_what_came_from_its_source() -> None:
     assert (
         anchored(reading, "die Katze auf einer Leiter .", links[:4]) is None
     )  # nobody knows where one belongs
+    twice = Job.of("a cat and a cat", Decoding(glossary=Glossary.of([("cat", "Mieze")])))
+    words = [(number, number) for number in range(5)]
+    anchor = anchored(Reading.plain(twice), "eine Katze und eine Katze", words)
+    assert anchor == "eine Mieze und eine Mieze"
     free = Job.of("the cat", Decoding(contain=("Mieze",)))
     assert anchored(Reading.plain(free), "die Katze", [(0, 0), (1, 1)]) is None
 
