@@ -7,7 +7,7 @@ is then still missing is put in its place by alignment.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from qkv.errors import UserError
 from qkv.pipeline.answers import Links
@@ -26,7 +26,7 @@ from qkv.text.protect import (
 )
 
 NO_REPEAT = (3, 2)  # pieces in a row that are not said twice, where a translation has come out as a loop
-HYPHENS = "-\u2010\u2011/"  # what makes a longer word of two
+HYPHENS = ("-", "\u2010", "\u2011", "/")  # what makes a longer word of two
 
 
 def touches(place: tuple[int, int], others: Sequence[ProtectedSpan | Edit]) -> bool:
@@ -52,9 +52,7 @@ class Job:
 
     text: str  # without its tags, and with characters instead of entities
     marks: tuple[Mark, ...]  # which go back to where they belong
-    spellings: Mapping[str, str] = field(
-        default_factory=dict
-    )  # characters that were entities, which they become again
+    spellings: Mapping[str, str]  # characters that were entities, which they become again
     kept: tuple[ProtectedSpan, ...]  # spans of the text that stay as they are
     wanted: tuple[Wanted, ...]  # what must be there
 
@@ -128,10 +126,7 @@ class Reading:
     def with_stand_ins(cls, job: Job, known: Sequence[str]) -> "Reading | None":
         """None where there are not enough words that the text does not have itself."""
         taken = " ".join([job.text, *(each.text for each in job.wanted)])
-        known = [
-            word for word in known if len(word) > 1
-        ]  # a letter is a part of too much else, such as "T-shirt"
-        free = [word for word in known if not occurrences(taken, word)][: len(job.kept)]
+        free = [word for word in known if is_stand_in(word) and not occurrences(taken, word)][: len(job.kept)]
         if not job.kept or len(free) < len(job.kept):
             return None
         return cls(job=job, text=replaced(job.text, job.kept, free), stand_ins=tuple(free))
@@ -200,11 +195,8 @@ def anchored(reading: Reading, said: str, links: Links) -> str | None:
     missing = Counter(reading.names)
     for name, found in located(said, reading.names).items():
         missing[name] -= len(found)
-        if (
-            missing[name] < 0
-            or (glued(said, name) and not name.isalnum())
-            or not stand_alone(said, name, found)
-        ):
+        stuck = glued(said, name) and not name.isalnum()
+        if missing[name] < 0 or stuck or not stand_alone(said, name, found):
             return None
     for name, span in zip(reading.names, reading.job.kept, strict=True):
         if missing[name]:
@@ -224,11 +216,14 @@ def anchored(reading: Reading, said: str, links: Links) -> str | None:
     return applied(said, edits) if edits else None
 
 
+def is_stand_in(word: str) -> bool:
+    """A letter is a part of too much else, such as T-shirt."""
+    return len(word) > 1
+
+
 def stand_alone(text: str, name: str, found: Sequence[int]) -> bool:
     """Is it nowhere a part of a compound, as in T-shirt? A search under constraints would not have said that."""
-    return all(
-        text[at + len(name) : at + len(name) + 1] not in HYPHENS for at in found if at + len(name) < len(text)
-    )
+    return not any(text.startswith(HYPHENS, at + len(name)) for at in found)
 
 
 def attempts(job: Job, stand_ins: Sequence[str], no_repeat: int) -> list[Attempt]:
@@ -260,10 +255,7 @@ def completed(reading: Reading, said: str, links: Links) -> str:
     ]
     whole = [
         (match.start(), match.end())
-        for name in {
-            *reading.names,
-            *(each.text for each in reading.job.wanted),
-        }
+        for name in reading.phrases
         for match in re.finditer(re.escape(name), said)
     ]
     return applied(said, [outside(edit, whole) for edit in edits], reading.job.written)
