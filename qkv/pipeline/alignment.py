@@ -9,6 +9,7 @@ from torch import Tensor
 
 from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.core.tape import Tape
+from qkv.errors import UserError
 from qkv.models.translator import Translator as Transformer
 from qkv.pipeline.answers import Links
 from qkv.text.vocabulary import Vocabulary
@@ -29,6 +30,17 @@ class Aligner:
         """Where nobody has chosen: all heads of the last block but one, the look before a word is said."""
         blocks, heads = model.config.looking
         return cls(block=max(0, blocks - 2), heads=tuple(range(heads)), late=False)
+
+    def check(self, model: TranslationModel) -> None:
+        """That the model has these heads."""
+        blocks, heads = model.config.looking
+        known = 0 <= self.block < blocks and self.heads and all(0 <= head < heads for head in self.heads)
+        if not known:
+            raise UserError(
+                f"alignments are read off heads {', '.join(map(str, self.heads)) or 'that are not named'} of block "
+                f"{self.block}, and this model has {blocks} blocks of {heads} heads, counted from 0: "
+                "the aligner in its config belongs to another model."
+            )
 
     @property
     def cross_heads(self) -> CrossHeads:
@@ -97,9 +109,15 @@ def align(
     source: str,
     said: Sequence[int],
     pattern: re.Pattern[str],
+    asking: str = "",
 ) -> Links:
-    """Pairs of words of a source and of what was said, words as the pattern finds them."""
-    ids, places = tokenizer.encode_with_spans(source)
+    """Pairs of words of a source and of what was said, words as the pattern finds them.
+
+    `asking` stands before the source where a model has to be told its target language, and is no word.
+    """
+    ids, marked = tokenizer.encode_with_spans(asking + source)
+    before = len(asking.encode())
+    places = [(start - before, end - before) for start, end in marked]
     source_words, target_words = spans(source, pattern), spans(tokenizer.decode(said), pattern)
     looks = aligner.looks(model, ids, said)
     weights = word_weights(
@@ -131,12 +149,13 @@ def looks_of_words(
     model: Transformer, tokenizer: Vocabulary, source: str, target: str, pattern: re.Pattern[str], late: bool
 ) -> WordLooks:
     config, device, tape = model.config, model.tokens.weight.device, Tape()
-    ids, said = tokenizer.encode(source), tokenizer.target.encode(target)
+    ids, places = tokenizer.encode_with_spans(source)
+    said, said_places = tokenizer.target.encode_with_spans(target)
     read = torch.tensor([[*ids, config.end]], device=device)
     model(read, torch.tensor([[config.start, *said]], device=device), tape)
     words = pattern.findall(source), pattern.findall(target)
     of_source, of_target = (
-        owners(tokenizer.spans(each), spans(text, pattern)) for each, text in [(ids, source), (said, target)]
+        owners(each, spans(text, pattern)) for each, text in [(places, source), (said_places, target)]
     )
     cross, encoder, decoder = dict[tuple[int, int], Links](), {}, {}
     for block in range(config.decoder.depth):

@@ -15,7 +15,7 @@ from qkv.errors import UserError
 from qkv.models.translator import Translator as Transformer
 from qkv.pipeline.architectures import two_stacks
 from qkv.pipeline.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
-from qkv.pipeline.guarantees import Job, attempts
+from qkv.pipeline.guarantees import attempts
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
 from qkv.pipeline.search import Request, Search, Searcher
 from qkv.pipeline.traces import CANDIDATES, Beams, Side, Trace, choices_of, without_batch
@@ -62,7 +62,7 @@ def trace_translator(
     if not is_for_translation(text, decoding.protect):
         raise UserError("there is nothing to translate: write a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab)
-    attempt = attempts(Job.of(text, decoding), translator.defaults.stand_ins, 0)[0]
+    attempt = attempts(translator.job(text, decoding), translator.defaults.stand_ins, 0)[0]
     ids = translator.tokenizer.encode(attempt.reading.text)
     most = translator.limit if longest is None else min(longest, translator.limit)
     if len(ids) > most:
