@@ -26,8 +26,10 @@ Session* qkv_begin(const Model* model, const int32_t* ids, const int32_t* length
 
 void qkv_end(Session* session) { delete session; }
 
-// The newest ids, (rows); logits of what follows, (rows, vocab), where they are wanted.
-void qkv_step(Session* session, const int32_t* ids, float* logits) { session->step(ids, logits); }
+// The newest ids, (positions, rows); logits of what follows the last of them, (rows, vocab).
+void qkv_step(Session* session, const int32_t* ids, int32_t positions, float* logits) {
+    session->step(ids, positions, logits);
+}
 
 void qkv_select(Session* session, const int32_t* rows, int32_t count) { session->select(rows, count); }
 
@@ -50,16 +52,25 @@ void qkv_search(Session* session, const Wish* wish, int32_t longest, int32_t* id
         }
 }
 
-// Rows of texts that are embedded already, (tokens, padded width), become what the encoder makes of them.
-void qkv_encode(const Model* model, float* x, const int32_t* lengths, int32_t texts, int32_t threads) {
+// What the encoder makes of texts, (tokens, padded width): their ids and segments come one text after another.
+void qkv_encode(const Model* model, const int32_t* ids, const int32_t* segments, const int32_t* lengths, int32_t texts,
+                int32_t threads, float* to) {
     Common common;
     const Texts layout(lengths, texts);
+    const Stack& stack = model->encoder;
     see_all(
         *model, layout, common, threads,
-        [&](Worker& me) { std::copy_n(x, size_t(layout.count()) * me.wide, me.x.get()); },
         [&](Worker& me) {
-            me.team.meet();
-            if (me.index == 0) std::copy_n(me.x.get(), size_t(layout.count()) * me.wide, x);
+            for (int row = 0; row < layout.count(); row++) {
+                me.embed(row, ids[row], layout.position[row]);
+                float* x = me.x.get() + size_t(row) * me.wide;
+                const float* segment = model->segments + size_t(segments[row]) * me.wide;
+                for (int i = 0; i < me.wide; i += LANES) store(x + i, load(x + i) + load(segment + i));
+                normalise(x, x, model->first, stack.width, stack.epsilon);
+            }
+        },
+        [&](Worker& me) {
+            if (me.index == 0) std::copy_n(me.x.get(), size_t(layout.count()) * me.wide, to);
         });
 }
 

@@ -93,6 +93,8 @@ class ModelStruct(ctypes.Structure):
         ("encoder", StackStruct),
         ("decoder", StackStruct),
         ("tokens", Pointer),
+        ("segments", Pointer),
+        ("first", NormStruct),
         ("output", LinearStruct),
         ("vocab", Integer),
         ("rounded", Integer),
@@ -104,7 +106,7 @@ class WishStruct(ctypes.Structure):
     _fields_ = (
         ("limits", Pointer),
         ("penalty", Pointer),
-        *((name, Integer) for name in ("start", "end", "least", "width", "best", "patience")),
+        *((name, Integer) for name in ("start", "end", "least", "never", "width", "best", "patience")),
     )
 
 
@@ -112,10 +114,10 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
     signatures: dict[str, tuple[list[Any], Any]] = {
         "qkv_begin": ([ctypes.POINTER(ModelStruct), Pointer, Pointer, Integer, Integer, Integer], Pointer),
         "qkv_end": ([Pointer], None),
-        "qkv_step": ([Pointer, Pointer, Pointer], None),
+        "qkv_step": ([Pointer, Pointer, Integer, Pointer], None),
         "qkv_select": ([Pointer, Pointer, Integer], None),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
-        "qkv_encode": ([ctypes.POINTER(ModelStruct), Pointer, Pointer, Integer, Integer], None),
+        "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, Integer, Integer, Pointer], None),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], None),
     }
     for name, (arguments, result) in signatures.items():

@@ -20,6 +20,7 @@ constexpr float NEVER = -std::numeric_limits<float>::infinity();
 
 typedef float Floats __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t Ints __attribute__((vector_size(32), aligned(4), may_alias));
+typedef uint8_t Bytes __attribute__((vector_size(8), aligned(1), may_alias));
 
 struct Linear {
     const void* weight;            // (outputs / 16, inputs / 4, 16, 4) of int8, or (outputs / 16, inputs, 16) of float
@@ -62,6 +63,8 @@ struct Stack {
 struct Model {
     Stack encoder, decoder;
     const float* tokens;           // (vocab, padded width)
+    const float* segments;         // (segments, padded width) that are added to texts, or nothing
+    Norm first;                    // of texts as they go in
     Linear output;
     int32_t vocab, rounded;        // rounded: weights are int8
     float token_scale;

@@ -19,6 +19,8 @@ from qkv.engine.library import (
     StackStruct,
 )
 from qkv.engine.rounding import UNIT, heads_apart, padded, rounded, up_to_unit
+from qkv.models.bert import Encoder
+from qkv.models.gpt import GPT
 from qkv.models.translator import Translator
 
 ACTIVATIONS = ("none", "relu", "gelu", "gelu_tanh", "swish")  # numbered as in kernel.cpp
@@ -35,8 +37,6 @@ class Packed:
     @classmethod
     def translator(cls, model: Translator, *, int8: bool) -> "Packed":
         packed, config = cls(int8=int8), model.config
-        if model.bias is not None:
-            raise ValueError("the compiled loops know no bias in the output layer")
         struct = packed.struct
         sides = (
             (model.source_positions, model.source_rotation),
@@ -44,21 +44,30 @@ class Packed:
         )
         struct.encoder = packed.stack(model.encoder, config.encoder, *sides[0])
         struct.decoder = packed.stack(model.decoder, config.decoder, *sides[1])
-        packed.vocabulary(model.tokens.weight.detach(), config.encoder.width**0.5)
+        packed.vocabulary(model.tokens.weight.detach(), config.encoder.width**0.5, model.bias)
         return packed
 
     @classmethod
-    def encoder(cls, stack: Stack, config: StackConfig, *, int8: bool) -> "Packed":
-        """A stack alone, for texts that are embedded already."""
-        packed = cls(int8=int8)
-        packed.struct.encoder = packed.stack(stack, config, None, None)
+    def gpt(cls, model: GPT, *, int8: bool) -> "Packed":
+        packed, config = cls(int8=int8), model.config
+        packed.struct.decoder = packed.stack(model.stack, config.stack, model.positions, model.rotation)
+        packed.vocabulary(model.tokens.weight.detach(), 1.0, None)
         return packed
 
-    def vocabulary(self, tokens: Tensor, scale: float) -> None:
+    @classmethod
+    def encoder(cls, model: Encoder, *, int8: bool) -> "Packed":
+        packed = cls(int8=int8)
+        packed.struct.encoder = packed.stack(model.stack, model.config.stack, model.positions, None)
+        packed.struct.tokens = packed.floats(columns_padded(model.tokens.weight))
+        packed.struct.segments = packed.floats(columns_padded(model.segments.weight))
+        packed.struct.first, packed.struct.token_scale = packed.norm(model.norm), 1.0
+        return packed
+
+    def vocabulary(self, tokens: Tensor, scale: float, bias: Tensor | None) -> None:
         """The embeddings, times a scale where ids go in and as they are where logits come out."""
         self.struct.vocab, self.struct.token_scale = len(tokens), scale
         self.struct.tokens = self.floats(columns_padded(tokens))
-        self.struct.output = self.linear(tokens, None)
+        self.struct.output = self.linear(tokens, bias)
 
     def stack(
         self, stack: Stack, config: StackConfig, positions: nn.Module | None, rotation: nn.Module | None
@@ -147,7 +156,8 @@ def rows_apart(attention: Attention, name: str) -> tuple[Tensor, Tensor]:
 
 
 def columns_padded(table: Tensor) -> Tensor:
-    return F.pad(table.detach(), (0, up_to_unit(table.shape[1]) - table.shape[1]))
+    missing = up_to_unit(table.shape[1]) - table.shape[1]
+    return F.pad(table.detach(), (0, missing)) if missing else table.detach()
 
 
 def table_of(positions: nn.Module) -> Tensor:

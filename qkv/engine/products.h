@@ -9,18 +9,23 @@
 
 namespace {
 
-// The products of COUNT rows with 16 columns of weights.
+// The products of COUNT rows with 16 columns of weights. Where a compiler puts these loops into a larger function, it
+// runs out of registers for the sums: at half the speed.
+#define APART __attribute__((noinline))
 
-template <int COUNT> void products(const float* in, int inputs, const float* weight, Floats (&total)[COUNT][2]) {
-    for (int r = 0; r < COUNT; r++) total[r][0] = total[r][1] = Floats{};
+template <int COUNT> APART void products(const float* in, int inputs, const float* weight, Floats (&total)[COUNT][2]) {
+    Floats sums[COUNT][2] = {};
     for (int k = 0; k < inputs; k++) {
+        __builtin_prefetch(weight + (size_t(k) + inputs) * BLOCK);  // the columns that come next
         const Floats first = load(weight + k * BLOCK), second = load(weight + k * BLOCK + LANES);
         for (int r = 0; r < COUNT; r++) {
             const float x = in[r * size_t(inputs) + k];
-            total[r][0] += x * first;
-            total[r][1] += x * second;
+            sums[r][0] += x * first;
+            sums[r][1] += x * second;
         }
     }
+    for (int r = 0; r < COUNT; r++)
+        for (int half = 0; half < 2; half++) total[r][half] = sums[r][half];
 }
 
 inline int32_t four_bytes(const uint8_t* from) {
@@ -30,7 +35,7 @@ inline int32_t four_bytes(const uint8_t* from) {
 }
 
 #if defined(__AVXVNNI__) || (defined(__AVX512VNNI__) && defined(__AVX512VL__))
-template <int COUNT> void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
+template <int COUNT> APART void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
     __m256i sums[COUNT][2] = {};
     for (int k = 0; k < inputs; k += 4)
         for (int r = 0; r < COUNT; r++)
@@ -49,7 +54,7 @@ template <int COUNT> void products(const uint8_t* in, int inputs, const int8_t* 
 #elif defined(__AVX2__)
 // Pairs of products are added up in 16 bits over 16 inputs, and only then widened: rounding.py has chosen the weights
 // so that no such sum overflows. That saves every other multiplication.
-template <int COUNT> void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
+template <int COUNT> APART void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
     const __m256i ones = _mm256_set1_epi16(1);
     __m256i wide[COUNT][2] = {};
     for (int k = 0; k < inputs; k += 16) {
@@ -69,14 +74,16 @@ template <int COUNT> void products(const uint8_t* in, int inputs, const int8_t* 
             }
         }
         for (int r = 0; r < COUNT; r++)
-            for (int half = 0; half < 2; half++)
+            for (int half = 0; half < 2; half++) {
                 wide[r][half] = _mm256_add_epi32(wide[r][half], _mm256_madd_epi16(narrow[r][half], ones));
+                asm volatile("" : "+m"(wide[r][half]));  // registers are for the sums above
+            }
     }
     for (int r = 0; r < COUNT; r++)
         for (int half = 0; half < 2; half++) total[r][half] = (Ints)wide[r][half];
 }
 #else
-template <int COUNT> void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
+template <int COUNT> APART void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
     int32_t sums[COUNT][BLOCK] = {};
     for (int k = 0; k < inputs; k += 4)
         for (int r = 0; r < COUNT; r++)
@@ -112,7 +119,7 @@ struct Input {
         step.get()[row] = range / LEVELS;
         for (int i = 0; i < width; i += LANES) {
             const Ints whole = __builtin_convertvector((load(x + i) - bottom) * up + 0.5f, Ints);
-            for (int lane = 0; lane < LANES; lane++) to[i + lane] = uint8_t(whole[lane]);
+            *reinterpret_cast<Bytes*>(to + i) = bytes_of(whole);
         }
     }
 };
@@ -150,10 +157,12 @@ struct Product {
     }
 
     void columns(int count, int first, int last) const {
+        const int groups = (count + ROWS - 1) / ROWS;  // of about the same size: two rows alone take as long as four
         for (int column = first; column < last; column += BLOCK)
-            for (int row = 0; row < count; row += ROWS) {
+            for (int group = 0; group < groups; group++) {
+                const int row = count * group / groups;
                 float* at = to + size_t(row) * stride + column - first;
-                switch (std::min(ROWS, count - row)) {
+                switch (count * (group + 1) / groups - row) {
                     case 1: rows<1>(row, column, at); break;
                     case 2: rows<2>(row, column, at); break;
                     case 3: rows<3>(row, column, at); break;

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.attention import Attention
+from qkv.models.gpt import GPT
 from qkv.models.translator import Translator
 
 UNIT = 16  # sizes are rounded up to multiples of it
@@ -78,6 +79,21 @@ class RoundedTranslator(Translator):
     """A translator that computes as the engine does with int8, without it."""
 
     def __init__(self, model: Translator):
+        super().__init__(model.config)
+        self.load_state_dict(model.state_dict())
+        round_layers(self)
+        self.last = RoundedLinear(self.tokens.weight, self.bias)
+        self.requires_grad_(False).eval()
+
+    def output(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.last(x)
+        return logits
+
+
+class RoundedGPT(GPT):
+    """A language model that computes as the engine does with int8, without it."""
+
+    def __init__(self, model: GPT):
         super().__init__(model.config)
         self.load_state_dict(model.state_dict())
         round_layers(self)

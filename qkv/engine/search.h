@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "session.h"
 
@@ -13,6 +14,7 @@ struct Wish {
     const int32_t* limits;       // the most ids of every sentence
     const double* penalty;       // of every length
     int32_t start, end, least;   // nothing ends before it has so many ids
+    int32_t never;               // what is never said, or -1
     int32_t width, best;
     int32_t patience;            // stop when so many have ended; 0: when nothing better can come
 };
@@ -28,7 +30,7 @@ class Step {
         rows_ = rows;
     }
 
-    void see(int thread, int row, int tile, float* logits, int real, int forbidden) {
+    void see(int thread, int row, int tile, float* logits, int real, std::initializer_list<int> forbidden) {
         for (int i = real; i % LANES; i++) logits[i] = NEVER;
         Floats most = load(logits);
         for (int i = LANES; i < real; i += LANES) most = larger(most, load(logits + i));
@@ -37,7 +39,8 @@ class Step {
         for (int i = 0; i < real; i += LANES) sum += exponential(load(logits + i) - top);
         largest[size_t(row) * tiles + tile] = top;
         sums[size_t(row) * tiles + tile] = sum_of(sum);
-        if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
+        for (int id : forbidden)
+            if (id >= 0 && tile == id / TILE) logits[id % TILE] = NEVER;
         Candidate* list = &best[(size_t(thread) * rows_ + row) * count];
         if (top <= list[count - 1].logit) return;
         for (int i = 0; i < real; i += LANES)
@@ -87,12 +90,12 @@ template <class Decide> void search(Session& session, const Wish& wish, int most
         me.reserve(most_rows);
         if (index == 0) step = std::make_unique<Step>(candidates, tiles, team.size);
         for (;;) {
-            if (index == 0) session.prepare(), step->begin(session.rows);
+            if (index == 0) session.prepare(1), step->begin(session.rows);
             team.meet();
-            const int forbidden = int(session.pages.size()) <= wish.least ? wish.end : -1;
-            session.pass(me);
-            session.outputs(me, [&](int row, int tile, float* logits, int real) {
-                step->see(index, row, tile, logits, real, forbidden);
+            const int forbidden = session.said() <= wish.least ? wish.end : -1;
+            session.pass(me, 1);
+            session.outputs(me, 1, [&](int row, int tile, float* logits, int real) {
+                step->see(index, row, tile, logits, real, {forbidden, wish.never});
             });
             team.meet();
             if (index == 0) decide(*step), leave = team.size > 1 && is_crowded();
@@ -107,7 +110,7 @@ void greedy(Session& session, const Wish& wish) {
     session.found.assign(session.rows, std::vector<Hypothesis>(1));
     std::vector<double> total(session.rows, 0);
     search(session, wish, session.rows, 1, [&](Step& step) {
-        const int length = int(session.pages.size());
+        const int length = session.said();
         std::vector<int32_t> going, newest;
         for (int row = 0; row < session.rows; row++) {
             const int s = session.sentence[row];
@@ -162,7 +165,7 @@ void beam(Session& session, const Wish& wish) {
         if (int(list.size()) > wish.best) list.pop_back();
     };
     search(session, wish, sentences * width, candidates, [&](Step& step) {
-        const int length = int(session.pages.size());
+        const int length = session.said();
         std::vector<int32_t> going, newest;
         std::vector<Path> grown;
         std::vector<Continuation> all;

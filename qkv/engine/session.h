@@ -15,8 +15,9 @@ struct Hypothesis {
     bool finished = false;
 };
 
-// Keys and values of one position in all blocks, (depth, 2, rows, inner). A row that looks back finds its own ones by
-// their places: rows are copied, reordered and dropped without moving any of them.
+// Keys and values in all blocks of what was read at once, (depth, 2, rows, inner): one position, or several of which
+// each has its rows. A row that looks back finds its own ones by their places: rows are copied, reordered and dropped
+// without moving any of them.
 struct Page {
     int rows;
     Array<float> numbers;
@@ -38,10 +39,11 @@ struct Session {
     Array<float> memory;                     // (depth, 2, tokens, inner)
     size_t tokens = 0;
     std::vector<Page> pages;
-    std::vector<std::vector<int32_t>> place;  // of every row in every page
+    std::vector<int32_t> page;               // of every position
+    std::vector<std::vector<int32_t>> place;  // of every row at every position, in the page of that
     int look_block = -1;
     std::vector<float> looked;               // (rows, heads, longest) of the last step
-    std::vector<int32_t> newest;             // ids that go in next
+    std::vector<int32_t> newest;             // ids that go in next, (positions, rows)
     std::vector<std::vector<Hypothesis>> found;
     Common common;
 
@@ -83,52 +85,59 @@ struct Session {
                            kept(b, which) + size_t(start) * inner());
     }
 
-    void open_page() {
+    int said() const { return int(page.size()); }
+
+    void open_page(int positions) {
         pages.emplace_back();
-        pages.back().rows = rows;
-        pages.back().numbers.reserve(size_t(model.decoder.depth) * 2 * rows * inner());
-        for (int row = 0; row < rows; row++) place[row].push_back(row);
+        pages.back().rows = rows * positions;
+        pages.back().numbers.reserve(size_t(model.decoder.depth) * 2 * rows * positions * inner());
+        for (int t = 0; t < positions; t++) {
+            page.push_back(int(pages.size()) - 1);
+            for (int row = 0; row < rows; row++) place[row].push_back(t * rows + row);
+        }
     }
 
-    // The newest ids through the decoder; the page of their position is open.
-    void pass(Worker& me) {
+    // The newest ids through the decoder, at so many positions; the page of these is open.
+    void pass(Worker& me, int positions) {
         const Stack& stack = model.decoder;
-        const int position = int(pages.size()) - 1, size = inner();
-        for (int row = 0; row < rows; row++) me.embed(row, newest[row], position);
+        const int before = said() - positions, count = rows * positions, size = inner();
+        for (int i = 0; i < count; i++) me.embed(i, newest[i], before + i / rows);
         for (int b = 0; b < stack.depth; b++) {
             const Block& block = stack.blocks[b];
-            float* keys = pages.back().numbers.get() + size_t(b) * 2 * rows * size;
+            float* keys = pages.back().numbers.get() + size_t(b) * 2 * count * size;
             me.look_at_self(
-                block.own, rows, keys, keys + size_t(rows) * size, [&](int) { return position; },
-                [&](int row, Looks& looks) {
-                    looks.resize(position + 1);
-                    for (int t = 0; t <= position; t++) {
-                        const size_t there = pages[t].rows, mine = place[row][t];
-                        looks.keys[t] = pages[t].numbers.get() + (b * 2 * there + mine) * size;
-                        looks.values[t] = looks.keys[t] + there * size;
+                block.own, count, keys, keys + size_t(count) * size, [&](int i) { return before + i / rows; },
+                [&](int i, Looks& looks) {
+                    const std::vector<int32_t>& mine = place[i % rows];
+                    looks.resize(before + i / rows + 1);
+                    for (int t = 0; t < looks.count; t++) {
+                        const Page& there = pages[page[t]];
+                        looks.keys[t] = there.numbers.get() + (size_t(b) * 2 * there.rows + mine[t]) * size;
+                        looks.values[t] = looks.keys[t] + size_t(there.rows) * size;
                     }
                 });
             if (stack.cross)
                 me.look_at_memory(
-                    block.cross, rows,
-                    [&](int row, Looks& looks) {
-                        const int s = sentence[row];
+                    block.cross, count,
+                    [&](int i, Looks& looks) {
+                        const int s = sentence[i % rows];
                         looks.along(kept(b, 0), kept(b, 1), first[s], length[s], size);
                     },
-                    [&](int row, int h, const Looks& looks) {
-                        if (b != look_block) return;
+                    [&](int i, int h, const Looks& looks) {
+                        const int row = i - (count - rows);  // of the last position
+                        if (b != look_block || row < 0) return;
                         float* to = looked.data() + (size_t(row) * stack.heads + h) * longest;
                         std::copy_n(looks.weights.data(), looks.count, to);
                         std::fill(to + looks.count, to + longest, 0.0f);
                     });
-            me.feed_forward(block, rows);
+            me.feed_forward(block, count);
         }
-        me.finish(rows);
+        me.finish(count);
     }
 
-    // The output layer, tile after tile of one's own share: see(row, tile, logits, how many).
-    template <class See> void outputs(Worker& me, See see) {
-        me.input.read(me.x.get(), rows, me.wide, model.rounded);
+    // The output layer for the last position, tile after tile of one's own share: see(row, tile, logits, how many).
+    template <class See> void outputs(Worker& me, int positions, See see) {
+        me.input.read(me.x.get() + size_t(positions - 1) * rows * me.wide, rows, me.wide, model.rounded);
         const int tiles = (model.output.outputs + TILE - 1) / TILE;
         const Share own = share_of(tiles, 1, me.index, me.team.size);
         me.logits.reserve(size_t(rows) * TILE);
@@ -154,21 +163,30 @@ struct Session {
         rows = count;
     }
 
-    void prepare() {
-        open_page();
-        reserve(common, model.decoder, rows);
+    void prepare(int positions) {
+        open_page(positions);
+        reserve(common, model.decoder, rows * positions);
         if (look_block >= 0) looked.resize(size_t(rows) * model.decoder.heads * longest);
     }
 
-    void step(const int32_t* ids, float* logits) {
-        newest.assign(ids, ids + rows);
-        prepare();
+    // Ids at so many positions, as many at once as stay in a core's cache; logits of what follows the last.
+    void step(const int32_t* ids, int positions, float* logits) {
+        const int most = std::max(1, TOKENS / rows);
+        for (int from = 0; from < positions; from += most) {
+            const int now = std::min(most, positions - from);
+            newest.assign(ids + size_t(from) * rows, ids + size_t(from + now) * rows);
+            read(now, from + now == positions ? logits : nullptr);
+        }
+    }
+
+    void read(int positions, float* logits) {
+        prepare(positions);
         together(threads, [&](Team& team, int index) {
             Worker me(model, model.decoder, team, index, common);
-            me.reserve(rows);
-            pass(me);
+            me.reserve(rows * positions);
+            pass(me, positions);
             if (logits)
-                outputs(me, [&](int row, int tile, const float* from, int count) {
+                outputs(me, positions, [&](int row, int tile, const float* from, int count) {
                     std::copy_n(from, count, logits + size_t(row) * model.vocab + tile * TILE);
                 });
         });

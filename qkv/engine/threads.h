@@ -2,11 +2,15 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
 #include <thread>
 #include <vector>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 namespace {
 
@@ -18,11 +22,20 @@ inline void pause() {
 #endif
 }
 
-// When another program has kept a thread waiting, working alone for a while is faster than waiting at every meeting.
-std::atomic<int64_t> alone_until{0};
-constexpr int64_t ALONE = 500'000'000, TOO_LONG = 1'000'000;  // nanoseconds
+// When another program has kept a thread waiting, working alone for a while is faster than waiting at every meeting:
+// for a moment at first, and twice as long each time that it happens again soon.
+std::atomic<int64_t> alone_until{0}, alone_for{0};
+constexpr int64_t ALONE_FIRST = 10'000'000, ALONE_MOST = 500'000'000, TOO_LONG = 1'000'000;  // nanoseconds
 
 int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count(); }
+
+void was_kept_waiting() {
+    const int64_t before = alone_until.load(std::memory_order_relaxed), last = alone_for.load(std::memory_order_relaxed);
+    const bool again = now() - before < 2 * last;
+    const int64_t next = again ? std::min(2 * last, ALONE_MOST) : ALONE_FIRST;
+    alone_for.store(next, std::memory_order_relaxed);
+    alone_until.store(now() + next, std::memory_order_relaxed);
+}
 
 bool is_crowded() { return now() < alone_until.load(std::memory_order_relaxed); }
 
@@ -45,12 +58,31 @@ class Team {
         }
         const int64_t since = now();
         while (turn_.load(std::memory_order_acquire) == turn) std::this_thread::yield();
-        if (now() - since > TOO_LONG) alone_until.store(now() + ALONE, std::memory_order_relaxed);
+        if (now() - since > TOO_LONG) was_kept_waiting();
     }
 
   private:
     std::atomic<int> arrived_{0}, turn_{0};
 };
+
+#if defined(__linux__)
+inline int this_core() { return sched_getcpu(); }
+
+// Linux often starts a thread on the core of the one that will wait for it: each gets another core, where there is one.
+void move_to_another_core(int busy, int index) {
+    cpu_set_t allowed, own;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &allowed) && core != busy && --index == 0) {
+            CPU_ZERO(&own);
+            CPU_SET(core, &own);
+            sched_setaffinity(0, sizeof own, &own);
+        }
+}
+#else
+inline int this_core() { return -1; }
+inline void move_to_another_core(int, int) {}
+#endif
 
 // The same work in several threads, which are gone when it is done: nothing waits between calls, nothing survives a fork.
 template <class Work> void together(int threads, Work work) {
@@ -58,9 +90,11 @@ template <class Work> void together(int threads, Work work) {
     Team team;
     std::vector<std::thread> helpers;
     std::atomic<bool> go{false};
+    const int busy = this_core();
     try {
         for (int index = 1; index < threads; index++)
             helpers.emplace_back([&, index] {
+                move_to_another_core(busy, index);
                 while (!go.load(std::memory_order_acquire)) pause();
                 work(team, index);
             });

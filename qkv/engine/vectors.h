@@ -29,9 +29,25 @@ inline float sum_of(Floats x) {
 }
 
 inline float largest_of(Floats x) {
+#if defined(__AVX2__)
+    __m128 most = _mm_max_ps(_mm256_castps256_ps128((__m256)x), _mm256_extractf128_ps((__m256)x, 1));
+    most = _mm_max_ps(most, _mm_movehl_ps(most, most));
+    return _mm_cvtss_f32(_mm_max_ss(most, _mm_movehdup_ps(most)));
+#else
     float largest = x[0];
     for (int i = 1; i < LANES; i++) largest = std::max(largest, x[i]);
     return largest;
+#endif
+}
+
+// The last byte of each.
+inline Bytes bytes_of(Ints x) {
+#if defined(__AVX2__)
+    const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
+    return (Bytes)_mm_cvtsi128_si64(_mm_packus_epi16(halves, halves));
+#else
+    return __builtin_convertvector(x, Bytes);
+#endif
 }
 
 inline bool any(Ints x) {

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.data.batching import pad_rows
@@ -43,9 +42,8 @@ class Encoding:
     def engine_if_possible(self) -> TextEngine | None:
         if self.device.type != "cpu" or self.compute == "bf16":
             return None
-        stack, threads = self.encoder.config.stack, torch.get_num_threads()
         try:
-            return TextEngine(self.encoder.stack, stack, int8=self.compute == "int8", threads=threads)
+            return TextEngine(self.encoder, int8=self.compute == "int8", threads=torch.get_num_threads())
         except NoEngineError:
             return None
 
@@ -70,17 +68,9 @@ class Encoding:
         """Of all places of all rows, one row after another.  (N, D)"""
         if self.engine is None:
             return self.states_by_torch(rows)
-        encoder, lengths = self.encoder, [len(row.ids) for row in rows]
-        ids = torch.tensor([number for row in rows for number in row.ids])
-        places = torch.cat([torch.arange(length) for length in lengths])
-        segments = torch.tensor([number for row in rows for number in row.segments])
-        total = encoder.tokens.weight[ids]
-        total += encoder.positions.table[places]
-        total += encoder.segments.weight[segments]
-        norm = encoder.norm
-        return self.engine(
-            F.layer_norm(total, norm.normalized_shape, norm.weight, norm.bias, norm.eps), lengths
-        )
+        ids = [number for row in rows for number in row.ids]
+        segments = [number for row in rows for number in row.segments]
+        return self.engine(ids, segments, [len(row.ids) for row in rows])
 
     def states_by_torch(self, rows: Sequence[Row]) -> Tensor:
         pad = self.encoder.config.pad

@@ -15,8 +15,10 @@ from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import InTurns
 from qkv.decoding.sampling import Drawn, Sampling
 from qkv.decoding.walk import walk
+from qkv.engine.gpt import GPTEngine, GPTEngineStep
 from qkv.errors import UserError
-from qkv.models.gpt import GPT, GPTConfig, TextBatch
+from qkv.models.gpt import GPT, GPTConfig, GPTStep, TextBatch
+from qkv.pipeline.compute import Compute, continuing_in
 from qkv.pipeline.loading import load_weights
 from qkv.text.characters import Characters
 from qkv.text.notes import VOICES, Frame, Notes
@@ -35,6 +37,10 @@ TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
 
 
 def silent(count: int = 0) -> None:
+    """Nobody is told."""
+
+
+def unheard(sentence: str) -> None:
     """Nobody is told."""
 
 
@@ -81,8 +87,11 @@ class GeneratorDefaults:
 
 
 class Generator:
-    def __init__(self, model: GPT, tokenizer: Tokenizer, defaults: GeneratorDefaults):
+    def __init__(
+        self, model: GPT, tokenizer: Tokenizer, defaults: GeneratorDefaults, engine: GPTEngine | None = None
+    ):
         self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
+        self.engine = engine  # that continues texts in the model's place
 
     def __repr__(self) -> str:
         config = self.model.config
@@ -105,6 +114,11 @@ class Generator:
     def save(self, folder: Path) -> None:
         config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
         save_bundle(folder, "gpt", config, self.model.state_dict(), {TOKENIZER_FILE: self.tokenizer.text()})
+
+    def computing_in(self, compute: Compute, warn: Callable[[str], None] = unheard) -> "Generator":
+        """The same by the engine, in float32 or int8, or in bf16 by torch; `warn` is told if there can be no engine."""
+        model, engine = continuing_in(self.model, compute, warn)
+        return Generator(model, self.tokenizer, self.defaults, engine)
 
     # Continuing a text ------------------------------------------------------------------------------------------
 
@@ -157,7 +171,8 @@ class Generator:
         self.model.eval()
         config, device = self.model.config, self.model.tokens.weight.device
         read = torch.tensor([prompt or [config.end]], device=device)  # (1, T)
-        step, limits = self.model.begin(), torch.tensor([generation.tokens], device=device)
+        step: GPTStep | GPTEngineStep = (self.engine or self.model).begin()
+        limits = torch.tensor([generation.tokens], device=device)
         if read.shape[1] > 1:
             step(read[:, :-1])
         greedy = generation.temperature == 0

@@ -73,6 +73,8 @@ class Searcher:
         self.engine = engines[0] if len(engines) == 1 else None
         self.boundary, self.automata, self.characters = boundary, automata, characters
         self.config, self.device = models[0].config, models[0].tokens.weight.device
+        # Marian's: what it begins with must not come again
+        self.never = self.config.pad if self.config.pad == self.config.start else None
         self.context = min(model.config.context for model in models)
         for model in models:
             model.eval()
@@ -102,17 +104,18 @@ class Searcher:
     ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
         """Batch after batch: their rows, and what was found for each. What is plain the engine does alone."""
         batches = list(self.batches(requests, search))
-        padding_is_start = (
-            self.config.pad == self.config.start
-        )  # which a rule forbids, and the engine's search has none
-        if self.engine is None or padding_is_start or not (is_plain(search) and all(map(is_free, requests))):
+        if self.engine is None or not (is_plain(search) and all(map(is_free, requests))):
             for rows, width in batches:
                 yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
             return
         batches.reverse()  # the longest first, so that all threads end together
         beam = beam_of(replace(search, beam=max(search.beam, search.best)))
         plain = PlainSearch(
-            width=beam.width, penalty=beam.penalty, best=beam.best, patience=beam.enough_ended or 0
+            width=beam.width,
+            penalty=beam.penalty,
+            best=beam.best,
+            patience=beam.enough_ended or 0,
+            never=self.never,
         )
         sources = [[[*requests[row].source, self.config.end] for row in rows] for rows, _ in batches]
         limits = [[self.limit(requests[row]) for row in rows] for rows, _ in batches]
@@ -197,8 +200,8 @@ class Searcher:
 
     def rules(self, batch: Sequence[Request], search: Search) -> list[Rule]:
         rules: list[Rule] = [NotAtOnce(self.config.end)]
-        if self.config.pad == self.config.start:  # Marian's: what it begins with must not come again
-            rules.append(Never(self.config.pad))
+        if self.never is not None:
+            rules.append(Never(self.never))
         if search.repetition_penalty != 1.0:
             rules.append(RepetitionPenalty(search.repetition_penalty))
         if batch[0].no_repeat:

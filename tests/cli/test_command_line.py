@@ -84,7 +84,7 @@ OPTIONS = {
     "fill": "--best --json",
     "embed": "--input --output --pooling --raw --compute --threads",
     "similar": "--pairs --labels --columns",
-    "generate": "--tokens --temperature --top-k --top-p --min-p --seed --stop",
+    "generate": "--tokens --temperature --top-k --top-p --min-p --seed --stop --threads --compute",
     "draw": """
         --best --scale --threads --candidates --seed --temperature --top-p --guidance --ranking""",
     "classify": "--input --labels --columns --json --best --fit --threads",

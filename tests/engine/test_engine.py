@@ -11,7 +11,7 @@ from qkv.core.block import StackConfig
 from qkv.core.pairs import CrossHeads
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
-from qkv.decoding.rules import NotAtOnce
+from qkv.decoding.rules import Never, NotAtOnce
 from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Hypothesis
 from qkv.engine import Engine, PlainSearch
@@ -46,6 +46,7 @@ VARIANTS = {
         encoder=replace(STACK, norm="pre"),
         decoder=replace(CONFIG.decoder, norm="pre", heads=1),
     ),
+    "a bias in the output": replace(CONFIG, output_bias=True),
     "wide, a large vocabulary": replace(CONFIG, vocab=301, encoder=WIDE, decoder=replace(WIDE, heads=4)),
 }
 every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
@@ -167,6 +168,24 @@ def test_decoding_with_chance_works_on_its_steps() -> None:
         for each in (Engine(model, int8=False, threads=1), model)
     )
     assert [each.ids for each in found] == [each.ids for each in wanted]
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_what_is_never_said_is_left_out_as_the_rule_leaves_it_out(width: int) -> None:
+    model = translator(VARIANTS["a bias in the output"])
+    engine = Engine(model, int8=False, threads=2)
+    free = PlainSearch(width=width, penalty=PENALTY)
+    favourite = max(engine.search(SOURCES, LIMITS, free)[0][0].ids)
+    start, limits = torch.full((len(SOURCE),), START), torch.tensor(LIMITS)
+    rules = [NotAtOnce(END), Never(favourite)]
+    if width == 1:
+        wanted = [each.ids for each in greedy(model.begin(SOURCE), start, END, limits, rules)]
+    else:
+        beam = Beam(width=width, penalty=PENALTY)
+        wanted = [each.ids for [each] in beam_search(model.begin(SOURCE), start, END, limits, beam, rules)]
+    found = engine.search(SOURCES, LIMITS, replace(free, never=favourite))
+    assert [answer.ids for [answer] in found] == wanted
+    assert not any(favourite in ids for ids in wanted)
 
 
 def test_no_answer_ends_too_early() -> None:

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from qkv.core.block import Stack, StackConfig
+from qkv.core.block import StackConfig
 from qkv.engine.library import NoEngineError, library
 from qkv.engine.texts import TextEngine, shared_out
+from qkv.models.bert import Encoder, EncoderConfig
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -16,54 +17,67 @@ def compiled() -> None:
         pytest.skip(f"the engine cannot be built here: {reason}")
 
 
-def stack_of(width: int, heads: int, hidden: int, norm: str = "post") -> tuple[Stack, StackConfig]:
+def encoder_of(width: int, heads: int, hidden: int) -> Encoder:
     torch.manual_seed(7)
-    config = StackConfig(
+    stack = StackConfig(
         depth=2,
         width=width,
         heads=heads,
         hidden=hidden,
-        norm=norm,
+        norm="post",
         activation="gelu",
         dropout=0.0,
         norm_eps=1e-12,
-    )  # type: ignore[arg-type]
-    return Stack(config).eval(), config
+    )
+    return Encoder(EncoderConfig(vocab=50, context=12, pad=0, segments=2, stack=stack)).eval()
 
 
 LENGTHS = [5, 1, 9, 3]
+IDS = [1 + number * 7 % 49 for number in range(sum(LENGTHS))]
+SEGMENTS = [number % 2 for number in range(sum(LENGTHS))]
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("width", "heads", "hidden"), [(32, 2, 48), (20, 2, 36), (21, 3, 17)])
 def test_every_text_is_encoded_as_if_it_were_alone(width: int, heads: int, hidden: int, threads: int) -> None:
-    stack, config = stack_of(width, heads, hidden)
-    x = torch.randn(sum(LENGTHS), width)
-    wanted = torch.cat([stack(part[None])[0] for part in x.split(LENGTHS)])
-    engine = TextEngine(stack, config, int8=False, threads=threads)
-    before = x.clone()
-    torch.testing.assert_close(engine(x, LENGTHS), wanted, rtol=1e-5, atol=1e-5)
-    assert torch.equal(x, before)  # what comes in is left as it is
+    encoder = encoder_of(width, heads, hidden)
+    given = torch.tensor([IDS, SEGMENTS]).split(LENGTHS, dim=1)
+    wanted = torch.cat([encoder(ids[None], segments[None])[0] for ids, segments in given])
+    engine = TextEngine(encoder, int8=False, threads=threads)
+    torch.testing.assert_close(engine(IDS, SEGMENTS, LENGTHS), wanted, rtol=1e-5, atol=1e-5)
+    alone = engine(IDS[6:15], SEGMENTS[6:15], [9])  # which all threads share
+    torch.testing.assert_close(alone, wanted[6:15], rtol=1e-5, atol=1e-5)
 
 
 @torch.no_grad()
 def test_int8_is_close_and_not_the_same() -> None:
-    stack, config = stack_of(64, 4, 128)
-    x = torch.randn(sum(LENGTHS), 64)
-    exact, rounded = (TextEngine(stack, config, int8=int8, threads=1)(x, LENGTHS) for int8 in (False, True))
-    cosines = torch.cosine_similarity(exact, rounded, dim=-1)
-    assert cosines.min() > 0.99
+    encoder = encoder_of(64, 4, 128)
+    engines = (TextEngine(encoder, int8=int8, threads=1) for int8 in (False, True))
+    exact, rounded = (engine(IDS, SEGMENTS, LENGTHS) for engine in engines)
+    assert torch.cosine_similarity(exact, rounded, dim=-1).min() > 0.99
     assert not torch.equal(exact, rounded)
 
 
 @torch.no_grad()
-def test_a_text_is_the_same_whatever_stands_beside_it() -> None:
-    stack, config = stack_of(32, 2, 48)
-    engine = TextEngine(stack, config, int8=False, threads=1)
-    x = torch.randn(sum(LENGTHS), 32)
-    together = engine(x, LENGTHS)
-    assert torch.equal(engine(x[6:15], [9]), together[6:15])
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_text_is_the_same_whatever_stands_beside_it_and_whoever_shares_it(int8: bool) -> None:
+    encoder = encoder_of(32, 2, 48)
+    alone, shared = (TextEngine(encoder, int8=int8, threads=threads) for threads in (1, 2))
+    together = alone(IDS, SEGMENTS, LENGTHS)
+    for engine in (alone, shared):
+        assert torch.equal(engine(IDS[6:15], SEGMENTS[6:15], [9]), together[6:15])
+
+
+@pytest.mark.parametrize(
+    ("ids", "segments", "error"),
+    [([], [], ValueError), ([3] * 13, [0] * 13, ValueError), ([50], [0], IndexError), ([3], [2], IndexError)],
+)
+def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
+    ids: list[int], segments: list[int], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        TextEngine(encoder_of(32, 2, 48), int8=False, threads=1)(ids, segments, [len(ids)])
 
 
 def test_texts_are_shared_out_whole() -> None:

@@ -1,15 +1,17 @@
 """Continuing texts: the same seed the same text, greedy is the likeliest, windows slide, and likelihoods add up."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
 from language_models import TEXT, untrained
 
 import qkv
+from qkv.engine import NoEngineError
 from qkv.errors import UserError
 from qkv.models.gpt import first_read
-from qkv.pipeline.generator import Generation, Generator
+from qkv.pipeline.generator import Generation, Generator, PieceKind
 
 texts = pytest.mark.parametrize(
     "generator", [untrained("subwords"), untrained("characters")], ids=["subwords", "characters"]
@@ -169,3 +171,46 @@ def test_text_and_music_are_not_mixed_up() -> None:
         untrained("notes").stream("the")
     with pytest.raises(UserError, match="knows text"):
         untrained("characters").compose()
+
+
+def broken_compiler(*_: object, **__: object) -> None:
+    raise NoEngineError("there is no C++ compiler")
+
+
+@pytest.mark.parametrize("pieces", ["subwords", "characters"])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_the_engine_continues_as_the_model_does(pieces: PieceKind, temperature: float) -> None:
+    generator, generation = untrained(pieces), Generation(tokens=40, temperature=temperature)
+    by_engine = generator.computing_in("float32")
+    if by_engine.engine is None:
+        pytest.skip("the engine cannot be built here")
+    for prompt in ("", "the dog", TEXT[:80]):
+        assert by_engine.generate(prompt, generation) == generator.generate(prompt, generation)
+
+
+def test_the_engine_composes_what_the_model_does() -> None:
+    generator, generation = untrained("notes"), Generation(tokens=40, temperature=1.0)
+    assert generator.computing_in("float32").compose([], generation) == generator.compose([], generation)
+
+
+@pytest.mark.parametrize("compute", ["float32", "int8"])
+def test_without_a_compiler_the_text_is_the_same_and_one_sentence_says_so(
+    compute: Literal["float32", "int8"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator, generation = untrained("subwords"), Generation(tokens=30, temperature=0)
+    by_engine = generator.computing_in(compute)
+    monkeypatch.setattr("qkv.pipeline.compute.GPTEngine", broken_compiler)
+    told: list[str] = []
+    by_torch = generator.computing_in(compute, told.append)
+    assert by_torch.engine is None
+    assert told == [
+        "generating without the fast engine, with the same results but slower: there is no C++ compiler."
+    ]
+    assert by_torch.generate("the dog", generation) == by_engine.generate("the dog", generation)
+
+
+def test_bf16_continues_a_text_and_leaves_the_model_as_it_is() -> None:
+    generator = untrained("subwords")
+    smaller = generator.computing_in("bf16")
+    assert smaller.generate("the dog", GREEDY)
+    assert generator.model.tokens.weight.dtype is torch.float32

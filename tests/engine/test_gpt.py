@@ -1,0 +1,135 @@
+"""The engine of a language model says what the model says: read whole or bit by bit, past its context, by any search."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from qkv.core.block import StackConfig
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.greedy import greedy
+from qkv.decoding.rules import InTurns, NoRepeat
+from qkv.decoding.sampling import Sampling, sample
+from qkv.engine import GPTEngine, NoEngineError
+from qkv.engine.library import library
+from qkv.engine.rounding import RoundedGPT
+from qkv.models.gpt import GPT, GPTConfig
+
+END = 2
+STACK = StackConfig(depth=2, width=20, heads=2, hidden=36, norm="pre", activation="gelu_tanh", dropout=0.0)
+CONFIG = GPTConfig(vocab=41, context=11, end=END, positions="learned", stack=STACK)
+VARIANTS = {
+    "pre, learned": CONFIG,
+    "post, learned": replace(CONFIG, stack=replace(STACK, norm="post", activation="gelu")),
+    "pre, rotary": replace(CONFIG, positions="rotary"),
+    "a large vocabulary": replace(CONFIG, vocab=300, stack=replace(STACK, width=96, heads=3, hidden=100)),
+}
+every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
+IDS = torch.tensor([[5, 9, 3, 14, 7, 30, 22, 4], [8, 8, 17, 6, 12, 3, 40, 19], [33, 3, 3, 5, 21, 9, 10, 11]])
+LIMITS = torch.tensor([25, 16, 9])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    try:
+        library()
+    except NoEngineError as reason:
+        pytest.skip(f"the engine cannot be built here: {reason}")
+
+
+def gpt(config: GPTConfig) -> GPT:
+    torch.manual_seed(3)
+    model = GPT(config).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model
+
+
+@torch.inference_mode()
+def walked(model: Any) -> list[Tensor]:
+    """Logits over 14 tokens, the first 8 at once, three more together, with rows reordered on the way."""
+    step = model.begin()
+    logits = [step(IDS), step(IDS[:, :3])]
+    step.select(torch.tensor([2, 0, 0, 1]))
+    logits += [step(torch.tensor([[4], [9], [6], [10 + place]])) for place in range(2)]
+    step.select(torch.tensor([3, 1]))
+    logits.append(step(torch.tensor([[4], [8]])))
+    assert step.slid
+    return logits
+
+
+@every_variant
+@pytest.mark.parametrize("threads", [1, 2])
+def test_float32_steps_equal_the_model_past_its_context_and_after_reordering(
+    config: GPTConfig, threads: int
+) -> None:
+    model = gpt(config)
+    found, wanted = walked(GPTEngine(model, int8=False, threads=threads)), walked(model)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=0)
+
+
+@every_variant
+def test_int8_steps_equal_the_same_arithmetic_spelled_out_and_are_near_the_model(config: GPTConfig) -> None:
+    model = gpt(config)
+    each = (walked(other) for other in (GPTEngine(model, int8=True, threads=1), RoundedGPT(model), model))
+    for one, same, near in zip(*each, strict=True):
+        assert (one - same).abs().mean() < 0.03 * near.std()
+        assert (one - near).abs().mean() < 0.1 * near.std()
+
+
+@every_variant
+@pytest.mark.parametrize("int8", [False, True])
+def test_read_at_once_or_token_by_token_is_the_same_to_the_last_bit(config: GPTConfig, int8: bool) -> None:
+    engine = GPTEngine(gpt(config), int8=int8, threads=2)
+    whole, bits = engine.begin(), GPTEngine(gpt(config), int8=int8, threads=1).begin()
+    for column in IDS.T:
+        last = bits(column[:, None])
+    assert torch.equal(whole(IDS), last)
+
+
+def test_more_than_is_read_at_once_is_the_same() -> None:
+    model = gpt(replace(CONFIG, context=700))
+    many = torch.arange(600)[None] * 7 % 41
+    with torch.inference_mode():
+        wanted = model.begin()(many)
+    found = GPTEngine(model, int8=False, threads=1).begin()(many)
+    torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
+
+
+@every_variant
+@torch.inference_mode()
+def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> None:
+    model = gpt(config)
+    start = IDS[:, 0]
+
+    def all_ways(each: Any) -> list[Any]:
+        rules = [
+            NoRepeat(2),
+            InTurns([list(range(0, config.vocab, 2)), list(range(config.vocab))], config.vocab),
+        ]
+        beam = Beam(width=3, penalty=paper_penalty(0.6), best=2)
+        return [
+            greedy(each.begin(), start, END, LIMITS),
+            greedy(each.begin(), start, END, LIMITS, rules),
+            sample(each.begin(), start, END, LIMITS, Sampling(temperature=0.9, top_p=0.9), [1, 2, 3], rules),
+            *beam_search(each.begin(), start, END, LIMITS, beam, rules),
+        ]
+
+    engine = GPTEngine(model, int8=False, threads=2)
+    found, wanted = (
+        [[hypothesis.ids for hypothesis in way] for way in all_ways(each)] for each in (engine, model)
+    )
+    assert found == wanted
+    assert max(len(ids) for ids in found[0]) > config.context  # it slid
+
+
+def test_what_would_be_read_from_elsewhere_in_memory_is_refused() -> None:
+    step = GPTEngine(gpt(CONFIG), int8=False, threads=1).begin()
+    with pytest.raises(IndexError):
+        step(torch.tensor([[41]]))
+    step(IDS)
+    with pytest.raises(ValueError, match="3 rows"):
+        step.session.step(IDS[:2])  # type: ignore[union-attr]
