@@ -235,7 +235,8 @@ function listen() {
 function drawModel() {
   const languages = info.languages ? `${info.languages.source} → ${info.languages.target}` : t(`kind ${info.kind}`);
   const millions = info.parameters >= 1e6 ? `${(info.parameters / 1e6).toFixed(1)} M` : info.parameters.toLocaleString();
-  byId("model").replaceChildren(element("b", {}, info.model), ` ${languages} · ${t("parameters", millions)}`);
+  const made = info.architecture === "recurrent" ? ` · ${t("kind recurrent")}` : "";
+  byId("model").replaceChildren(element("b", {}, info.model), ` ${languages}${made} · ${t("parameters", millions)}`);
   byId("examples").replaceChildren(element("option", { value: "" }, t("examples")), ...info.examples.map((each) => element("option", { value: each }, each)));
   byId("truth").hidden = !info.truth || source.isSaved;
   byId("checkpoint-control").hidden = !info.checkpoints.length || source.isSaved;

@@ -3,7 +3,7 @@
 import { element, isolated, number } from "./dom.js";
 import { dotted, factor, formula, frac, nameOf, root, rowOf, sub, sumOver, sup, valueOf } from "./formula.js";
 import { matrix } from "./matrix.js";
-import { at, concatenated, headOf, inputOf, prefixOf, rowAt, rowNames, weightsOf } from "./places.js";
+import { at, attentionOf, concatenated, headOf, inputOf, lstmsOf, prefixOf, rowAt, rowNames } from "./places.js";
 import { ribbons } from "./ribbons.js";
 
 const LETTERS = { query: "Q", key: "K", value: "V" };
@@ -30,7 +30,7 @@ function keySource(site, cursor, trace) {
 }
 
 function projection(name, { site, cursor, trace }) {
-  const place = weightsOf(site.side, cursor.layer, `${site.sublayer}.sublayer.${name}`);
+  const place = `${attentionOf(site, cursor.layer)}.${name}`;
   const source = name === "query" ? inputOf(site.side, cursor.layer, site.sublayer, trace) : keySource(site, cursor, trace);
   return { weight: `${place}.weight`, bias: `${place}.bias`, source };
 }
@@ -66,10 +66,17 @@ export const projections = {
       numbers: [line], left,
       shapes: [["x", `${site.queries.pieces.length} × ${site.side.stack.width}`], ["W", `${site.side.stack.width} × ${headWidth(site)}`], ["Q", array.shape.join(" × ")]],
       panels: [element("div", { class: "three" }, ...panels)],
-      origins: site.id === "cross" && part !== "query" ? [[t("station memory"), { station: 14, row, column }]] : [[t(cursor.layer ? "station layers" : "station positions"), cursor.layer ? { station: 13, row: cursor.layer, column: row } : { station: 3, row }]],
+      origins: site.id === "cross" && part !== "query" ? [[t("station memory"), { station: 14, row, column }]] : [cameFrom(context, row)],
     };
   },
 };
+
+// The stream that a query is made of: what the layer below has left, or, before the first, embedding and position.
+function cameFrom({ trace, site, cursor, t }, row) {
+  const side = site.side.name;
+  if (cursor.layer || lstmsOf(trace, site.side)) return [t("station layers"), { station: 13, side, row: cursor.layer, column: row }];
+  return trace.has(`${side}.positions`) ? [t("station positions"), { station: 3, side, row }] : [t("station embedding"), { station: 2, side, row }];
+}
 
 // Stations that show one T × S matrix of a head.
 function square(part, { kind = "signed", formulaOf, numbersOf, extra, needs, letter, originsOf, allowed }) {
@@ -189,7 +196,7 @@ export const weightedSum = {
 export const heads = {
   key: "heads", sides: "all", isThere: (trace) => trace.sides.length > 0,
   names({ site, cursor }) {
-    const place = weightsOf(site.side, cursor.layer, `${site.sublayer}.sublayer.output`);
+    const place = `${attentionOf(site, cursor.layer)}.output`;
     return [...named(site, cursor, "heads", "output"), `${place}.weight`, `${place}.bias`];
   },
   show({ trace, cursor, site, t, go }) {
@@ -224,7 +231,7 @@ export const memory = {
       numbers: [formula(cellAt(nameOf(part === "memory" ? "memory" : LETTERS[part]), row, column), "=", valueOf(at(array[part], row, column)))],
       shapes: [["memory", all.shape.join(" × ")], ["K", array.key.shape.join(" × ")], ["V", array.value.shape.join(" × ")]],
       panels: [panel("memory", t("memory")), element("div", { class: "two" }, panel("key", `K — ${t("layer", cursor.layer + 1)}`), panel("value", `V — ${t("layer", cursor.layer + 1)}`))],
-      origins: [[t("station layers"), { station: 13, side: site.keys.name, row: site.keys.stack.depth, column: row }]],
+      origins: [[t("station layers"), { station: 13, side: site.keys.name, row: lstmsOf(trace, site.keys) ? lstmsOf(trace, site.keys) - 1 : site.keys.stack.depth, column: row }]],
     };
   },
 };
