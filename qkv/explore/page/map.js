@@ -1,6 +1,6 @@
 // On the left: both stacks with the present place lit, the heads, and what is known to be true of them.
 
-import { byId, element, isolated } from "./dom.js";
+import { byId, centre, element, isolated } from "./dom.js";
 import { headOf, lookingSites, lstmsOf } from "./places.js";
 import { paint } from "./scale.js";
 
@@ -92,6 +92,7 @@ export function drawBars({ trace, cursor, t, go, source }) {
   byId("said").replaceChildren(element("b", {}, t("next word")), ...trace.choices.map((each, i) => element("button", {
     type: "button", class: i < step ? "past" : i === step ? "now" : "later", "aria-current": i === step ? "step" : undefined, onclick: () => go({ step: i }),
   }, isolated(each.candidates.find((one) => one.id === each.chosen)?.text ?? ""))));
+  centre(byId("said"));
   byId("bars").replaceChildren(...choice.candidates.slice(0, 8).map((each) => {
     const p = Math.exp(each.log_probability), taken = each.id === choice.chosen;
     const forced = [...trace.choices.slice(0, step).map((earlier) => earlier.chosen), each.id];

@@ -56,7 +56,7 @@ export const projections = {
     const panels = Object.entries(LETTERS).map(([name, letter]) => {
       const array = headOf(trace.get(named(site, cursor, name)[0]), cursor.head), side = name === "query" ? site.queries : site.keys;
       const [row, column] = part === name ? limits(cursor, array.shape) : [-1, -1];
-      return matrix({ title: letter, label: `${letter}: ${t(`role ${name}`)}`, ...array, rows: side.pieces, kind: "signed", row: Math.max(0, row), column: part === name ? column : 0,
+      return matrix({ title: letter, label: `${letter}: ${t(`role ${name}`)}`, ...array, rows: side.pieces, kind: "signed", row: Math.max(0, row), column: part === name ? column : 0, active: part === name,
         pick: (r, c, k) => go({ row: r, column: c, part: name }, k), note: t(`role ${name}`) });
     });
     const array = headOf(trace.get(named(site, cursor, part)[0]), cursor.head), [row, column] = limits(cursor, array.shape);
@@ -117,7 +117,7 @@ export const scores = {
       values.set(q);
       values.set(k, width);
       values.set(q.map((each, i) => each * k[i]), 2 * width);
-      return [matrix({ title: t("query times key"), shape: [3, width], values, rows: [`Q ${site.queries.pieces[row]}`, `K ${site.keys.pieces[column]}`, "Q · K"], kind: "signed", row: 2, column: 0, pick: () => go({}) })];
+      return [matrix({ title: t("query times key"), shape: [3, width], values, rows: [`Q ${site.queries.pieces[row]}`, `K ${site.keys.pieces[column]}`, "Q · K"], kind: "signed", row: 2, column: 0, active: false, pick: () => go({}) })];
     },
     originsOf: ({ row, column, t }) => [[`Q ${t("row", row + 1)}`, { station: 4, part: "query", row, column: 0 }], [`K ${t("row", column + 1)}`, { station: 4, part: "key", row: column, column: 0 }]],
   }),
@@ -203,7 +203,7 @@ export const heads = {
     const [each, output, weight, bias] = this.names({ site, cursor }).map((name) => trace.get(name));
     const joined = concatenated(each), part = cursor.part === "output" ? "output" : "heads", array = part === "output" ? output : joined;
     const [row, column] = limits(cursor, array.shape), width = each.shape[2];
-    const common = (name) => ({ rows: rowNames(site.queries), kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
+    const common = (name) => ({ rows: rowNames(site.queries), kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, active: part === name, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
     let numbers = [formula(cellAt(nameOf("concat"), row, column), "=", sub(sup("Z", `(${Math.floor(column / width) + 1})`), `${row + 1},${(column % width) + 1}`), "=", valueOf(at(array, row, column)))];
     if (part === "output" && weight) {
       const x = rowAt(joined, row), w = rowAt(weight, column), { parts } = dotted([...x].map((value, i) => [value, w[i]]), 3);
@@ -225,7 +225,7 @@ export const memory = {
     const [all, keys, values] = this.names({ site, cursor }).map((name) => trace.get(name));
     const array = { memory: all, key: headOf(keys, cursor.head), value: headOf(values, cursor.head) }, part = array[cursor.part] ? cursor.part : "memory";
     const [row, column] = limits(cursor, array[part].shape);
-    const panel = (name, title) => matrix({ title, ...array[name], rows: site.keys.pieces, kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
+    const panel = (name, title) => matrix({ title, ...array[name], rows: site.keys.pieces, kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, active: part === name, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
     return {
       formula: formula("K", "=", "memory", "·", sub("W", "K"), "+", sub("b", "K"), ",", "  ", "V", "=", "memory", "·", sub("W", "V"), "+", sub("b", "V")),
       numbers: [formula(cellAt(nameOf(part === "memory" ? "memory" : LETTERS[part]), row, column), "=", valueOf(at(array[part], row, column)))],

@@ -57,7 +57,7 @@ function feedForwardOf(sides, isThere, key) {
       const part = cursor.part === "output" ? "output" : "hidden", array = part === "output" ? output : hidden;
       const row = Math.min(cursor.row, array.shape[0] - 1), column = Math.min(cursor.column, array.shape[1] - 1);
       const quiet = hidden.values.reduce((count, each) => count + (each <= 0), 0) / hidden.values.length;
-      const common = (name) => ({ rows: rowNames(site.queries), kind: "signed", row: part === name ? row : cursor.row, column: part === name ? column : 0, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
+      const common = (name) => ({ rows: rowNames(site.queries), kind: "signed", row: part === name ? row : cursor.row, column: part === name ? column : 0, active: part === name, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
       const numbers = [];
       if (weight && bias) {
         const from = rowAt(part === "output" ? hidden : x, row), { parts } = dotted([...from].map((each, i) => [each, weight.values[i]]), 3), inner = [...parts, "+", factor(bias.values[column])];
