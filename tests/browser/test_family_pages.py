@@ -1,6 +1,7 @@
 """Every member of the family opens the same page, with the stations that it has; the rest are greyed out."""
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,22 @@ def test_its_stations_are_walked_and_the_others_are_grey(
                 )
                 assert f"station={arrived}&" in page.run("return location.hash"), "it led to a grey station"
                 page.go(text=text, station=station)
+
+
+def test_the_terms_of_a_logit_add_up_to_it(browser: Any, member: tuple[str, str, Served]) -> None:
+    """Also where a bias is added; a BERT's words come from more than one matrix, and have no such line."""
+    kind, text, service = member
+    with opened(browser, service) as page:
+        for column in (1, 2):
+            page.go(text=text, station=18, column=column)
+            line = page.text("#station .with-numbers .math")
+            if kind == "bert":
+                assert line == ""
+                continue
+            terms, value = line.replace("−", "-").replace("·", "*").split("=")[-2:]
+            assert re.fullmatch(r"[-+*().\d\s]+", terms)
+            assert eval(terms) == pytest.approx(float(value), abs=0.01)
+            assert page.text("#station .formulas .math").count("b") == (2 if kind == "vit" else 0)
 
 
 def test_patches_of_a_picture_are_its_pieces_and_a_masked_word_is_guessed(
