@@ -10,6 +10,7 @@ from torch import Tensor
 from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.core.tape import Tape
 from qkv.errors import UserError
+from qkv.models.recurrent import Recurrent
 from qkv.models.translator import Translator as Transformer
 from qkv.pipeline.answers import Links
 from qkv.text.vocabulary import Vocabulary
@@ -146,7 +147,12 @@ class WordLooks:
 
 @torch.inference_mode()
 def looks_of_words(
-    model: Transformer, tokenizer: Vocabulary, source: str, target: str, pattern: re.Pattern[str], late: bool
+    model: Transformer | Recurrent,
+    tokenizer: Vocabulary,
+    source: str,
+    target: str,
+    pattern: re.Pattern[str],
+    late: bool,
 ) -> WordLooks:
     config, device, tape = model.config, model.tokens.weight.device, Tape()
     ids, places = tokenizer.encode_with_spans(source)
@@ -161,14 +167,13 @@ def looks_of_words(
     for block in range(config.decoder.depth):
         looks = rows_of(tape[f"decoder.{block}.cross_attention.weights"][0], len(said), late)
         tables = word_weights(looks, of_source, of_target, (len(words[1]), len(words[0])))
-        own = tape[f"decoder.{block}.attention.weights"][0][:, : len(said)]  # (H, T, T + 1), the start first
         for head in range(config.decoder.heads):
             cross[block, head] = links_in(tables[head])
-            decoder[block, head] = strongest(own[head], of_target, [None, *of_target], len(words[1]))
+        for head, own in enumerate(own_looks(tape, "decoder", block)):  # (T, T + 1), the start first
+            decoder[block, head] = strongest(own[: len(said)], of_target, [None, *of_target], len(words[1]))
     for block in range(config.encoder.depth):
-        own = tape[f"encoder.{block}.attention.weights"][0][:, : len(ids)]
-        for head in range(config.encoder.heads):
-            encoder[block, head] = strongest(own[head], of_source, [*of_source, None], len(words[0]))
+        for head, own in enumerate(own_looks(tape, "encoder", block)):
+            encoder[block, head] = strongest(own[: len(ids)], of_source, [*of_source, None], len(words[0]))
     return WordLooks(
         source_words=tuple(words[0]),
         target_words=tuple(words[1]),
@@ -176,6 +181,12 @@ def looks_of_words(
         encoder=encoder,
         decoder=decoder,
     )
+
+
+def own_looks(tape: Tape, side: str, block: int) -> Sequence[Tensor]:
+    """How each head of a side looks at that side, (T, T); LSTMs do not."""
+    name = f"{side}.{block}.attention.weights"
+    return list(tape[name][0]) if name in tape.tensors else []
 
 
 def strongest(
