@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from qkv.training.settings import RunSettings, TrainingSettings, refuse_broken, rules_of_run
+from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings, refuse_broken, rules_of_run
 
 LETTERS_OF_A_PIECE = 4.5  # of a word piece with its space, about
 
@@ -63,9 +63,7 @@ class BertSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertFineTuneSettings(RunSettings):
-    epochs: float = 3
-    """How often every example is seen, where --steps does not say."""
+class BertFineTuneSettings(TuningSettings):
     task: Literal["automatic", "classes", "numbers"] = "automatic"
     """What labels are: names of classes, or numbers on a scale. automatic: numbers where some have a decimal point."""
     pretrained: bool = True

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from qkv.training.settings import RunSettings, TrainingSettings, refuse_broken, rules_of_run
+from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings, refuse_broken, rules_of_run
 
 LETTERS_OF_A_PIECE = 3.5  # of a subword, about
 
@@ -59,9 +59,7 @@ class MusicSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneSettings(RunSettings):
-    epochs: int = 3
-    """How often every example is seen, where --steps does not say."""
+class FineTuneSettings(TuningSettings):
     auxiliary: float = 0.5
     """Weight of the language model's own loss (λ in the paper); 0 for none."""
     form: Literal["automatic", "classification", "entailment", "similarity", "choice"] = "automatic"
