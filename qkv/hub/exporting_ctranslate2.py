@@ -19,12 +19,13 @@ from qkv.hub.importing import all_or_nothing, refuse_taken
 from qkv.hub.marian import MarianFamily
 from qkv.hub.proof import TOLERANCE, Proof
 from qkv.models.translator import Translator as TranslatorModel
-from qkv.pipeline import Translator, load
+from qkv.pipeline import Decoding, Translator, load
 from qkv.pipeline.bert import Bert
 from qkv.pipeline.generator import Generator
 from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.vocabulary import Vocabulary
 
+FREELY = Decoding(beam=1, protect=())  # as other libraries translate, who promise nothing of spans
 OPENED_AS = {"translator": "Translator", "gpt": "Generator", "bert": "Encoder"}
 
 
@@ -98,7 +99,7 @@ def checked(product: Any, folder: Path, numbers: Numbers, lines: Sequence[str]) 
     if isinstance(product, Translator):
         engine = ctranslate2.Translator(str(folder), **how)
         difference, same, asked = compare_translator(product, engine)
-        told = None if not lines else (product.translate(lines, beam=1), translated(product, engine, lines))
+        told = None if not lines else (product.translate(lines, FREELY), translated(product, engine, lines))
     elif isinstance(product, Generator):
         difference, same, asked = compare_generator(product, ctranslate2.Generator(str(folder), **how))
         told = None

@@ -8,19 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.configs import from_dict, to_dict
+from qkv.configs import to_dict
 from qkv.core.block import StackConfig
 from qkv.core.positions import sinusoid
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import Never
 from qkv.errors import UserError
-from qkv.hub.family import NOTES, Written
+from qkv.hub.family import Written
 from qkv.hub.folder import Published
+from qkv.hub.marian_defaults import defaults_of
 from qkv.hub.marian_tokenizer import read_tokenizer, tokenizer_files
 from qkv.hub.naming import Settings, built, check_copies, renamed
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.pipeline import Translator
 
 ACTIVATIONS = {
     "relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu", "gelu_new": "gelu_tanh",
@@ -34,7 +35,9 @@ WITHOUT_EFFECT = {
 CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
 NORMS = {"marian": "post", "pegasus": "pre"}
 NORM_EPS = 1e-5  # theirs is fixed
-WHOLE = 200  # pieces of a source that is translated whole: these models were trained on sentences
+LONGEST = (
+    1 << 17
+)  # positions of a sentence; their table is computed, so that no weight tells how many there are
 
 TOKENS = "model.shared.weight"
 TIED = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
@@ -215,7 +218,10 @@ def translator_config(config: Mapping[str, Any], where: str, *, output_bias: boo
         for side in ("encoder", "decoder")
     }
     end, pad = known.id("eos_token_id", vocab), known.id("pad_token_id", vocab)
-    start, context = known.id("decoder_start_token_id", vocab), known.size("max_position_embeddings")
+    start, context = (
+        known.id("decoder_start_token_id", vocab),
+        known.size("max_position_embeddings", most=LONGEST),
+    )
     known.refuse_others()
     try:
         return TranslatorConfig(
@@ -263,25 +269,6 @@ def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> Tran
             weights.pop(name, None)
         return config
     return replace(config, positions="learned")
-
-
-def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDefaults:
-    """Those that we have written beside it, or what its own files tell."""
-    notes = published.json(NOTES)
-    if "defaults" in notes:
-        return from_dict(TranslatorDefaults, notes["defaults"], f"{published.where}/{NOTES}")
-    said = published.json("tokenizer_config.json")
-    generation = {**published.config, **published.json("generation_config.json")}
-    beam = generation.get("num_beams")
-    source, target = (said.get(name) for name in ("source_lang", "target_lang"))
-    return TranslatorDefaults(
-        languages=Languages.of(
-            source if isinstance(source, str) else None, target if isinstance(target, str) else None
-        ),
-        longest=min(WHOLE, config.context - 2),
-        beam=beam if isinstance(beam, int) and 0 < beam < 100 else 4,
-        length_penalty=1.0,
-    )
 
 
 # Out -----------------------------------------------------------------------------------------------------------
