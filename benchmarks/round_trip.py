@@ -58,11 +58,11 @@ def translations(model: Path, sources: Sequence[str], work: Path) -> dict[str, l
     """What each system makes of the sources."""
     import qkv
     from qkv.hub.exporting import export_to_transformers
-    from qkv.hub.exporting_ctranslate2 import FREELY, export_to_ctranslate2
+    from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2, greedily
     from qkv.hub.importing import import_model
 
     ours = qkv.load(model)
-    found = {"qkv": ours.translate(sources, FREELY)}
+    found = {"qkv": greedily(ours, sources)}
     for numbers in ("float32", "int8"):
         exported = export_to_ctranslate2(model, work / numbers, numbers, sources)
         assert exported.translations is not None
@@ -73,32 +73,38 @@ def translations(model: Path, sources: Sequence[str], work: Path) -> dict[str, l
     except UserError as error:
         print(f"not for transformers: {error}", file=sys.stderr)
         return found
-    found["transformers"] = by_transformers(work / "transformers", sources)
+    found["transformers"] = by_transformers(ours, work / "transformers", sources)
     import_model(work / "transformers", work / "back", origin="round trip")
-    found["qkv, imported back"] = qkv.load(work / "back").translate(sources, FREELY)
+    found["qkv, imported back"] = greedily(qkv.load(work / "back"), sources)
     own = converted_there(work / "transformers", work / "converted")
     if own is not None:
         found["CTranslate2's own converter, int8"] = by_ctranslate2(ours, own, sources)
     return found
 
 
-def by_transformers(folder: Path, sources: Sequence[str]) -> list[str]:
+def by_transformers(ours: Any, folder: Path, sources: Sequence[str]) -> list[str]:
     """With its own tokenizer and its own search."""
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+    from qkv.hub.exporting_ctranslate2 import asked_for
+
     tokens: Any = AutoTokenizer.from_pretrained(folder)
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    limits = asked_for(ours, sources)[1]
+    most = min(LONGEST, model.config.max_position_embeddings - 1)
     said: list[str] = []
     with torch.inference_mode():
         for start in range(0, len(sources), AT_ONCE):
             batch = tokens(list(sources[start : start + AT_ONCE]), return_tensors="pt", padding=True)
             inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
-            limit = min(LONGEST, model.config.max_position_embeddings - 1)
             rows = model.generate(
-                **inputs, num_beams=1, do_sample=False, max_new_tokens=limit, max_length=None
+                **inputs, num_beams=1, do_sample=False, max_new_tokens=most, max_length=None
             )
-            said += tokens.batch_decode(rows, skip_special_tokens=True)
+            cut = [
+                row[: 1 + limit] for row, limit in zip(rows, limits[start:], strict=False)
+            ]  # the start is one
+            said += tokens.batch_decode(cut, skip_special_tokens=True)
     return said
 
 

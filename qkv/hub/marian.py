@@ -57,6 +57,11 @@ PARTS = {
     "fc1": "feed_forward.sublayer.expand",
     "fc2": "feed_forward.sublayer.contract",
 }
+POSITIONS = {
+    "source_positions.table": "model.encoder.embed_positions.weight",
+    "target_positions.table": "model.decoder.embed_positions.weight",
+}
+OUR_POSITIONS = {theirs: ours for ours, theirs in POSITIONS.items()}
 THEIR_PARTS = {ours: theirs for theirs, ours in PARTS.items()}
 
 
@@ -83,6 +88,8 @@ class MarianFamily:
         refuse_unlike(config)
         kind = "marian" if config.encoder.norm == "post" else "pegasus"
         weights = {their_name(name): tensor for name, tensor in model.state_dict().items() if name != "bias"}
+        for name in POSITIONS.values():
+            weights.setdefault(name, fixed_positions(config))
         bias = torch.zeros(config.vocab) if model.bias is None else model.bias.detach()
         weights[BIAS] = bias[None].clone()
         ids = {"pad_token_id": config.pad, "eos_token_id": config.end, "decoder_start_token_id": config.start}
@@ -249,16 +256,12 @@ def our_name(theirs: str) -> str:
     norm = re.fullmatch(r"model\.(encoder|decoder)\.layer_norm\.(weight|bias)", theirs)
     if norm is not None:
         return f"{norm[1]}.norm.{norm[2]}"
-    side = {
-        "model.encoder.embed_positions.weight": "source",
-        "model.decoder.embed_positions.weight": "target",
-    }
-    return f"{side[theirs]}_positions.table" if theirs in side else theirs
+    return OUR_POSITIONS.get(theirs, theirs)
 
 
 def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> TranslatorConfig:
     """Tables of positions that are no more than the sinusoid are dropped; others are learned ones."""
-    names = [f"{side}_positions.table" for side in ("source", "target")]
+    names = list(POSITIONS)
     tables = [weights[name] for name in names if name in weights]
     shape = (config.context, config.encoder.width)
     if not tables or any(table.shape != shape for table in tables):
@@ -314,6 +317,12 @@ def in_halves(model: TranslatorModel) -> TranslatorModel:
     return other.eval()
 
 
+def fixed_positions(config: TranslatorConfig) -> Tensor:
+    """A table that is no weight of ours, written all the same: transformers would tell its users that it is missing."""
+    shape = (config.context, config.encoder.width)
+    return torch.zeros(shape) if config.positions == "none" else sinusoid(*shape, "halves")
+
+
 def in_order(name: str, tensor: Tensor, order: Tensor) -> Tensor:
     """A weight for a stream whose columns are in another order: what reads it, and what writes to it."""
     *_, layer, kind = name.split(".")
@@ -333,5 +342,4 @@ def their_name(ours: str) -> str:
     norm = re.fullmatch(r"(encoder|decoder)\.norm\.(weight|bias)", ours)
     if norm is not None:
         return f"model.{norm[1]}.layer_norm.{norm[2]}"
-    side = {"source_positions.table": "encoder", "target_positions.table": "decoder"}
-    return f"model.{side[ours]}.embed_positions.weight"
+    return POSITIONS[ours]
