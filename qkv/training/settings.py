@@ -40,6 +40,26 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BlockSettings:
+    """Of a model that is one stack of blocks."""
+
+    depth: int
+    """Blocks (N)."""
+    width: int
+    """Width of every position's vector (d_model)."""
+    heads: int
+    """Attention heads; the width is divided among them."""
+    hidden: int
+    """Width inside the feed-forward layer (d_ff)."""
+    dropout: float
+    """Share of values dropped in training."""
+    attention_dropout: float = 0.0
+    """Share of attention weights dropped in training."""
+    activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "gelu"
+    """Inside the feed-forward layer."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
     batch_tokens: int
     """Pieces in a step, padding included, on the longer of the two sides."""
@@ -235,6 +255,17 @@ def rules_of_run(settings: RunSettings) -> dict[str, bool]:
         "--training.processes must not be negative": training.processes >= 0,
         "--training.accumulate must not be negative": training.accumulate >= 0,
         "--training.log-every must be at least 1": training.log_every >= 1,
+    }
+
+
+def rules_of_blocks(model: BlockSettings) -> dict[str, bool]:
+    sizes = (model.width, model.depth, model.heads, model.hidden)
+    return {
+        "--model.width, depth, heads and hidden must be at least 1": min(sizes) >= 1,
+        "--model.width must be a multiple of --model.heads": model.heads < 1
+        or model.width % model.heads == 0,
+        "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
+        "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
     }
 
 
