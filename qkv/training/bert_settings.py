@@ -8,6 +8,7 @@ from qkv.training.settings import (
     BlockSettings,
     RunSettings,
     TrainingSettings,
+    TuningSettings,
     refuse_broken,
     rules_of_blocks,
     rules_of_run,
@@ -56,9 +57,7 @@ class BertSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertFineTuneSettings(RunSettings):
-    epochs: float = 3
-    """How often every example is seen, where --steps does not say."""
+class BertFineTuneSettings(TuningSettings):
     task: Literal["automatic", "classes", "numbers"] = "automatic"
     """What labels are: names of classes, or numbers on a scale. automatic: numbers where some have a decimal point."""
     pretrained: bool = True

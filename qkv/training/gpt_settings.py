@@ -8,6 +8,7 @@ from qkv.training.settings import (
     BlockSettings,
     RunSettings,
     TrainingSettings,
+    TuningSettings,
     refuse_broken,
     rules_of_blocks,
     rules_of_run,
@@ -52,9 +53,7 @@ class MusicSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneSettings(RunSettings):
-    epochs: int = 3
-    """How often every example is seen, where --steps does not say."""
+class FineTuneSettings(TuningSettings):
     auxiliary: float = 0.5
     """Weight of the language model's own loss (λ in the paper); 0 for none."""
     form: Literal["automatic", "classification", "entailment", "similarity", "choice"] = "automatic"

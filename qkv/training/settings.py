@@ -146,13 +146,39 @@ class RunSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslatorSettings(RunSettings):
+class TuningSettings(RunSettings):
+    """What every run has that goes on from a model which was trained before."""
+
+    epochs: float = 3
+    """How often every example is seen, where neither --steps nor --minutes say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSettings(RunSettings):
+    """What every run on sentence pairs has."""
+
+    data: DataSettings = DataSettings()
+    scoring: ScoringSettings = ScoringSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorSettings(PairSettings):
     vocabulary: int
     """Pieces in the joint vocabulary of both languages."""
     model: ModelSettings
-    data: DataSettings = DataSettings()
     decoding: DecodingSettings = DecodingSettings()
-    scoring: ScoringSettings = ScoringSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuneTranslatorSettings(PairSettings, TuningSettings):
+    """Sizes and vocabulary are those of the model that is fine-tuned, and so are its beam and its length penalty."""
+
+    language: str | None = None
+    """Target language of the pairs, for a model of several whose lines do not begin with theirs, such as >>fra<<."""
+    dropout: float | None = None
+    """Share of values dropped in training; that of the model where it is not given."""
+    smoothing: float | None = None
+    """Label smoothing; that of the model where it is not given."""
 
 
 # What means nothing to a kind of model is refused where it is given.
@@ -194,6 +220,18 @@ def check_settings(settings: TranslatorSettings) -> None:
             "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
             "--decoding.beam must be at least 1": decoding.beam >= 1,
             "--decoding.length-penalty must not be negative": decoding.length_penalty >= 0,
+        }
+    )
+
+
+def check_fine_tuning(settings: FineTuneTranslatorSettings) -> None:
+    refuse_broken(
+        rules_of_run(settings)
+        | {
+            "--epochs must be more than 0": settings.epochs > 0,
+            "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1,
+            "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1,
+            "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
         }
     )
 
