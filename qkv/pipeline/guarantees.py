@@ -207,8 +207,8 @@ def anchored(reading: Reading, said: str, links: Links) -> str | None:
         if occurrences(said, wanted.text):
             continue
         known = len(edits)
-        for place in wanted.places:
-            around = places.around(*map(reading.place, place))
+        for start, end in wanted.places:
+            around = places.around(reading.place(start), reading.place(end))
             if around is not None and not touches(around, edits):
                 edits.append(Edit(*around, wanted.text))
         if len(edits) == known:
