@@ -18,6 +18,7 @@ from qkv.engine.library import (
     NormStruct,
     StackStruct,
 )
+from qkv.engine.memory import Memory
 from qkv.engine.rounding import UNIT, heads_apart, padded, rounded, up_to_unit
 from qkv.models.bert import Encoder
 from qkv.models.gpt import GPT
@@ -31,6 +32,7 @@ class Packed:
 
     def __init__(self, *, int8: bool):
         self.int8 = int8
+        self.memory = Memory()
         self.kept: list[Any] = []
         self.struct = ModelStruct(rounded=int8)
 
@@ -128,13 +130,16 @@ class Packed:
         if bias is not None:
             struct.bias = self.floats(F.pad(bias, (0, outputs - len(bias))))
         if not self.int8:
-            struct.weight = self.floats(whole.view(-1, UNIT, inputs).transpose(1, 2))
+            struct.weight = self.large(whole.view(-1, UNIT, inputs).transpose(1, 2))
             return struct
         whole, scale = rounded(whole)
         struct.scale, struct.sum = self.floats(scale), self.floats(scale * whole.sum(1))
         fours = whole.to(torch.int8).view(-1, UNIT, inputs // 4, 4)
-        struct.weight = self.pointer(fours.transpose(1, 2).contiguous())
+        struct.weight = self.large(fours.transpose(1, 2))
         return struct
+
+    def large(self, tensor: Tensor) -> int:
+        return self.pointer(self.memory.placed(tensor))
 
     def norm(self, norm: nn.LayerNorm) -> NormStruct:
         weight, bias = (self.floats(columns_padded(each[None])[0]) for each in (norm.weight, norm.bias))
