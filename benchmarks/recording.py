@@ -144,11 +144,12 @@ def main() -> None:
 
 def verdict(ratios: list[float]) -> str:
     found = (
-        f"the model without a tape takes at most {max(ratios):.3f} times as long as one with no place for it"
+        f"without a tape the model takes {min(ratios):.3f} to {max(ratios):.3f} times as long as with no place for one, "
+        f"where {1 / NOISE:.2f} to {NOISE:.2f} is noise"
     )
     if max(ratios) > NOISE:
-        return f"Recording costs something while it is off, or the machine was busy: {found} (noise is up to {NOISE})."
-    return f"Recording costs nothing while it is off: {found} (noise is up to {NOISE})."
+        return f"Recording costs something while it is off, or the machine was busy: {found}."
+    return f"Recording costs nothing while it is off: {found}."
 
 
 if __name__ == "__main__":
