@@ -64,7 +64,10 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
     elif origin is tuple:
         if not isinstance(value, list | tuple):
             raise UserError(f"{where} should be a list, not {value!r}.")
-        return tuple(value)
+        kinds = choices[:1] * len(value) if choices[-1] is Ellipsis else choices
+        if len(kinds) != len(value):
+            raise UserError(f"{where} should have {len(kinds)} values, not {len(value)}.")
+        return tuple(value_of(kind, each, where) for kind, each in zip(kinds, value, strict=True))
     elif hint is float:
         fits = isinstance(value, int | float) and not isinstance(value, bool)
     elif hint is int:

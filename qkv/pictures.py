@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,14 +48,17 @@ def attention_picture(path: Path, attention: AttentionMap) -> None:
 
 
 def learning_curve_picture(path: Path, training: Path) -> None:
-    """Training and validation loss against steps, from the logs in a run's folder."""
-    rows, clock = (
-        [json.loads(line) for line in (training / name).read_text(encoding="utf-8").splitlines()]
-        for name in ("log.jsonl", "timing.jsonl")
-    )
+    """Training and validation loss against steps, from the logs in a run's folder.
+
+    Where the run noted an accuracy too, a second panel has it against minutes.
+    """
+    rows, clock = lines_of(training / "log.jsonl"), lines_of(training / "timing.jsonl")
+    accuracies = lines_of(training / "accuracy.jsonl")
     minutes = max((row["seconds"] for row in clock), default=0.0) / 60
-    figure = new_figure(7.0, 4.0)
-    axes = figure.add_subplot()
+    figure = new_figure(12.0 if accuracies else 7.0, 4.0)
+    from matplotlib.ticker import LogLocator  # which is there where a figure could be made
+
+    axes = figure.add_subplot(1, 2 if accuracies else 1, 1)
     for key, label, style in [
         ("loss", "training (dropout and label smoothing included)", "-"),
         ("validation_loss", "validation", "o-"),
@@ -64,14 +67,29 @@ def learning_curve_picture(path: Path, training: Path) -> None:
         if points:
             axes.plot(*zip(*points, strict=True), style, label=label, markersize=4)
     axes.set_xlabel("step")
-    axes.set_ylabel("loss per piece (nats)")
+    axes.set_ylabel("loss (nats)")
     axes.set_yscale("log")
+    axes.yaxis.set_minor_locator(LogLocator(subs=(1.5, 2, 3, 4, 5, 7)))
     for place in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
         place("{x:g}")  # and not as powers of ten, of which there is hardly one
     axes.grid(alpha=0.3, which="both")
     axes.legend()
     axes.set_title(f"Learning curve, {minutes:.1f} minutes")
+    if accuracies:
+        axes = figure.add_subplot(1, 2, 2)
+        axes.plot([row["minutes"] for row in accuracies], [100 * row["accuracy"] for row in accuracies], "o-")
+        axes.set_xlabel("minutes")
+        axes.set_ylabel("validation accuracy (%)")
+        axes.grid(alpha=0.3)
+        axes.set_title(f"Accuracy, {100 * accuracies[-1]['accuracy']:.2f} % at the end")
     figure.savefig(path)
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """Of a log; a log that is not there has none."""
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from digits import digit_lines
 
 from qkv.checkpoint.files import write_tensors
 from qkv.core.block import StackConfig
+from qkv.models.recurrent import Recurrent, RecurrentConfig
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Languages, Translator, TranslatorDefaults
@@ -41,7 +42,32 @@ def random_translator(
         encoder=stack,
         decoder=replace(stack, depth=3),
     )
-    model = TranslatorModel(config)
+    return decided(TranslatorModel(config), tokenizer, beam, languages)
+
+
+def random_recurrent(
+    heads: int = 3, beam: int = 1, languages: Sequence[str] = ("en", "xx"), seed: int = 3
+) -> Translator:
+    """Two LSTMs read, three speak, of which the first one looks; its attention has heads of width 4."""
+    torch.manual_seed(seed)
+    tokenizer = Tokenizer.learn(digit_lines(60), 340)
+    config = RecurrentConfig(
+        vocab=len(tokenizer),
+        context=128,
+        pad=0,
+        start=1,
+        end=2,
+        width=10,
+        hidden=12,
+        encoder_depth=2,
+        decoder_depth=3,
+        heads=heads,
+        dropout=0.0,
+    )
+    return decided(Recurrent(config), tokenizer, beam, languages)
+
+
+def decided(model: Any, tokenizer: Tokenizer, beam: int, languages: Sequence[str]) -> Translator:
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if weight.dim() == 2 and "tokens" not in name:
@@ -58,12 +84,12 @@ def random_translator(
     return Translator(model.eval(), tokenizer, defaults)
 
 
-def save_explorable(folder: Path, **options: Any) -> Translator:
+def save_explorable(folder: Path, made: Any = random_translator, **options: Any) -> Translator:
     """A bundle with two checkpoints of its training."""
-    translator = random_translator(**options)
+    translator: Translator = made(**options)
     translator.save(folder)
     for number, step in enumerate(STEPS):
-        earlier = random_translator(**{**options, "seed": 20 + number})
+        earlier = made(**{**options, "seed": 20 + number})
         kind = folder / "training" / ("milestones" if number == 0 else "snapshots")
         kind.mkdir(parents=True, exist_ok=True)
         write_tensors(kind / f"step-{step}.safetensors", earlier.model.state_dict())

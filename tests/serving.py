@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,8 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Served]:
-    explorer = Explorer(folder)
+def served(folder: Path, pictures: Sequence[Path] = ()) -> Iterator[Served]:
+    explorer = Explorer(folder, pictures)
     listener = listening("127.0.0.1", 0)
     config = uvicorn.Config(application(explorer), log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Explore:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
-    text: str = ""
+    text: str | None = None
     """Sentence to begin with, by default one of the lecture decks; or the file of a picture."""
     html: Path | None = None
     """Write one file that opens from disk instead of serving the page."""
@@ -54,11 +54,16 @@ def main(arguments: list[str]) -> None:
         raise UserError("give one of --html, --png and --terminal, not several.")
     if not 0 <= command.port <= 65535:
         raise UserError("--port is a number from 0 to 65535.")
+    if command.text is not None and not command.text.strip():
+        raise UserError("--text is empty: give a sentence, or leave the option out for one of the decks.")
+    for option, path in [("--html", command.html), ("--png", command.png)]:
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise UserError(f"{option} {path} cannot be written: give a file in a folder that exists.")
     from qkv.cli.terminal import say
     from qkv.explore.session import Explorer, Wish
 
-    explorer = Explorer(command.model, [Path(command.text)] if command.text else [])
-    wish = Wish(text=command.text or explorer.info()["examples"][0])
+    explorer = Explorer(command.model, [] if command.text is None else [Path(command.text)])
+    wish = Wish(text=explorer.info()["examples"][0] if command.text is None else command.text)
     if command.html is not None:
         from qkv.explore.single_file import write_html
 
@@ -106,17 +111,16 @@ def serve(command: Explore, explorer: "Explorer") -> None:
 
     from qkv.cli.terminal import say
 
-    local = service.is_loopback(command.host)
+    hosts = service.names_of(command.host)
     listener = service.listening(command.host, command.port)
-    shown = "localhost" if local else command.host
-    address = f"http://{shown}:{listener.getsockname()[1]}/"
+    address = f"http://{service.shown(command.host)}:{listener.getsockname()[1]}/"
     if command.text:
         address += f"#text={quote(command.text)}"
     say(f"{address}   (Ctrl-C ends it)")
-    if not local:
+    if hosts is None:
         say("Everybody who can reach this machine can see the page and type into it.")
     if not command.no_open and sys.stderr.isatty():
         import webbrowser
 
         webbrowser.open(address)
-    service.serve(explorer, listener, local=local)
+    service.serve(explorer, listener, hosts)

@@ -23,13 +23,13 @@ class FileJob:
 
     def __init__(self, source: Path, output: Path, identity: dict[str, Any]):
         self.source, self.output = source, output
-        self.part, self.note = (output.with_name(f"{output.name}.{end}") for end in ("part", "job"))
         if not source.is_file():
             raise UserError(f"there is no file {source}.")
         if output.exists():
             raise UserError(f"{output} exists already: remove it, or give another --output.")
         if not output.parent.is_dir():
             raise UserError(f"there is no folder {output.parent} for the output.")
+        self.part, self.note = (output.with_name(f"{output.name}.{end}") for end in ("part", "job"))
         digest, self.lines = hashlib.sha256(), 0
         with open(source, "rb") as file:
             last = b"\n"
@@ -46,12 +46,14 @@ class FileJob:
         done, size = self.so_far()
         if done:
             say(f"{self.output} was begun before: {done:,} of {self.lines:,} lines are there already.")
-        with open(self.part, "ab") as file, counting("translating", self.lines) as count:
+        counted = counting("translating", self.lines, before=done, lines=True)
+        with open(self.part, "ab") as file, counted as count:
             os.truncate(self.part, size)
             file.seek(size)
-            count(done)
             for lines in lines_of(self.source, done):
-                file.write("".join(f"{line}\n" for line in work(done + 1, lines, count)).encode("utf-8"))
+                tell = Told(len(lines), count)
+                file.write("".join(f"{line}\n" for line in work(done + 1, lines, tell.more)).encode("utf-8"))
+                tell.rest()
                 file.flush()
                 os.fsync(file.fileno())
                 done += len(lines)
@@ -75,6 +77,21 @@ class FileJob:
                 f"{self.note} to begin anew."
             )
         return note["lines"], note["bytes"]
+
+
+class Told:
+    """Counts lines of a part where pieces are told of: a long line has several, and one that is copied has none."""
+
+    def __init__(self, lines: int, count: Done):
+        self.left, self.count = lines, count
+
+    def more(self, pieces: int) -> None:
+        now = min(pieces, self.left)
+        self.left -= now
+        self.count(now)
+
+    def rest(self) -> None:
+        self.more(self.left)
 
 
 def lines_of(path: Path, skip: int) -> Iterator[list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import tyro
 
@@ -48,7 +48,7 @@ class Files:
         }
 
     @classmethod
-    def from_stored(cls, stored: dict[str, str | None]) -> Files:
+    def from_stored(cls, stored: dict[str, str | None]) -> Self:
         is_path = {name: not name.endswith("language") for name in stored}
         return cls(**{name: Path(v) if v and is_path[name] else v for name, v in stored.items()})  # type: ignore[arg-type]
 

@@ -1,5 +1,6 @@
 """What people look at while they wait. All of it goes to standard error."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -11,6 +12,8 @@ from rich.text import Text
 
 from qkv.environment import is_helper
 from qkv.training.loop import Position
+
+LINE_EVERY = 10.0  # seconds between lines that tell how far a work has come, where there is no bar
 
 
 class Notices(Console):
@@ -100,9 +103,36 @@ def escaped(text: str) -> str:
     return escape("".join(c if c.isprintable() else "·" for c in text))
 
 
+class Lines:
+    """How far a long work has come, a line at most every so many seconds."""
+
+    def __init__(self, what: str, total: int, before: int):
+        self.what, self.total, self.before, self.completed = what, total, before, before
+        self.begun = self.told = time.monotonic()
+
+    def advance(self, count: int) -> None:
+        self.completed += count
+        now = time.monotonic()
+        if now - self.told < LINE_EVERY or self.completed >= self.total:
+            return
+        self.told = now
+        left = (now - self.begun) * (self.total - self.completed) / max(1, self.completed - self.before)
+        say(
+            f"{self.what}: {self.completed:,} of {self.total:,}, about {left // 60:.0f}:{left % 60:02.0f} left"
+        )
+
+
 @contextmanager
-def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar for work over many sentences, gone when it is done; it is told how many more are."""
+def counting(
+    what: str, total: int, *, before: int = 0, lines: bool = False
+) -> Iterator[Callable[[int], None]]:
+    """A bar for work over many sentences, gone when it is done; it is told how many more are.
+
+    `before` are done already. Where there is no terminal for it, nothing, or with `lines` a line now and then.
+    """
+    if lines and not err.is_terminal:
+        yield Lines(what, total, before).advance
+        return
     columns = (
         TextColumn(what),
         BarColumn(),
@@ -111,7 +141,7 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
     )
     progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     with progress:
-        task = progress.add_task(what, total=total)
+        task = progress.add_task(what, total=total, completed=before)
         yield lambda count: progress.advance(task, count)
 
 

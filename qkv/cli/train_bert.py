@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from qkv.cli import program, training
-from qkv.cli.train_gpt import SomeFiles, StoredPaths, from_stored, stored_names, summarise
-from qkv.cli.training import TrainCommand, names_in
+from qkv.cli.train_gpt import SomeFiles, StoredPaths, from_stored, summarise
+from qkv.cli.training import TrainCommand, names_in, names_in_run
 from qkv.errors import UserError
 from qkv.training.bert_settings import RECIPES, BertSettings, check_bert
 
@@ -132,7 +132,7 @@ def main(arguments: list[str]) -> None:
 
 def kind_of(arguments: list[str]) -> training.Kind:
     """What is trained is told by the options, or by the run that is resumed."""
-    if {"--fine-tune", "--labels"} & (names_in(arguments) | stored_names(arguments)):
+    if {"--fine-tune", "--labels"} & (names_in(arguments) | names_in_run(arguments)):
         from qkv.cli.fine_tune_bert import BertLabelKind
 
         return BertLabelKind()

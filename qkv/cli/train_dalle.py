@@ -99,8 +99,8 @@ def read_album(files: CaptionedPictures, held_out: int) -> Album:
     own, shape = codes.model.config, train.pictures.shape[1:]
     if shape != (own.channels, own.side, own.side):
         raise UserError(
-            f"the pictures are {shape[2]} × {shape[1]} pixels large, and those of the codebook {own.side} × {own.side}: "
-            "train one with these pictures."
+            f"the pictures have {shape[2]} × {shape[1]} pixels of {shape[0]} numbers each, and those of the codebook "
+            f"{own.side} × {own.side} of {own.channels}: train one with these pictures."
         )
     built_in = files.images is None
     return Album(

@@ -14,8 +14,8 @@ from qkv.cli.training import (
     TrainCommand,
     draw_learning_curve,
     names_in,
+    names_in_run,
     option,
-    run_file,
     say_how_it_went,
 )
 from qkv.errors import UserError
@@ -223,21 +223,12 @@ def main(arguments: list[str]) -> None:
 
 def kind_of(arguments: list[str]) -> training.Kind:
     """What is trained is told by the options, or by the run that is resumed."""
-    named = names_in(arguments) | stored_names(arguments)
+    named = names_in(arguments) | names_in_run(arguments)
     if "--fine-tune" in named:
         from qkv.cli.fine_tune import FineTuneKind
 
         return FineTuneKind()
     return MusicKind() if "--music" in named else TextKind()
-
-
-def stored_names(arguments: list[str]) -> set[str]:
-    from qkv.checkpoint.files import read_sealed
-
-    out = option(arguments, "--out")
-    if "--resume" not in arguments or out is None or not run_file(Path(out)).is_file():
-        return set()
-    return {f"--{name.replace('_', '-')}" for name in read_sealed(run_file(Path(out))).get("files", {})}
 
 
 def example(generator: Generator, prompt: str) -> str:

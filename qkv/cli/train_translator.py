@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from qkv.cli import program, training
 from qkv.cli.files import Files, Given, read_files
-from qkv.cli.training import TrainCommand, draw_learning_curve, names_in, option, say_how_it_went
+from qkv.cli.training import (
+    TrainCommand,
+    draw_learning_curve,
+    names_in,
+    names_in_run,
+    option,
+    say_how_it_went,
+)
 from qkv.errors import UserError
 from qkv.training.recipes import RECIPES, RECURRENT_RECIPES, published_rows
 from qkv.training.settings import WITHOUT_MEANING, TranslatorSettings, check_settings
@@ -20,27 +27,29 @@ if TYPE_CHECKING:
     from qkv.training.runs import Outcome
 
 
-Command = TrainCommand[Files, TranslatorSettings]
+Command = TrainCommand[Any, Any]  # those who fine-tune have other files and settings
 
 
 class TranslatorKind:
     name: ClassVar = "translator"
-    command: ClassVar = Command
-    files: ClassVar = Files
-    settings: ClassVar = TranslatorSettings
-    recipes: ClassVar = RECIPES
+    command: ClassVar[Any] = TrainCommand[Files, TranslatorSettings]
+    files: ClassVar[Any] = Files
+    settings: ClassVar[Any] = TranslatorSettings
+    recipes: ClassVar[Any] = RECIPES
     nominal: ClassVar = 30_000
     amount: ClassVar = "pairs"
     summary: ClassVar = (
         "Train a translator on your own sentence pairs, for example\n"
         "  qkv train translator --source a.en --target a.de --out runs/en-de\n\n"
-        "With --model recurrent it is made of LSTMs with attention, as before the Transformer; the defaults follow."
+        "With --model recurrent it is made of LSTMs with attention, as before the Transformer; the defaults follow.\n"
+        "One that is there already, trained or imported, goes on with your pairs:\n"
+        "  qkv train translator --fine-tune runs/opus --source a.en --target a.de --out runs/mine     (--fine-tune --help)"
     )
 
     def from_stored(self, stored: dict[str, Any]) -> Files:
         return Files.from_stored(stored)
 
-    def check(self, settings: TranslatorSettings) -> None:
+    def check(self, settings: Any) -> None:
         check_settings(settings)
 
     def begun_with(self, names: set[str]) -> bool:
@@ -92,13 +101,18 @@ class TranslatorKind:
 
 
 class RecurrentKind(TranslatorKind):
-    recipes: ClassVar = RECURRENT_RECIPES
+    recipes: ClassVar[Any] = RECURRENT_RECIPES
 
 
 KINDS = {"transformer": TranslatorKind, "recurrent": RecurrentKind}
 
 
 def main(arguments: list[str]) -> None:
+    if "--fine-tune" in names_in(arguments) | names_in_run(arguments):
+        from qkv.cli.fine_tune_translator import main as fine_tune
+
+        fine_tune(arguments)
+        return
     chosen = option(arguments, "--model") or option(arguments, "--model.kind") or "transformer"
     idle = sorted(WITHOUT_MEANING.get(chosen, frozenset()) & names_in(arguments))
     if idle:

@@ -308,6 +308,16 @@ def names_in(arguments: list[str]) -> set[str]:
     return {name.replace("_", "-") for name in given}  # both spellings are accepted
 
 
+def names_in_run(arguments: list[str]) -> set[str]:
+    """The options for data that the run has which is resumed: they tell what kind of run it is."""
+    from qkv.checkpoint.files import read_sealed
+
+    out = option(arguments, "--out")
+    if "--resume" not in arguments or out is None or not run_file(Path(out)).is_file():
+        return set()
+    return {f"--{name.replace('_', '-')}" for name in read_sealed(run_file(Path(out))).get("files", {})}
+
+
 def say_how_it_went(report: dict[str, Any]) -> None:
     from qkv.cli.terminal import say
 

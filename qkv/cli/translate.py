@@ -29,7 +29,7 @@ class Translate:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     text: tyro.conf.Positional[tuple[str, ...]] = ()
-    """What to translate; without it, lines are read from --input or from standard input."""
+    """What to translate, line by line; without it, lines are read from --input or from standard input."""
     input: Path | None = None
     """File whose lines are translated."""
     output: Path | None = None
@@ -54,8 +54,8 @@ class Translate:
     """For --sample: only the fewest words that together are as likely as this."""
     min_p: float = 0.0
     """For --sample: only words at least this share as likely as the likeliest."""
-    seed: int = 1
-    """For --sample: the same seed and text give the same translation."""
+    seed: int | None = None
+    """For --sample: the same seed and text give the same translation; 1 where none is given."""
     repetition_penalty: float = 1.0
     """Above 1, what was said already becomes less likely."""
     no_repeat: int = 0
@@ -63,9 +63,10 @@ class Translate:
     prefix: str = ""
     """Every translation begins with this."""
     contain: Phrases = ()
-    """A phrase that every translation contains; may be given several times."""
+    """A phrase that every translation contains, in capital and small letters as given; may be given several times."""
     avoid: Phrases = ()
-    """A phrase that no translation contains; may be given several times."""
+    """A phrase that no translation contains, not even as a part of a word; with another case it is another phrase.
+    May be given several times."""
     glossary: Path | None = None
     """File with a source term, a tab and its translation on every line; every term comes out in this form."""
     protect: Annotated[str, tyro.conf.arg(metavar="KIND,KIND,…")] = "placeholders,tags,urls,emails"
@@ -73,7 +74,8 @@ class Translate:
     language: str | None = None
     """Target language, for a model of several."""
     scores: bool = False
-    """After each translation a tab, its log-probability, a tab, and how likely it is good."""
+    """After each translation a tab, its log-probability, a tab, and how likely it is good (nothing for a line that was
+    copied, or where the model does not know). Tabs in the translation become spaces."""
     alignments: bool = False
     """After each translation (and its scores) a tab, and which word comes from which: 0-0 1-2 …"""
     json: bool = False
@@ -133,8 +135,8 @@ def check(command: Translate) -> None:
     if command.threads is not None and command.threads < 1:
         raise UserError("--threads must be at least 1.")
     drawn = command.temperature != 1 or command.top_k or command.top_p != 1 or command.min_p
-    if drawn and not command.sample:
-        raise UserError("--temperature, --top-k, --top-p and --min-p belong to --sample.")
+    if (drawn or command.seed is not None) and not command.sample:
+        raise UserError("--temperature, --top-k, --top-p, --min-p and --seed belong to --sample.")
 
 
 def opened(command: Translate) -> "Translator":
@@ -154,6 +156,7 @@ def opened(command: Translate) -> "Translator":
 def decoding_of(command: Translate) -> "Decoding":
     from qkv.pipeline import Decoding, Glossary, Sampling
 
+    chance: dict[str, int] = {} if command.seed is None else {"seed": command.seed}
     sampling = None
     if command.sample:
         try:
@@ -172,7 +175,7 @@ def decoding_of(command: Translate) -> "Decoding":
         patience=command.patience,
         coverage_penalty=command.coverage_penalty,
         sampling=sampling,
-        seed=command.seed,
+        **chance,
         repetition_penalty=command.repetition_penalty,
         no_repeat=command.no_repeat,
         prefix=command.prefix,
@@ -284,7 +287,7 @@ def without_breaks(text: str) -> str:
 
 def chunks(command: Translate) -> Iterator[list[str]]:
     if command.text:
-        return iter([list(command.text)])
+        return iter([[line.removesuffix("\r") for text in command.text for line in text.split("\n")]])
     if command.input is not None:
         from qkv.cli.file_job import lines_of
 

@@ -82,6 +82,16 @@ def seen_in(source: Sequence[str], target: Sequence[str]) -> Seen:
     )
 
 
+def both_seen(first: Seen | None, second: Seen) -> Seen:
+    """What a model knows that was trained on one thing, of which nothing may be known, and then on another."""
+    if first is None:
+        return second
+    return Seen(
+        source=torch.cat([first.source, second.source]).unique(sorted=True),
+        pairs=torch.cat([first.pairs, second.pairs]).unique(sorted=True),
+    )
+
+
 def write_seen(folder: Path, seen: Seen) -> None:
     write_tensors(folder / SEEN_FILE, vars(seen))
 

@@ -1,5 +1,6 @@
 """One station as a PNG, for slides. Needs matplotlib."""
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -148,15 +149,7 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
         case 12 | 17:
             return [Panel(part, array(f"{block}.feed_forward.{part}"), rows) for part in ("hidden", "output")]
         case 13:
-            first = array(f"{side.name}.embedded")
-            states = [
-                first,
-                *(array(f"{side.name}.{layer}.feed_forward.result") for layer in range(side.stack["depth"])),
-            ]
-            cosines = np.array(
-                [[cosine(a, b) for a, b in zip(state, first, strict=True)] for state in states]
-            )
-            return [Panel("cosine to the input", cosines, ["input", *map(str, range(1, len(states)))], rows)]
+            return [Panel("cosine to where it began", *cosines(trace, side), rows)]
         case _:
             return [
                 Panel("memory", array(f"{trace.sides[0].name}.output"), keys),
@@ -167,7 +160,12 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
 def side_and_name(trace: Trace, place: Place) -> tuple[Any, str]:
     """The stack that a station stands in, and which of its attentions is meant."""
     last = trace.sides[-1]
-    if place.station in (14, 16) or place.side == "cross":
+    looks = any(f"{each.name}.0.attention.weights" in trace.arrays for each in trace.sides)
+    if (
+        place.station in (14, 16)
+        or place.side == "cross"
+        or (not looks and not place.side and 4 <= place.station <= 11)  # LSTMs look at the other side alone
+    ):
         side, name = last, "cross_attention"
     elif place.station in (15, 17):
         side, name = last, "attention"
@@ -183,6 +181,18 @@ def side_and_name(trace: Trace, place: Place) -> tuple[Any, str]:
     if place.head < 0:
         raise UserError("heads are counted from 1.")
     return side, name
+
+
+def cosines(trace: Trace, side: Any) -> tuple[Any, list[str]]:
+    """Of each word's vector after every layer to the one that it began with; after LSTMs, to that of the first."""
+    names = [name for name in trace.names if re.fullmatch(rf"{side.name}\.\d+\.states", name)]
+    words = [f"LSTM {number + 1}" for number in range(len(names))]
+    if not names:
+        layers = range(side.stack["depth"])
+        names = [f"{side.name}.embedded", *(f"{side.name}.{layer}.feed_forward.result" for layer in layers)]
+        words = ["input", *(str(layer + 1) for layer in layers)]
+    states = [trace[name] for name in names]
+    return np.array([[cosine(a, b) for a, b in zip(each, states[0], strict=True)] for each in states]), words
 
 
 def cosine(one: Any, other: Any) -> float:

@@ -3,17 +3,25 @@
 Nothing of the model's own code is used here, so that a fault there cannot hide: each line is the decks' formula.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from qkv.explore.formulas import (
+    ACTIVATIONS,
+    Array,
+    Weights,
+    attended,
+    linear,
+    normed,
+    rotated,
+    side_by_side,
+    sinusoid,
+    split,
+)
+from qkv.explore.recompute_recurrent import recurrent
 from qkv.pipeline import Trace
-
-Array = NDArray[np.float64]
-Weights = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,7 @@ def bert(trace: Trace, weights: Weights) -> dict[str, Array]:
     found |= {"encoder.tokens": tokens, "encoder.positions": positions, "encoder.embedded": x}
     x = Stack(weights, "encoder", side.stack, found, causal=False, prefix=side.weights)(x)
     if "logits" in trace.arrays:
-        y = x @ weights["words.transform.weight"].T + weights["words.transform.bias"]
+        y = linear(weights, "words.transform", x)
         y = normed(
             ACTIVATIONS[side.stack["activation"]](y),
             weights["words.norm.weight"],
@@ -124,13 +132,13 @@ def vit(trace: Trace, weights: Weights) -> dict[str, Array]:
         for top in range(0, height, size)
         for left in range(0, width, size)
     ]
-    patches = np.stack(cut) @ weights["patches.weight"].T + weights["patches.bias"]
+    patches = linear(weights, "patches", np.stack(cut))
     tokens = np.concatenate([weights["class_token"][None], patches])
     positions = weights["positions.table"]
     found |= {"stack.patches": patches, "stack.tokens": tokens, "stack.positions": positions}
     x = found["stack.embedded"] = tokens + positions
     x = Stack(weights, "stack", side.stack, found, causal=False)(x)
-    found["logits"] = x[0] @ weights["head.weight"].T + weights["head.bias"]
+    found["logits"] = linear(weights, "head", x[0])
     return found
 
 
@@ -142,19 +150,10 @@ def positions_of(config: dict[str, Any], weights: Weights, side: str, length: in
             return weights[f"{owner}_positions.table"][:length]
         case "rotary":
             return None
+        case "none":
+            return np.zeros((length, width))
         case layout:
             return sinusoid(length, width, layout)
-
-
-def sinusoid(length: int, width: int, layout: str) -> Array:
-    table = np.zeros((length, width))
-    for column in range(width):
-        angle = np.arange(length) / 10_000 ** (2 * (column // 2) / width)
-        table[:, column] = np.cos(angle) if column % 2 else np.sin(angle)
-    if layout == "halves":
-        table = np.concatenate([table[:, 0::2], table[:, 1::2]], axis=1)
-    # The model keeps its table in float32, and float32 is what goes in.
-    return table.astype(np.float32).astype(np.float64)
 
 
 class Stack:
@@ -202,24 +201,14 @@ class Stack:
 
     def attention(self, x: Array, source: Array, name: str, *, own: bool) -> Array:
         q, k, v = (
-            self.split(self.linear(each, f"blocks.{name}.sublayer.{part}"))
+            split(self.linear(each, f"blocks.{name}.sublayer.{part}"), self.config["heads"])
             for each, part in [(x, "query"), (source, "key"), (source, "value")]
         )  # (H, T, K)
         if own and self.turned:
             q, k = rotated(q), rotated(k)
-        scores = q @ k.transpose(0, 2, 1)  # (H, T, S)
-        scaled = scores / np.sqrt(q.shape[-1])
-        masked = scaled.copy()
-        if own and self.causal:
-            masked[:, np.tri(*scaled.shape[1:]) == 0] = -np.inf
-        powers = np.exp(masked - masked.max(-1, keepdims=True))
-        weights = powers / powers.sum(-1, keepdims=True)
-        heads = weights @ v
-        output = self.linear(np.concatenate(list(heads), axis=-1), f"blocks.{name}.sublayer.output")
-        self.keep(
-            name, query=q, key=k, value=v, scores=scores, scaled=scaled, masked=masked, weights=weights,
-            heads=heads, output=output,
-        )  # fmt: skip
+        found = attended(q, k, v, causal=own and self.causal)
+        output = self.linear(side_by_side(found["heads"]), f"blocks.{name}.sublayer.output")
+        self.keep(name, **found, output=output)
         return output
 
     def feed_forward(self, x: Array, name: str) -> Array:
@@ -228,11 +217,8 @@ class Stack:
         self.keep(name, hidden=hidden, output=output)
         return output
 
-    def split(self, x: Array) -> Array:
-        return np.stack(np.split(x, self.config["heads"], axis=-1))
-
     def linear(self, x: Array, name: str) -> Array:
-        return x @ self.weights[f"{self.prefix}.{name}.weight"].T + self.weights[f"{self.prefix}.{name}.bias"]
+        return linear(self.weights, f"{self.prefix}.{name}", x)
 
     def norm(self, x: Array, name: str) -> Array:
         gain, bias = (self.weights[f"{self.prefix}.{name}.{part}"] for part in ("weight", "bias"))
@@ -243,41 +229,8 @@ class Stack:
             self.found[f"{self.name}.{name}.{part}"] = array
 
 
-def normed(x: Array, gain: Array, bias: Array, eps: float) -> Array:
-    mean = x.mean(-1, keepdims=True)
-    variance = ((x - mean) ** 2).mean(-1, keepdims=True)
-    result: Array = (x - mean) / np.sqrt(variance + eps) * gain + bias
-    return result
+def recurrent_translator(trace: Trace, weights: Weights) -> dict[str, Array]:
+    return recurrent(trace.config, weights, trace.side("encoder").ids, trace.side("decoder").ids)
 
 
-def rotated(x: Array) -> Array:
-    """Columns i and i + K/2 of row t, as a point of the plane, turned by t / 10000^(2i/K)."""
-    _, length, width = x.shape
-    half = width // 2
-    angle = np.arange(length)[:, None] / 10_000 ** (2 * np.arange(half) / width)
-    point = (x[..., :half] + 1j * x[..., half:]) * np.exp(1j * angle)
-    return np.concatenate([point.real, point.imag], axis=-1)
-
-
-def gelu(x: Array) -> Array:
-    from math import erf
-
-    return 0.5 * x * (1 + np.vectorize(erf)(x / np.sqrt(2)))
-
-
-def gelu_tanh(x: Array) -> Array:
-    result: Array = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
-    return result
-
-
-def relu(x: Array) -> Array:
-    return np.maximum(x, 0)
-
-
-def swish(x: Array) -> Array:
-    result: Array = x / (1 + np.exp(-x))
-    return result
-
-
-ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "swish": swish}
-KINDS = {"translator": translator, "gpt": gpt, "bert": bert, "vit": vit}
+KINDS = {"translator": translator, "recurrent": recurrent_translator, "gpt": gpt, "bert": bert, "vit": vit}

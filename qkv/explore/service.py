@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeVar
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -44,6 +43,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
+THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "[::1]"})
 Result = TypeVar("Result")
 Asked = TypeVar("Asked")
 
@@ -112,7 +112,8 @@ class Guard:
         await self.app(scope, receive, with_headers)
 
 
-def application(explorer: Explorer, *, local: bool = True) -> Starlette:
+def application(explorer: Explorer, hosts: frozenset[str] | None = THIS_MACHINE) -> ASGIApp:
+    """`hosts` are the names that it answers to; None, to any."""
     turns = Turns()
 
     async def info(request: Request) -> Response:
@@ -142,11 +143,8 @@ def application(explorer: Explorer, *, local: bool = True) -> Starlette:
         Route("/api/explore/truth", truth, methods=["GET"]),
         *(Route(path, served(content, kind), methods=["GET"]) for path, content, kind in page_files()),
     ]
-    return Starlette(
+    answering = Starlette(
         routes=routes,
-        middleware=[
-            Middleware(Guard, hosts=frozenset({"localhost", "127.0.0.1", "[::1]"}) if local else None)
-        ],
         exception_handlers={
             UserError: lambda request, error: failure(422, str(error)),
             HTTPException: http_failure,
@@ -155,6 +153,7 @@ def application(explorer: Explorer, *, local: bool = True) -> Starlette:
             ),
         },
     )
+    return Guard(answering, hosts)  # around everything: what broke is answered outside of any middleware
 
 
 def page_files() -> Iterable[tuple[str, bytes, str]]:
@@ -210,13 +209,22 @@ def failure(status: int, sentence: str) -> Response:
     return JSONResponse({"error": sentence}, status_code=status)
 
 
-def is_loopback(host: str) -> bool:
+def names_of(host: str) -> frozenset[str] | None:
+    """What a page of this machine alone may be called by; None for an address that others can reach."""
     if host == "localhost":
-        return True
+        return THIS_MACHINE
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
-        return False
+        return None
+    return THIS_MACHINE | {shown(str(address))} if address.is_loopback else None
+
+
+def shown(host: str) -> str:
+    """As it stands in an address."""
+    if host == "127.0.0.1":
+        return "localhost"
+    return f"[{host}]" if ":" in host else host
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -236,11 +244,11 @@ def listening(host: str, port: int) -> socket.socket:
     return found
 
 
-def serve(explorer: Explorer, listener: socket.socket, *, local: bool) -> None:
+def serve(explorer: Explorer, listener: socket.socket, hosts: frozenset[str] | None) -> None:
     import uvicorn
 
     config = uvicorn.Config(
-        application(explorer, local=local),
+        application(explorer, hosts),
         log_level="warning",
         access_log=False,
         lifespan="off",

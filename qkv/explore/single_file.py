@@ -96,9 +96,9 @@ def rows_needed(trace: Trace) -> set[str]:
     rows = {
         f"weights/{side.embedding}[{number}]" for side in trace.sides if side.embedding for number in side.ids
     }
-    if trace.output_weight:
+    for weight in filter(None, (trace.output_weight, trace.output_bias)):
         for choice in trace.choices:
-            rows |= {f"weights/{trace.output_weight}[{each.id}]" for each in choice.candidates}
+            rows |= {f"weights/{weight}[{each.id}]" for each in choice.candidates}
     return rows
 
 

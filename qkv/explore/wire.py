@@ -83,6 +83,7 @@ def summary(trace: Trace, check: Check) -> dict[str, Any]:
             for choice in trace.choices
         ],
         "output_weight": trace.output_weight,
+        "output_bias": trace.output_bias,
         "picture": None if trace.picture is None else packed(trace.picture, "float16"),
         "beams": None if trace.beams is None else beams_of(trace),
         "check": {

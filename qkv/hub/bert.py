@@ -6,16 +6,10 @@ from typing import Any
 
 from torch import Tensor
 
-from qkv.core.block import StackConfig
 from qkv.errors import UserError
-from qkv.hub.naming import Settings, built, check_copies, renamed
+from qkv.hub.naming import Settings, built, check_copies, outputs_of, renamed
+from qkv.hub.stack import stack_from, their_stack
 from qkv.models.bert import Bert, BertClassifier, BertClassifierConfig, BertConfig, EncoderConfig
-
-ACTIVATIONS = {
-    "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu", "silu": "swish",
-    "swish": "swish",
-}  # fmt: skip
-THEIR_ACTIVATIONS = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu", "swish": "silu"}
 
 WITHOUT_EFFECT = {
     "directionality", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head",
@@ -90,21 +84,7 @@ def encoder_config(config: Mapping[str, Any], where: str) -> EncoderConfig:
         known.must_be(name, wanted, wanted)
     vocab = known.size("vocab_size")
     context, pad = known.size("max_position_embeddings"), known.id("pad_token_id", vocab, 0)
-    segments, depth = known.size("type_vocab_size", 2), known.size("num_hidden_layers")
-    try:
-        stack = StackConfig(
-            depth=depth,
-            width=known.size("hidden_size"),
-            heads=known.size("num_attention_heads"),
-            hidden=known.size("intermediate_size"),
-            norm="post",
-            activation=known.choice("hidden_act", ACTIVATIONS, "gelu"),
-            dropout=known.share("hidden_dropout_prob", 0.1),
-            attention_dropout=known.share("attention_probs_dropout_prob", 0.1),
-            norm_eps=known.share("layer_norm_eps", 1e-12),
-        )
-    except ValueError as error:
-        raise UserError(f"{where}: such a model cannot be built: {error}.") from None
+    segments, stack = known.size("type_vocab_size", 2), stack_from(known, "post", 0.1)
     known.refuse_others()
     return EncoderConfig(vocab=vocab, context=context, pad=pad, segments=segments, stack=stack)
 
@@ -116,16 +96,9 @@ def their_config(config: EncoderConfig) -> dict[str, Any]:
     return {
         "model_type": "bert",
         "vocab_size": config.vocab,
-        "hidden_size": stack.width,
-        "num_hidden_layers": stack.depth,
-        "num_attention_heads": stack.heads,
-        "intermediate_size": stack.hidden,
-        "hidden_act": THEIR_ACTIVATIONS[stack.activation],
-        "hidden_dropout_prob": stack.dropout,
-        "attention_probs_dropout_prob": stack.attention_dropout,
+        **their_stack(stack),
         "max_position_embeddings": config.context,
         "type_vocab_size": config.segments,
-        "layer_norm_eps": stack.norm_eps,
         "pad_token_id": config.pad,
         "tie_word_embeddings": True,
     }
@@ -158,9 +131,7 @@ def bert_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: s
 
 
 def classifier_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: str) -> BertClassifier:
-    if "classifier.weight" not in weights:
-        raise UserError(f"{where} has no classifier.weight: it is no classifier.")
-    outputs = len(weights["classifier.weight"])
+    outputs = outputs_of(weights, where)
     encoder = encoder_config(config, where)
     whole = BertClassifierConfig(encoder=encoder, outputs=outputs, numbers=outputs == 1)
     return built(lambda: BertClassifier(whole), renamed(weights, our_name, where), encoder.stack.depth, where)

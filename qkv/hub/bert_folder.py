@@ -22,6 +22,7 @@ from qkv.text.word_pieces import BEGIN, MASK, PAD, SEPARATOR, UNKNOWN, WordPiece
 POOLINGS: dict[str, Pooling] = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "first"}
 PARTS = ("Transformer", "Pooling", "Normalize")  # of a sentence-transformer, that we compute
 MODULES, LIMITS, POOLING_FOLDER = "modules.json", "sentence_bert_config.json", "1_Pooling"
+LARGEST_NUMBER = 1e30  # that labels may mean
 Product = Bert | TextClassifier
 
 
@@ -134,14 +135,23 @@ def label_settings(published: Published, outputs: int) -> TextClassifierDefaults
         raise UserError(
             f"{published.where} gives a text several labels at once (problem_type), and qkv gives it one."
         )
-    mean, deviation = (notes.get(name, default) for name, default in (("mean", 0.0), ("deviation", 1.0)))
+    mean, deviation = (
+        number_in(notes, name, default) for name, default in (("mean", 0.0), ("deviation", 1.0))
+    )
     return TextClassifierDefaults(
         longest=config["max_position_embeddings"],
         classes=() if outputs == 1 else classes(config, outputs, published.where),
         pairs=bool(notes.get("pairs", compares(config))),
-        mean=float(mean),
-        deviation=float(deviation),
+        mean=mean,
+        deviation=deviation,
     )
+
+
+def number_in(notes: Mapping[str, Any], name: str, default: float) -> float:
+    value = notes.get(name, default)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= LARGEST_NUMBER:
+        raise UserError(f"{NOTES}: {name} should be a number, not {value!r}.")
+    return float(value)
 
 
 def compares(config: Mapping[str, Any]) -> bool:
@@ -168,7 +178,7 @@ def sentence_settings(published: Published, context: int) -> BertDefaults:
         ]
         if len(chosen) != 1 or chosen[0] not in POOLINGS:
             raise UserError(
-                f"{published.where}: qkv pools by mean or by the first place, not by {', '.join(chosen)}."
+                f"{published.where}: qkv pools by mean or by the first place, not by {', '.join(chosen) or 'nothing'}."
             )
         pooling = POOLINGS[chosen[0]]
     longest = published.json(LIMITS).get("max_seq_length")
@@ -184,7 +194,7 @@ def modules_of(path: Path) -> dict[str, str]:
     try:
         parts = json.loads(path.read_text(encoding="utf-8"))
         names = {str(each["type"]).rsplit(".", 1)[-1]: str(each["path"]) for each in parts}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{path} does not list the parts of a sentence-transformer ({error}).") from None
     unknown = [name for name in names if name not in PARTS]
     if unknown:

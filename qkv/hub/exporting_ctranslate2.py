@@ -19,9 +19,10 @@ from qkv.hub.importing import all_or_nothing, refuse_taken
 from qkv.hub.marian import MarianFamily
 from qkv.hub.proof import TOLERANCE, Proof
 from qkv.models.translator import Translator as TranslatorModel
-from qkv.pipeline import Translator, load
+from qkv.pipeline import Decoding, Translator, load
 from qkv.pipeline.bert import Bert
 from qkv.pipeline.generator import Generator
+from qkv.pipeline.search import Request
 from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.vocabulary import Vocabulary
 
@@ -98,7 +99,7 @@ def checked(product: Any, folder: Path, numbers: Numbers, lines: Sequence[str]) 
     if isinstance(product, Translator):
         engine = ctranslate2.Translator(str(folder), **how)
         difference, same, asked = compare_translator(product, engine)
-        told = None if not lines else (product.translate(lines, beam=1), translated(product, engine, lines))
+        told = None if not lines else (greedily(product, lines), translated(product, engine, lines))
     elif isinstance(product, Generator):
         difference, same, asked = compare_generator(product, ctranslate2.Generator(str(folder), **how))
         told = None
@@ -156,12 +157,27 @@ def compare_translator(product: Translator, engine: Any) -> tuple[float, int, in
     return difference, same, count
 
 
+def asked_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
+    """Each line as it is read, and how many pieces an answer to it may have."""
+    requests = [Request(source=product.tokenizer.encode(line)[: product.limit]) for line in lines]
+    searcher = product.searcher(Decoding())
+    return requests, [searcher.limit(request) for request in requests]
+
+
+def greedily(product: Translator, lines: Sequence[str]) -> list[str]:
+    """The likeliest piece at each step, as other libraries are asked: nothing is promised, and nothing tried again."""
+    requests, _ = asked_for(product, lines)
+    found = product.searcher(Decoding()).find(requests, product.search(Decoding(beam=1)), lambda count: None)
+    return [product.tokenizer.decode(best.ids) for best, *_ in found]
+
+
 def translated(product: Translator, engine: Any, lines: Sequence[str]) -> list[str]:
     """By CTranslate2, greedily."""
     tokenizer, pieces = product.tokenizer, names_of(product.tokenizer)
     numbers = {piece: number for number, piece in enumerate(pieces)}
     config = product.model.config
-    asked = [[pieces[number] for number in tokenizer.encode(line)][: product.limit] for line in lines]
+    requests, limits = asked_for(product, lines)
+    asked = [[pieces[number] for number in request.source] for request in requests]
     avoid = {"suppress_sequences": [[pieces[config.pad]]]} if config.pad == config.start else {}
     found = engine.translate_batch(
         asked,
@@ -171,7 +187,8 @@ def translated(product: Translator, engine: Any, lines: Sequence[str]) -> list[s
         batch_type="tokens",
         **avoid,
     )
-    return [tokenizer.decode([numbers[piece] for piece in each.hypotheses[0]]) for each in found]
+    said = [each.hypotheses[0][:limit] for each, limit in zip(found, limits, strict=True)]
+    return [tokenizer.decode([numbers[piece] for piece in each]) for each in said]
 
 
 def compare_generator(product: Generator, engine: Any) -> tuple[float, int, int]:

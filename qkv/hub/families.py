@@ -16,6 +16,7 @@ READERS = {
     "bert": ("qkv.hub.bert_folder", "BertFamily"),
     "vit": ("qkv.hub.vit", "VitFamily"),
 }
+TRANSLATE = ("marian", "pegasus")
 WRITERS = {  # by the kind of our bundle
     "translator": ("qkv.hub.marian", "MarianFamily"),
     "gpt": ("qkv.hub.gpt", "GptFamily"),

@@ -62,12 +62,23 @@ def read_object(path: Path) -> dict[str, Any]:
         size = path.stat().st_size
         if size > LARGEST_JSON:
             raise UserError(f"{path} has {size:,} bytes, which is too much to be read.")
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        text = path.read_text(encoding="utf-8")
+        value = json.loads(text)
+        if "\\ud" in text.lower():  # half a character can be written as an escape, and as nothing else
+            json.dumps(value, ensure_ascii=False).encode()
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} cannot be read as JSON ({error}).") from None
     if not isinstance(value, dict):
         raise UserError(f"{path} should hold an object, not a {type(value).__name__}.")
     return value
+
+
+def first_pieces(path: Path) -> list[Any]:
+    """Of a tokenizer.json: the pieces that were added to those of its model, by their order."""
+    added = read_object(path).get("added_tokens")
+    return (
+        [each.get("content") for each in added if isinstance(each, dict)] if isinstance(added, list) else []
+    )
 
 
 def read_weights(folder: Path, allow_pickle: bool) -> dict[str, Tensor]:

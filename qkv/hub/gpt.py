@@ -13,7 +13,7 @@ from qkv.core.block import StackConfig
 from qkv.decoding.greedy import greedy
 from qkv.errors import UserError
 from qkv.hub.family import Written
-from qkv.hub.folder import Published, read_object
+from qkv.hub.folder import Published, first_pieces, read_object
 from qkv.hub.naming import Settings, built, check_copies
 from qkv.models.gpt import GPT, GPTConfig
 from qkv.pipeline.generator import Generator, GeneratorDefaults
@@ -205,7 +205,7 @@ def gpt_weights(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
             found["positions.table"] = tensor
         elif name in ("ln_f.weight", "ln_f.bias"):
             found[f"stack.norm.{name[5:]}"] = tensor
-        elif block is not None and block[2] == TOGETHER:
+        elif block is not None and block[2] == TOGETHER and tensor.ndim:
             for ours, part in zip(SIDE_BY_SIDE, turned(tensor).chunk(3), strict=False):
                 found[f"stack.blocks.{block[1]}.attention.sublayer.{ours}.{block[3]}"] = part.contiguous()
         elif block is not None and block[2] in PARTS:
@@ -238,13 +238,6 @@ def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
     byte_level = published.config["model_type"] == "gpt2"
     files = published.folder / "vocab.json", published.folder / "merges.txt"
     return PublishedPieces.of_merges(*files, byte_level=byte_level), "published"
-
-
-def first_pieces(path: Any) -> list[Any]:
-    added = read_object(path).get("added_tokens")
-    return (
-        [each.get("content") for each in added if isinstance(each, dict)] if isinstance(added, list) else []
-    )
 
 
 def end_of(published: Published, tokenizer: Tokenizer) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from qkv.checkpoint.bundle import save_report
 from qkv.checkpoint.files import make_folders, sync_folder
 from qkv.errors import UserError
-from qkv.hub.families import family_of
+from qkv.hub.families import TRANSLATE, family_of
 from qkv.hub.folder import read_folder
 from qkv.hub.proof import Proof, prove
 
@@ -30,6 +30,8 @@ def import_model(
     refuse_taken(out)
     published = read_folder(folder, allow_pickle=allow_pickle)
     family = family_of(published.config, published.where)
+    if language is not None and published.config["model_type"] not in TRANSLATE:
+        raise UserError(f"{published.where} is no translator: --language is for those.")
     product = family.read(published, language)
     proof = prove(family, product, published)
     report = report_of(published.config, product, origin, proof)

@@ -8,19 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.configs import from_dict, to_dict
+from qkv.configs import to_dict
 from qkv.core.block import StackConfig
 from qkv.core.positions import sinusoid
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import Never
 from qkv.errors import UserError
-from qkv.hub.family import NOTES, Written
+from qkv.hub.family import Written
 from qkv.hub.folder import Published
+from qkv.hub.marian_defaults import defaults_of
 from qkv.hub.marian_tokenizer import read_tokenizer, tokenizer_files
 from qkv.hub.naming import Settings, built, check_copies, renamed
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.pipeline import Translator
 
 ACTIVATIONS = {
     "relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu", "gelu_new": "gelu_tanh",
@@ -34,7 +35,9 @@ WITHOUT_EFFECT = {
 CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
 NORMS = {"marian": "post", "pegasus": "pre"}
 NORM_EPS = 1e-5  # theirs is fixed
-WHOLE = 200  # pieces of a source that is translated whole: these models were trained on sentences
+LONGEST = (
+    1 << 17
+)  # positions of a sentence; their table is computed, so that no weight tells how many there are
 
 TOKENS = "model.shared.weight"
 TIED = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
@@ -54,6 +57,11 @@ PARTS = {
     "fc1": "feed_forward.sublayer.expand",
     "fc2": "feed_forward.sublayer.contract",
 }
+POSITIONS = {
+    "source_positions.table": "model.encoder.embed_positions.weight",
+    "target_positions.table": "model.decoder.embed_positions.weight",
+}
+OUR_POSITIONS = {theirs: ours for ours, theirs in POSITIONS.items()}
 THEIR_PARTS = {ours: theirs for theirs, ours in PARTS.items()}
 
 
@@ -80,6 +88,8 @@ class MarianFamily:
         refuse_unlike(config)
         kind = "marian" if config.encoder.norm == "post" else "pegasus"
         weights = {their_name(name): tensor for name, tensor in model.state_dict().items() if name != "bias"}
+        for name in POSITIONS.values():
+            weights.setdefault(name, fixed_positions(config))
         bias = torch.zeros(config.vocab) if model.bias is None else model.bias.detach()
         weights[BIAS] = bias[None].clone()
         ids = {"pad_token_id": config.pad, "eos_token_id": config.end, "decoder_start_token_id": config.start}
@@ -215,7 +225,10 @@ def translator_config(config: Mapping[str, Any], where: str, *, output_bias: boo
         for side in ("encoder", "decoder")
     }
     end, pad = known.id("eos_token_id", vocab), known.id("pad_token_id", vocab)
-    start, context = known.id("decoder_start_token_id", vocab), known.size("max_position_embeddings")
+    start, context = (
+        known.id("decoder_start_token_id", vocab),
+        known.size("max_position_embeddings", most=LONGEST),
+    )
     known.refuse_others()
     try:
         return TranslatorConfig(
@@ -243,16 +256,12 @@ def our_name(theirs: str) -> str:
     norm = re.fullmatch(r"model\.(encoder|decoder)\.layer_norm\.(weight|bias)", theirs)
     if norm is not None:
         return f"{norm[1]}.norm.{norm[2]}"
-    side = {
-        "model.encoder.embed_positions.weight": "source",
-        "model.decoder.embed_positions.weight": "target",
-    }
-    return f"{side[theirs]}_positions.table" if theirs in side else theirs
+    return OUR_POSITIONS.get(theirs, theirs)
 
 
 def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> TranslatorConfig:
     """Tables of positions that are no more than the sinusoid are dropped; others are learned ones."""
-    names = [f"{side}_positions.table" for side in ("source", "target")]
+    names = list(POSITIONS)
     tables = [weights[name] for name in names if name in weights]
     shape = (config.context, config.encoder.width)
     if not tables or any(table.shape != shape for table in tables):
@@ -263,25 +272,6 @@ def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> Tran
             weights.pop(name, None)
         return config
     return replace(config, positions="learned")
-
-
-def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDefaults:
-    """Those that we have written beside it, or what its own files tell."""
-    notes = published.json(NOTES)
-    if "defaults" in notes:
-        return from_dict(TranslatorDefaults, notes["defaults"], f"{published.where}/{NOTES}")
-    said = published.json("tokenizer_config.json")
-    generation = {**published.config, **published.json("generation_config.json")}
-    beam = generation.get("num_beams")
-    source, target = (said.get(name) for name in ("source_lang", "target_lang"))
-    return TranslatorDefaults(
-        languages=Languages.of(
-            source if isinstance(source, str) else None, target if isinstance(target, str) else None
-        ),
-        longest=min(WHOLE, config.context - 2),
-        beam=beam if isinstance(beam, int) and 0 < beam < 100 else 4,
-        length_penalty=1.0,
-    )
 
 
 # Out -----------------------------------------------------------------------------------------------------------
@@ -327,6 +317,12 @@ def in_halves(model: TranslatorModel) -> TranslatorModel:
     return other.eval()
 
 
+def fixed_positions(config: TranslatorConfig) -> Tensor:
+    """A table that is no weight of ours, written all the same: transformers would tell its users that it is missing."""
+    shape = (config.context, config.encoder.width)
+    return torch.zeros(shape) if config.positions == "none" else sinusoid(*shape, "halves")
+
+
 def in_order(name: str, tensor: Tensor, order: Tensor) -> Tensor:
     """A weight for a stream whose columns are in another order: what reads it, and what writes to it."""
     *_, layer, kind = name.split(".")
@@ -346,5 +342,4 @@ def their_name(ours: str) -> str:
     norm = re.fullmatch(r"(encoder|decoder)\.norm\.(weight|bias)", ours)
     if norm is not None:
         return f"model.{norm[1]}.layer_norm.{norm[2]}"
-    side = {"source_positions.table": "encoder", "target_positions.table": "decoder"}
-    return f"model.{side[ours]}.embed_positions.weight"
+    return POSITIONS[ours]

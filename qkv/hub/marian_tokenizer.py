@@ -8,7 +8,7 @@ from tokenizers import processors
 
 from qkv.checkpoint.files import json_bytes
 from qkv.errors import UserError
-from qkv.hub.folder import LARGEST_JSON, Published, read_object
+from qkv.hub.folder import LARGEST_JSON, Published, first_pieces, read_object
 from qkv.models.translator import TranslatorConfig
 from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.tokenizer import SPECIAL, Tokenizer
@@ -97,9 +97,12 @@ def name_of(token: Any, default: str) -> str:
 def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
     path = published.folder / FAST
     stored = read_object(path)
-    specials = [each.get("content") for each in stored.get("added_tokens", []) if isinstance(each, dict)]
     ids = (config.pad, config.start, config.end)
-    if specials[: len(SPECIAL)] != SPECIAL or ids != (Tokenizer.pad, Tokenizer.start, Tokenizer.end):
+    if first_pieces(path)[: len(SPECIAL)] != SPECIAL or ids != (
+        Tokenizer.pad,
+        Tokenizer.start,
+        Tokenizer.end,
+    ):
         raise UserError(
             f"{path} is not a tokenizer that qkv can use for a translator: it knows byte-level pieces made by qkv, "
             f"and Marian's {SOURCE}, {TARGET} and {VOCABULARY}."

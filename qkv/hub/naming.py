@@ -21,8 +21,11 @@ def built(make: Callable[[], Model], weights: Mapping[str, Tensor], depth: int, 
         raise UserError(
             f"{where}: the config speaks of {depth:,} blocks, and there are {len(weights):,} weights."
         )
-    with torch.device("meta"):
-        outline = make().state_dict()
+    try:
+        with torch.device("meta"):
+            outline = make().state_dict()
+    except RuntimeError as error:  # more numbers than can be counted
+        raise UserError(f"{where}: no computer has room for such a model ({error}).") from None
     check_places(outline, weights, where)
     model = make()
     model.load_state_dict({name: tensor.to(outline[name].dtype) for name, tensor in weights.items()})
@@ -72,6 +75,16 @@ def check_copies(weights: Mapping[str, Tensor], copies: Mapping[str, str], where
             raise UserError(f"{where}: {copy} is not {name}; qkv knows models that share the two only.")
 
 
+def outputs_of(weights: Mapping[str, Tensor], where: str) -> int:
+    """How many classes, or numbers, a classifier tells."""
+    matrix = weights.get("classifier.weight")
+    if matrix is None or matrix.ndim != 2 or not len(matrix):
+        raise UserError(
+            f"{where} has no matrix classifier.weight: qkv reads such a model as a classifier only."
+        )
+    return len(matrix)
+
+
 def classes(config: Mapping[str, Any], outputs: int, where: str) -> tuple[str, ...]:
     """In the order of the outputs; without names they are numbers from 0."""
     names = config.get("id2label") or {str(number): str(number) for number in range(outputs)}
@@ -97,9 +110,9 @@ class Settings:
     def fault(self, sentence: str) -> UserError:
         return UserError(f"{self.where}: {sentence}")
 
-    def size(self, name: str, default: int | None = None) -> int:
+    def size(self, name: str, default: int | None = None, most: int = LARGEST) -> int:
         value = self.value(name, default)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= LARGEST:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= most:
             raise self.fault(f"{name} should be a size, not {value!r}.")
         return value
 
@@ -117,7 +130,7 @@ class Settings:
 
     def choice(self, name: str, choices: Mapping[str, str], default: str) -> Any:
         value = self.value(name, default)
-        if value not in choices:
+        if not isinstance(value, str) or value not in choices:
             raise self.fault(f"{name} is '{value}', and qkv knows {', '.join(choices)} only.")
         return choices[value]
 

@@ -53,8 +53,8 @@ def prove(family: Family, product: Any, published: Published) -> Proof | None:
 def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: str, where: str) -> Proof:
     worst = 0.0
     for name, tensor in ours.items():
-        other = theirs[name]
-        if other.shape != tensor.shape or not bool(torch.isfinite(tensor).all()):
+        other = theirs.get(name)
+        if other is None or other.shape != tensor.shape or not bool(torch.isfinite(tensor).all()):
             raise UserError(f"{where}: the {name} are not those of {against}: nothing was written.")
         difference = float((tensor - other).abs().max())
         allowed = TOLERANCE * max(1.0, float(other.abs().max()))
@@ -72,11 +72,16 @@ def computed_by_transformers(
 ) -> tuple[dict[str, Tensor], str]:
     import transformers
 
+    name, wanted = family.their_class(product), family.computed(product, inputs)
     with quiet():
-        model = opened_by_transformers(folder, family.their_class(product))
-        output = model(**inputs)
-    names = family.computed(product, inputs)
-    return {name: getattr(output, name) for name in names}, f"transformers {transformers.__version__}"
+        model = opened_by_transformers(folder, name)
+        try:
+            output = model(**inputs)
+        except Exception as error:  # whatever goes wrong in there, it does not compute what we do
+            raise UserError(
+                f"{folder}: transformers cannot compute it as {name} ({first_line(error)})."
+            ) from None
+    return {name: getattr(output, name) for name in wanted}, f"transformers {transformers.__version__}"
 
 
 def opened_by_transformers(folder: Path, name: str) -> Any:
@@ -136,5 +141,5 @@ def taken(outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def taken_from(stored: Mapping[str, Any], where: str) -> dict[str, Tensor]:
     try:
         return {name: torch.tensor(numbers, dtype=torch.float32) for name, numbers in stored.items()}
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise UserError(f"{where}/{NOTES}: its fingerprint cannot be read ({error}).") from None

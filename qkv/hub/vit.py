@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 
 from qkv.checkpoint.files import json_bytes
-from qkv.core.block import StackConfig
 from qkv.errors import UserError
-from qkv.hub.bert import ACTIVATIONS, THEIR_ACTIVATIONS
 from qkv.hub.family import Written
 from qkv.hub.folder import Published
-from qkv.hub.naming import Settings, built, check_places, classes, renamed
+from qkv.hub.naming import Settings, built, check_places, classes, outputs_of, renamed
+from qkv.hub.stack import stack_from, their_stack
 from qkv.models.vit import Vit, VitConfig
 from qkv.pipeline.pictures import ClassifierDefaults, PictureClassifier
 
@@ -51,11 +50,7 @@ OUT = {
 class VitFamily:
     def read(self, published: Published, language: str | None) -> PictureClassifier:
         weights, where = published.weights, published.where
-        if "classifier.weight" not in weights:
-            raise UserError(
-                f"{where} has no classifier.weight: qkv reads Vision Transformers that name a class."
-            )
-        config = vit_config(published.config, len(weights["classifier.weight"]), where)
+        config = vit_config(published.config, outputs_of(weights, where), where)
         check_colours(published)
         if config.channels not in COLOURS:
             raise UserError(
@@ -89,14 +84,7 @@ class VitFamily:
                 "image_size": config.height,
                 "num_channels": config.channels,
                 "patch_size": config.patch,
-                "hidden_size": stack.width,
-                "num_hidden_layers": stack.depth,
-                "num_attention_heads": stack.heads,
-                "intermediate_size": stack.hidden,
-                "hidden_act": THEIR_ACTIVATIONS[stack.activation],
-                "hidden_dropout_prob": stack.dropout,
-                "attention_probs_dropout_prob": stack.attention_dropout,
-                "layer_norm_eps": stack.norm_eps,
+                **their_stack(stack),
                 "qkv_bias": True,
                 "id2label": dict(enumerate(product.classes)),
                 "label2id": {label: number for number, label in enumerate(product.classes)},
@@ -129,17 +117,7 @@ def vit_config(theirs: Mapping[str, Any], classes: int, where: str) -> VitConfig
             channels=known.size("num_channels", 3),
             patch=known.size("patch_size", 16),
             classes=classes,
-            stack=StackConfig(
-                depth=known.size("num_hidden_layers"),
-                width=known.size("hidden_size"),
-                heads=known.size("num_attention_heads"),
-                hidden=known.size("intermediate_size"),
-                norm="pre",
-                activation=known.choice("hidden_act", ACTIVATIONS, "gelu"),
-                dropout=known.share("hidden_dropout_prob", 0.0),
-                attention_dropout=known.share("attention_probs_dropout_prob", 0.0),
-                norm_eps=known.share("layer_norm_eps", 1e-12),
-            ),
+            stack=stack_from(known, "pre", 0.0),
         )
     except ValueError as error:
         raise UserError(f"{where}: such a model cannot be built: {error}.") from None
@@ -164,11 +142,12 @@ def check_colours(published: Published) -> None:
 
 
 def reshaped(name: str, tensor: Tensor) -> Tensor:
-    if name.endswith("projection.weight"):
+    """In our shape; what has another rank than theirs stays as it is, and is refused for its shape."""
+    if name.endswith("projection.weight") and tensor.ndim == 4:
         return tensor.flatten(1)  # (D, C, size, size): a convolution that never overlaps is a linear map
-    if name.endswith("cls_token"):
+    if name.endswith("cls_token") and tensor.ndim == 3:
         return tensor.flatten()  # (1, 1, D)
-    if name.endswith("position_embeddings"):
+    if name.endswith("position_embeddings") and tensor.ndim == 3 and len(tensor) == 1:
         return tensor[0]  # (1, 1 + P, D)
     return tensor
 

@@ -9,6 +9,8 @@ from torch import Tensor
 
 from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.core.tape import Tape
+from qkv.errors import UserError
+from qkv.models.recurrent import Recurrent
 from qkv.models.translator import Translator as Transformer
 from qkv.pipeline.answers import Links
 from qkv.text.vocabulary import Vocabulary
@@ -29,6 +31,17 @@ class Aligner:
         """Where nobody has chosen: all heads of the last block but one, the look before a word is said."""
         blocks, heads = model.config.looking
         return cls(block=max(0, blocks - 2), heads=tuple(range(heads)), late=False)
+
+    def check(self, model: TranslationModel) -> None:
+        """That the model has these heads."""
+        blocks, heads = model.config.looking
+        known = 0 <= self.block < blocks and self.heads and all(0 <= head < heads for head in self.heads)
+        if not known:
+            raise UserError(
+                f"alignments are read off heads {', '.join(map(str, self.heads)) or 'that are not named'} of block "
+                f"{self.block}, and this model has {blocks} blocks of {heads} heads, counted from 0: "
+                "the aligner in its config belongs to another model."
+            )
 
     @property
     def cross_heads(self) -> CrossHeads:
@@ -97,9 +110,15 @@ def align(
     source: str,
     said: Sequence[int],
     pattern: re.Pattern[str],
+    asking: str = "",
 ) -> Links:
-    """Pairs of words of a source and of what was said, words as the pattern finds them."""
-    ids, places = tokenizer.encode_with_spans(source)
+    """Pairs of words of a source and of what was said, words as the pattern finds them.
+
+    `asking` stands before the source where a model has to be told its target language, and is no word.
+    """
+    ids, marked = tokenizer.encode_with_spans(asking + source)
+    before = len(asking.encode())
+    places = [(start - before, end - before) for start, end in marked]
     source_words, target_words = spans(source, pattern), spans(tokenizer.decode(said), pattern)
     looks = aligner.looks(model, ids, said)
     weights = word_weights(
@@ -128,28 +147,33 @@ class WordLooks:
 
 @torch.inference_mode()
 def looks_of_words(
-    model: Transformer, tokenizer: Vocabulary, source: str, target: str, pattern: re.Pattern[str], late: bool
+    model: Transformer | Recurrent,
+    tokenizer: Vocabulary,
+    source: str,
+    target: str,
+    pattern: re.Pattern[str],
+    late: bool,
 ) -> WordLooks:
     config, device, tape = model.config, model.tokens.weight.device, Tape()
-    ids, said = tokenizer.encode(source), tokenizer.target.encode(target)
+    ids, places = tokenizer.encode_with_spans(source)
+    said, said_places = tokenizer.target.encode_with_spans(target)
     read = torch.tensor([[*ids, config.end]], device=device)
     model(read, torch.tensor([[config.start, *said]], device=device), tape)
     words = pattern.findall(source), pattern.findall(target)
     of_source, of_target = (
-        owners(tokenizer.spans(each), spans(text, pattern)) for each, text in [(ids, source), (said, target)]
+        owners(each, spans(text, pattern)) for each, text in [(places, source), (said_places, target)]
     )
     cross, encoder, decoder = dict[tuple[int, int], Links](), {}, {}
     for block in range(config.decoder.depth):
         looks = rows_of(tape[f"decoder.{block}.cross_attention.weights"][0], len(said), late)
         tables = word_weights(looks, of_source, of_target, (len(words[1]), len(words[0])))
-        own = tape[f"decoder.{block}.attention.weights"][0][:, : len(said)]  # (H, T, T + 1), the start first
         for head in range(config.decoder.heads):
             cross[block, head] = links_in(tables[head])
-            decoder[block, head] = strongest(own[head], of_target, [None, *of_target], len(words[1]))
+        for head, own in enumerate(own_looks(tape, "decoder", block)):  # (T, T + 1), the start first
+            decoder[block, head] = strongest(own[: len(said)], of_target, [None, *of_target], len(words[1]))
     for block in range(config.encoder.depth):
-        own = tape[f"encoder.{block}.attention.weights"][0][:, : len(ids)]
-        for head in range(config.encoder.heads):
-            encoder[block, head] = strongest(own[head], of_source, [*of_source, None], len(words[0]))
+        for head, own in enumerate(own_looks(tape, "encoder", block)):
+            encoder[block, head] = strongest(own[: len(ids)], of_source, [*of_source, None], len(words[0]))
     return WordLooks(
         source_words=tuple(words[0]),
         target_words=tuple(words[1]),
@@ -157,6 +181,12 @@ def looks_of_words(
         encoder=encoder,
         decoder=decoder,
     )
+
+
+def own_looks(tape: Tape, side: str, block: int) -> Sequence[Tensor]:
+    """How each head of a side looks at that side, (T, T); LSTMs do not."""
+    name = f"{side}.{block}.attention.weights"
+    return list(tape[name][0]) if name in tape.tensors else []
 
 
 def strongest(

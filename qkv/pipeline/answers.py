@@ -83,3 +83,29 @@ def joined(parts: Sequence[Answer], sources: Sequence[str], texts: Sequence[str]
         confidence=min(confidences, default=None),  # a text is as good as its worst piece
         alignment=links if any(each.alignment is not None for each in parts) else None,
     )
+
+
+def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answer]:
+    """The answers to the pieces of a text, best first, as answers to the text: the best sums of their scores."""
+    ranks: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    for _, answers in parts:
+        grown = [
+            (total - each.score, (*chosen, rank))
+            for total, chosen in ranks
+            for rank, each in enumerate(answers[:count])
+        ]
+        ranks = sorted(grown)[:count]
+    found = []
+    for _, chosen in ranks:
+        each = [(piece, answers[rank]) for (piece, answers), rank in zip(parts, chosen, strict=True)]
+        texts = [surrounded(piece, answer.text) for piece, answer in each]
+        found.append(joined([answer for _, answer in each], [piece for piece, _ in each], texts))
+    return found
+
+
+def surrounded(piece: str, translation: str) -> str:
+    """The translation with the white space that stood around its source."""
+    if not piece.strip():
+        return piece
+    before, after = piece[: len(piece) - len(piece.lstrip())], piece[len(piece.rstrip()) :]
+    return before + translation + after

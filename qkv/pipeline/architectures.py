@@ -30,11 +30,11 @@ def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig
     return config
 
 
-def two_stacks(model: TranslationModel) -> Translator:
-    """The stations are those of the paper's Transformer."""
-    if not isinstance(model, Translator):
+def two_stacks(model: TranslationModel) -> Translator | Recurrent:
+    """A model whose encoder leaves a memory and whose decoder looks at it: what the stations show."""
+    if not isinstance(model, Translator | Recurrent):
         raise UserError(
-            f"this is a {model.architecture} model, and only an encoder-decoder Transformer can be walked through; "
+            f"this is a {model.architecture} model, and only one with an encoder and a decoder can be walked through; "
             "`qkv translate --alignments` shows where it looks."
         )
     return model

@@ -135,6 +135,8 @@ class Bert:
         A text that is too long is read in parts, and its vector is the mean over all of them; with "first" there is
         no such mean, and it is refused.
         """
+        if isinstance(texts, str):
+            raise UserError("embed takes several texts: give a list, [text].")
         pooling = pooling or self.defaults.pooling
         normalised = self.defaults.normalised if normalised is None else normalised
         for number, text in enumerate(texts, 1):

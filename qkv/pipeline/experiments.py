@@ -48,10 +48,11 @@ def unmasked(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a model has a stack of blocks, and whether that sees only what stands before."""
+    """Where a model has a stack of blocks or of LSTMs, and whether a mask lets it see only what stands before."""
 
     path: str
     causal: bool
+    attention: str = ""  # where its attention on the source is, if that is in no block
 
 
 @torch.no_grad()
@@ -63,9 +64,8 @@ def changed(model: nn.Module, experiment: Experiment, places: Mapping[str, Place
     if not experiment.changes_model:
         return model
     model = copy.deepcopy(model)
-    stacks = {name: model.get_submodule(place.path) for name, place in places.items()}
     for name in experiment.silenced:
-        silence(stacks, name)
+        silence(model, places, name)
     if experiment.no_scaling:
         for attention in attentions_of(model):
             for (
@@ -77,9 +77,10 @@ def changed(model: nn.Module, experiment: Experiment, places: Mapping[str, Place
             if name.endswith("table"):
                 each.copy_(unturned(each) if each.dim() == 3 else torch.zeros_like(each))
     if experiment.no_mask:
-        for name, place in places.items():
+        for place in places.values():
             if place.causal:
-                stacks[name].forward = unmasked(stacks[name].forward)
+                stack: Any = model.get_submodule(place.path)
+                stack.forward = unmasked(stack.forward)
     return model
 
 
@@ -94,27 +95,44 @@ def unturned(rotation: Tensor) -> Tensor:
     return table
 
 
-def silence(stacks: dict[str, nn.Module], name: str) -> None:
-    """Zeros in the columns of W_O that belong to a head; for a block, in all that its sublayers end with."""
+def silence(model: nn.Module, places: Mapping[str, Place], name: str) -> None:
+    """Zeros in the columns of W_O that belong to a head; for a block, in all that its sublayers end with.
+
+    An LSTM is silenced as a whole: without weights it keeps nothing and shows nothing.
+    """
     found = SILENCED.fullmatch(name)
-    stack: Any = None if found is None else stacks.get(found["stack"])
-    if found is None or stack is None or int(found["block"]) >= len(stack.blocks):
+    place = None if found is None else places.get(found["stack"])
+    attention = None
+    if found is not None and place is not None:
+        stack: Any = model.get_submodule(place.path)
+        blocks, number = getattr(stack, "blocks", stack), int(found["block"])
+        if found["sublayer"] is None and number < len(blocks):
+            for module in ends_of(blocks[number]):
+                for each in module.parameters():
+                    each.zero_()
+            return
+        if found["sublayer"] is not None:
+            attention = attention_at(model, place, blocks, number, found["sublayer"])
+    if found is None or attention is None or int(found["head"]) >= attention.heads:
         raise UserError(f"this model has no '{name[:40]}' that could be silenced.")
-    block = stack.blocks[int(found["block"])]
-    if found["sublayer"] is None:
-        ends = [block.attention.sublayer.output, block.feed_forward.sublayer.contract]
-        if block.cross_attention is not None:
-            ends.append(block.cross_attention.sublayer.output)
-        for linear in ends:
-            for each in linear.parameters():
-                each.zero_()
-        return
-    residual, head = getattr(block, found["sublayer"]), int(found["head"])
-    if residual is None or head >= residual.sublayer.heads:
-        raise UserError(f"this model has no '{name[:40]}' that could be silenced.")
-    attention = residual.sublayer
-    width = attention.output.weight.shape[1] // attention.heads
+    width, head = attention.output.weight.shape[1] // attention.heads, int(found["head"])
     attention.output.weight[:, head * width : (head + 1) * width] = 0
+
+
+def ends_of(block: Any) -> list[nn.Module]:
+    """What must be zero so that a block adds nothing to its stream."""
+    if not hasattr(block, "feed_forward"):
+        return [block]
+    attentions = [each for each in (block.attention, block.cross_attention) if each is not None]
+    return [*(each.sublayer.output for each in attentions), block.feed_forward.sublayer.contract]
+
+
+def attention_at(model: nn.Module, place: Place, blocks: Any, number: int, sublayer: str) -> Any:
+    """The attention of a block, or the one beside the LSTMs, which belongs to the first of them; None if there is none."""
+    if place.attention:
+        return model.get_submodule(place.attention) if (number, sublayer) == (0, "cross_attention") else None
+    residual = getattr(blocks[number], sublayer, None) if number < len(blocks) else None
+    return None if residual is None else residual.sublayer
 
 
 def shuffled(text: str, seed: int) -> str:

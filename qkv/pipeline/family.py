@@ -206,6 +206,7 @@ def trace_vit(
         choices=choices_of(logits, [best], lambda ids: [classes[each] for each in ids]),
         picture=pixels[0].numpy(),
         output_weight="head.weight",
+        output_bias="head.bias",
         experiment=experiment,
     )
 

@@ -15,7 +15,7 @@ from qkv.errors import UserError
 from qkv.models.gpt import GPTForTask, TaskBatch, TaskConfig
 from qkv.pipeline.generator import PieceKind, facts_of_gpt, silent, tokenizer_for
 from qkv.pipeline.loading import load_weights
-from qkv.pipeline.verdicts import Verdict
+from qkv.pipeline.verdicts import Verdict, check_inputs
 from qkv.text.tokenizer import Tokenizer
 
 Form = Literal["classification", "entailment", "similarity", "choice"]
@@ -99,6 +99,7 @@ class GPTClassifier:
     ) -> list[Verdict]:
         """A verdict for each input: the class, the number, or the answer that fits best."""
         self.model.eval()
+        check_inputs(inputs)
         wanted = {"text": 1, "pairs": 2}.get(self.reads)
         if any(len(texts) != wanted if wanted else len(texts) < 3 for texts in inputs):
             raise UserError(f"this model reads {self.reads}: {HOW[self.reads]}.")

@@ -6,26 +6,36 @@ is then still missing is put in its place by alignment.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from qkv.errors import UserError
 from qkv.pipeline.answers import Links
 from qkv.pipeline.options import Decoding
-from qkv.text.protect import ProtectedSpan, glued, located, occurrences, protected_spans, replaced, survive
-from qkv.text.words import FINE
+from qkv.pipeline.places import Edit, Mark, Places, applied, marked, outside, spaced
+from qkv.text.entities import escaped
+from qkv.text.protect import (
+    ProtectedSpan,
+    character_in,
+    glued,
+    located,
+    occurrences,
+    protected_spans,
+    replaced,
+    survive,
+)
 
-LONGEST_UNIT = 12  # pieces of what may be repeated in a loop
 NO_REPEAT = (3, 2)  # pieces in a row that are not said twice, where a translation has come out as a loop
-TAG_NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*?(/?)>")
+HYPHENS = ("-", "\u2010", "\u2011", "/")  # what makes a longer word of two
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A tag, and the character of the text before which it stood."""
+def touches(place: tuple[int, int], others: Sequence[ProtectedSpan | Edit]) -> bool:
+    return any(other.start < place[1] and place[0] < other.end for other in others)
 
-    text: str
-    place: int
+
+def as_read(text: str) -> str:
+    """With spaces for tabs and control characters, which hardly any training text has."""
+    return re.sub(r"[^\S \u00a0\u202f\u3000]|[\x00-\x1f\x7f-\x9f]", " ", text)
 
 
 @dataclass(frozen=True)
@@ -33,26 +43,37 @@ class Wanted:
     """A phrase that must be there, and the characters of the source that it comes from, where there are such."""
 
     text: str
-    place: tuple[int, int] | None
+    places: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """A piece of text, and what its translation owes it."""
 
-    text: str  # without its tags
+    text: str  # without its tags, and with characters instead of entities
     marks: tuple[Mark, ...]  # which go back to where they belong
+    spellings: Mapping[str, str]  # characters that were entities, which they become again
     kept: tuple[ProtectedSpan, ...]  # spans of the text that stay as they are
     wanted: tuple[Wanted, ...]  # what must be there
 
     @classmethod
-    def of(cls, piece: str, decoding: Decoding) -> "Job":
+    def of(cls, piece: str, decoding: Decoding, *, entities_are_words: bool = False) -> "Job":
+        """With `entities_are_words`, for a model that has learned them from its training text, they are left in it."""
         marks: list[Mark] = []
         kept: list[ProtectedSpan] = []
+        spellings: dict[str, str] = {}
         text, last = "", 0
         for span in protected_spans(piece, decoding.protect):
-            text += piece[last : span.start]
+            text += as_read(piece[last : span.start])
             last = span.end
+            character = character_in(span)
+            if character is not None and entities_are_words:
+                text += span.text
+                continue
+            if character is not None:
+                spellings.setdefault(character, span.text)
+                text += character
+                continue
             if span.kind != "tags":
                 kept.append(replace(span, start=len(text), end=len(text) + len(span.text)))
                 text += span.text
@@ -63,22 +84,26 @@ class Job:
                 text += " "  # the tag was all that stood between two words
             elif text[-1:].isspace() and rest.isspace():
                 last += 1
-        text += piece[last:]
+        text += as_read(piece[last:])
         wanted = [
-            Wanted(phrase, (start, end))
-            for phrase, (start, end) in decoding.glossary.found_in(text).items()
-            if not any(span.start < end and start < span.end for span in kept)
+            Wanted(phrase, outside_spans)
+            for phrase, places in decoding.glossary.found_in(text).items()
+            if (outside_spans := tuple(place for place in places if not touches(place, kept)))
         ]
-        wanted += [Wanted(phrase, None) for phrase in decoding.contain]
+        wanted += [Wanted(phrase) for phrase in decoding.contain]
         for each in wanted:
             for avoided in decoding.avoid:
                 if avoided in each.text:
                     raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
-        return cls(text=text, marks=tuple(marks), kept=tuple(kept), wanted=tuple(wanted))
+        return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
 
     @property
     def kept_texts(self) -> list[str]:
         return [span.text for span in self.kept]
+
+    def written(self, said: str) -> str:
+        """What was said in the source's way of writing it."""
+        return escaped(said, self.spellings)
 
     def is_kept_by(self, text: str) -> bool:
         """Does this translation hold every promise but the tags, which are put in at the end?"""
@@ -91,53 +116,56 @@ class Reading:
 
     job: Job
     text: str
-    marks: tuple[Mark, ...]
     stand_ins: tuple[str, ...] = ()  # one for each span that is kept, or none at all
 
     @classmethod
     def plain(cls, job: Job) -> "Reading":
-        return cls(job=job, text=job.text, marks=job.marks)
+        return cls(job=job, text=job.text)
 
     @classmethod
     def with_stand_ins(cls, job: Job, known: Sequence[str]) -> "Reading | None":
         """None where there are not enough words that the text does not have itself."""
         taken = " ".join([job.text, *(each.text for each in job.wanted)])
-        free = [word for word in known if not occurrences(taken, word)][: len(job.kept)]
+        free = [word for word in known if is_stand_in(word) and not occurrences(taken, word)][: len(job.kept)]
         if not job.kept or len(free) < len(job.kept):
             return None
-        marks = tuple(
-            replace(
-                mark,
-                place=mark.place
-                + sum(
-                    len(word) - len(span.text)
-                    for word, span in zip(free, job.kept, strict=True)
-                    if span.end <= mark.place
-                ),
-            )
-            for mark in job.marks
+        return cls(job=job, text=replaced(job.text, job.kept, free), stand_ins=tuple(free))
+
+    def place(self, place: int) -> int:
+        """A place of the job's text in what the model reads."""
+        longer = [len(name) - len(span.text) for name, span in zip(self.names, self.job.kept, strict=True)]
+        return place + sum(
+            more for more, span in zip(longer, self.job.kept, strict=True) if span.end <= place
         )
-        return cls(job=job, text=replaced(job.text, job.kept, free), marks=marks, stand_ins=tuple(free))
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        return tuple(replace(mark, place=self.place(mark.place)) for mark in self.job.marks)
 
     @property
     def phrases(self) -> list[str]:
         """What the model must say."""
-        return list(
-            dict.fromkeys(
-                [*(self.stand_ins or self.job.kept_texts), *(each.text for each in self.job.wanted)]
-            )
-        )
+        return list(dict.fromkeys([*self.names, *(each.text for each in self.job.wanted)]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The spans that are kept as the model reads them."""
+        return self.stand_ins or tuple(self.job.kept_texts)
 
     def back(self, said: str) -> str:
         """With the spans in the place of the words that stood in for them."""
         return applied(said, self.back_edits(said))
 
-    def back_edits(self, said: str) -> "list[Edit]":
-        found = located(said, self.stand_ins)
+    def written(self, said: str) -> str:
+        """The same in the source's way of writing it, which leaves the spans as they are."""
+        return applied(said, self.back_edits(said), self.job.written)
+
+    def back_edits(self, said: str) -> list[Edit]:
+        found = located(said, self.names)
         return [
-            Edit(start, start + len(word), span.text)
-            for word, span in zip(self.stand_ins, self.job.kept, strict=False)
-            for start in found[word]
+            Edit(start, start + len(name), text)
+            for name, text in dict(zip(self.names, self.job.kept_texts, strict=True)).items()
+            for start in found[name]
         ]
 
 
@@ -151,53 +179,65 @@ class Attempt:
     anchor: str = ""  # the translation itself, to be scored: it competes with the next attempt that holds
 
     def holds(self, text: str) -> bool:
-        return self.reading.job.is_kept_by(self.reading.back(text))
+        names = self.reading.stand_ins
+        alone = all(stand_alone(text, name, found) for name, found in located(text, names).items())
+        return alone and self.reading.job.is_kept_by(self.reading.back(text))
 
 
 def anchored(reading: Reading, said: str, links: Links) -> str | None:
-    """A free translation with the terms that it lacks in the place of the words that came from the same words of the source.
+    """A free translation with what it lacks: terms in the place of the words that came from the same words of the source,
+    spans behind what came from the word before them.
 
-    None where it is not known for all of them what these words are.
+    None where it is not known for all terms what these words are, and where a span is said too often.
     """
     places = Places(reading.text, said, links)
     edits: list[Edit] = []
+    missing = Counter(reading.names)
+    for name, found in located(said, reading.names).items():
+        missing[name] -= len(found)
+        stuck = glued(said, name) and not name.isalnum()
+        if missing[name] < 0 or stuck or not stand_alone(said, name, found):
+            return None
+    for name, span in zip(reading.names, reading.job.kept, strict=True):
+        if missing[name]:
+            missing[name] -= 1
+            place = places.after(reading.place(span.start))
+            edits.append(Edit(place, place, spaced(name, said, place)))
     for wanted in reading.job.wanted:
         if occurrences(said, wanted.text):
             continue
-        around = None if wanted.place is None else places.around(*wanted.place)
-        if around is None or any(edit.start < around[1] and around[0] < edit.end for edit in edits):
+        known = len(edits)
+        for start, end in wanted.places:
+            around = places.around(reading.place(start), reading.place(end))
+            if around is not None and not touches(around, edits):
+                edits.append(Edit(*around, wanted.text))
+        if len(edits) == known:
             return None
-        edits.append(Edit(*around, wanted.text))
     return applied(said, edits) if edits else None
+
+
+def is_stand_in(word: str) -> bool:
+    """A letter is a part of too much else, such as T-shirt."""
+    return len(word) > 1
+
+
+def stand_alone(text: str, name: str, found: Sequence[int]) -> bool:
+    """Is it nowhere a part of a compound, as in T-shirt? A search under constraints would not have said that."""
+    return not any(text.startswith(HYPHENS, at + len(name)) for at in found)
 
 
 def attempts(job: Job, stand_ins: Sequence[str], no_repeat: int) -> list[Attempt]:
     """From the freest to the strictest."""
     plain, other = Reading.plain(job), Reading.with_stand_ins(job, stand_ins)
     sizes = [min(size, no_repeat or size) for size in NO_REPEAT]
-    found = [Attempt(reading=plain, no_repeat=no_repeat)]
+    found = [Attempt(reading=each, no_repeat=no_repeat) for each in (plain, other) if each]
     if job.kept or job.wanted:
         under = [
             Attempt(reading=each, constrained=True, no_repeat=no_repeat) for each in (other, plain) if each
         ]
-        return [*found, *under, *(replace(each, no_repeat=sizes[0]) for each in under)]
+        again = [replace(each, no_repeat=sizes[0]) for each in under]
+        return [*found, *under, *again, replace(under[0], no_repeat=sizes[1])]
     return [*found, *(replace(found[0], no_repeat=size) for size in sizes)]
-
-
-@dataclass(frozen=True)
-class Edit:
-    start: int
-    end: int
-    new: str
-
-
-def applied(text: str, edits: Sequence[Edit]) -> str:
-    """All edits; what would go into the midst of something that is replaced goes behind it."""
-    parts, last = [], 0
-    for edit in sorted(edits, key=lambda each: (each.start, each.end)):  # at the same place, in their order
-        parts += [text[last : edit.start], edit.new]
-        last = max(last, edit.end)
-    return "".join([*parts, text[last:]])
 
 
 def completed(reading: Reading, said: str, links: Links) -> str:
@@ -206,37 +246,25 @@ def completed(reading: Reading, said: str, links: Links) -> str:
     `links` are pairs of words of `reading.text` and of `said`.
     """
     places = Places(reading.text, said, links)
-    edits = reading.back_edits(said)
-    edits += repairs(reading, said, places)
+    edits = repairs(reading, said, places)
+    taken = {edit.start for edit in edits if edit.end > edit.start}
+    edits += [edit for edit in reading.back_edits(said) if edit.start not in taken]
     edits += [
         Edit(place, place, mark.text)
         for mark, place in zip(reading.marks, marked(reading.marks, places), strict=True)
     ]
     whole = [
         (match.start(), match.end())
-        for name in {
-            *(reading.stand_ins or reading.job.kept_texts),
-            *(each.text for each in reading.job.wanted),
-        }
+        for name in reading.phrases
         for match in re.finditer(re.escape(name), said)
     ]
-    return applied(said, [outside(edit, whole) for edit in edits])
+    return applied(said, [outside(edit, whole) for edit in edits], reading.job.written)
 
 
-def outside(edit: "Edit", spans: Sequence[tuple[int, int]]) -> "Edit":
-    """What would be put into the midst of a span goes behind it."""
-    behind = max(
-        (end for start, end in spans if edit.start == edit.end and start < edit.start < end), default=None
-    )
-    return edit if behind is None else Edit(behind, behind, edit.new)
-
-
-def repairs(reading: Reading, said: str, places: "Places") -> list[Edit]:
+def repairs(reading: Reading, said: str, places: Places) -> list[Edit]:
     """What takes away spans and words that are there too often, and puts in those that are missing."""
     edits: list[Edit] = []
-    names = reading.stand_ins or tuple(reading.job.kept_texts)
-    texts = reading.job.kept_texts
-    starts = span_starts(reading)
+    names, texts = reading.names, reading.job.kept_texts
     everywhere = located(said, names)
     for name, count in Counter(names).items():
         found = everywhere[name]
@@ -248,13 +276,16 @@ def repairs(reading: Reading, said: str, places: "Places") -> list[Edit]:
         edits += [Edit(start + len(name), start + len(name), " ") for start in stuck]
         found = sorted([*found, *stuck])
         edits += [Edit(start, start + len(name), "") for start in found[count:]]
+        own = texts[names.index(name)]
+        edits += [Edit(start, start + len(name), own) for start in stuck if start in found[:count]]
         missing = [index for index, each in enumerate(names) if each == name][len(found) :]
         for index in missing:
-            place = places.after(starts[index])
+            place = places.after(reading.place(reading.job.kept[index].start))
             edits.append(Edit(place, place, spaced(texts[index], said, place)))
     for wanted in reading.job.wanted:
         if not occurrences(reading.back(said), wanted.text):
-            edits.append(Edit(len(said), len(said), spaced(wanted.text, said, len(said))))
+            new = reading.job.written(wanted.text)
+            edits.append(Edit(len(said), len(said), spaced(new, said, len(said))))
     return edits
 
 
@@ -266,98 +297,3 @@ def within(start: int, name: str, names: Sequence[str], text: str) -> bool:
         for other in longer
         for match in re.finditer(re.escape(other), text)
     )
-
-
-def span_starts(reading: Reading) -> list[int]:
-    """Where the kept spans, or what stands in for them, begin in what the model reads."""
-    starts, moved = [], 0
-    for index, span in enumerate(reading.job.kept):
-        starts.append(span.start + moved)
-        if reading.stand_ins:
-            moved += len(reading.stand_ins[index]) - len(span.text)
-    return starts
-
-
-def spaced(new: str, text: str, place: int) -> str:
-    before = " " if place > 0 and not text[place - 1].isspace() else ""
-    after = "" if re.match(r"\s|[.,;:!?)\]}\"']*(\s|$)", text[place:]) else " "
-    return before + new + after
-
-
-class Places:
-    """Where something that stood at a place of the source belongs in the translation."""
-
-    def __init__(self, source: str, target: str, links: Links):
-        self.source = [match.span() for match in FINE.finditer(source)]
-        self.target = [match.span() for match in FINE.finditer(target)]
-        self.length = len(target)
-        self.links: dict[int, list[int]] = {}
-        for one, other in links:
-            self.links.setdefault(one, []).append(other)
-
-    def linked(self, start: int, end: int) -> list[int]:
-        """Words of the translation that come from words between two characters of the source."""
-        inside = [index for index, (first, last) in enumerate(self.source) if first >= start and last <= end]
-        return sorted({target for index in inside for target in self.links.get(index, [])})
-
-    def after(self, place: int) -> int:
-        """Behind what comes from the word before it, or in front of what comes from the word behind it."""
-        before = [index for index, (_, end) in enumerate(self.source) if end <= place]
-        if not before:
-            return 0
-        if len(before) == len(self.source):
-            return self.target[-1][1] if self.target else self.length
-        if before[-1] in self.links:
-            return self.target[max(self.links[before[-1]])][1]
-        if before[-1] + 1 in self.links:
-            return self.target[min(self.links[before[-1] + 1])][0]
-        share = len(before) / len(self.source)
-        return self.target[min(len(self.target) - 1, int(share * len(self.target)))][0] if self.target else 0
-
-    def around(self, start: int, end: int) -> tuple[int, int] | None:
-        """From the first to the last word that comes from between two characters; None where there is none."""
-        words = self.linked(start, end)
-        return (self.target[words[0]][0], self.target[words[-1]][1]) if words else None
-
-
-def marked(marks: Sequence[Mark], places: Places) -> list[int]:
-    """The place of each mark in the translation; a pair of tags goes around what was between them."""
-    found = [places.after(mark.place) for mark in marks]
-    opened: list[tuple[str, int]] = []
-    for index, mark in enumerate(marks):
-        match = TAG_NAME.fullmatch(mark.text)
-        if match is None or match[3]:
-            continue
-        if not match[1]:
-            opened.append((match[2].lower(), index))
-            continue
-        names = [name for name, _ in opened]
-        if match[2].lower() not in names:
-            continue
-        last = len(names) - 1 - names[::-1].index(match[2].lower())
-        first = opened[last][1]
-        del opened[last:]
-        around = places.around(marks[first].place, mark.place)
-        if around is not None:
-            found[first], found[index] = around
-        else:
-            found[index] = max(found[first], found[index])
-    return found
-
-
-def is_loop(said: Sequence[int], source: Sequence[int]) -> bool:
-    """Does a few words' sequence come again and again, more often than the source has reason for?"""
-    allowed = max(2, 1 + max((count for count, _ in runs(source)), default=1))
-    return any(count > (allowed if unit > 2 else max(3, allowed)) for count, unit in runs(said))
-
-
-def runs(ids: Sequence[int]) -> list[tuple[int, int]]:
-    """How often in a row, at most, a sequence of each length follows upon itself: (times, length)."""
-    found = []
-    for unit in range(1, min(LONGEST_UNIT, len(ids) // 2) + 1):
-        longest = length = 0
-        for one, other in zip(ids, ids[unit:], strict=False):
-            length = length + 1 if one == other else 0
-            longest = max(longest, length)
-        found.append((longest // unit + 1, unit))
-    return found

@@ -9,6 +9,7 @@ from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind
 
 PROTECTED: tuple[Kind, ...] = tuple(PATTERNS)  # all that can be
+WIDEST_BEAM = 1_000  # a slip of the finger would take all memory
 BATCH_TOKENS = 4_096  # source tokens times beams decoded together
 
 
@@ -57,6 +58,8 @@ class Decoding:
             raise UserError("--beam must be at least 1 and the length penalty not negative.")
         if self.nbest < 1 or self.batch_tokens < 1:
             raise UserError("the number of answers and the tokens decoded together must be at least 1.")
+        if max(beam or 1, self.nbest) > WIDEST_BEAM:
+            raise UserError(f"--beam and --nbest can be at most {WIDEST_BEAM:,}: more finds nothing more.")
         if not self.repetition_penalty > 0 or self.no_repeat < 0:
             raise UserError("the repetition penalty must be above 0, and --no-repeat not negative.")
         if (self.patience is not None and not self.patience > 0) or not 0 <= self.coverage_penalty < math.inf:
@@ -64,5 +67,5 @@ class Decoding:
         for avoided in self.avoid:
             if avoided and avoided in self.prefix:
                 raise UserError(f"a translation cannot begin with '{self.prefix}' and avoid '{avoided}'.")
-        if not all((*self.contain, *self.avoid)):
+        if not all(map(str.strip, self.contain)) or not all(self.avoid):
             raise UserError("a phrase to contain or to avoid must not be empty.")

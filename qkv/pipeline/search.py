@@ -31,6 +31,7 @@ class Request:
     once: int = 0  # how many of these phrases, the first ones, may not be said twice
     avoid: tuple[int, ...] = ()  # numbers of automata
     no_repeat: int = 0
+    whole: bool = False  # no half characters
     seed: int = 0
 
 
@@ -54,7 +55,8 @@ FREELY = Search(beam=1, length_penalty=0.0, batch_tokens=1)
 
 
 class Searcher:
-    """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid.
+    """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid,
+    `characters` gives the automaton that knows whole characters, where there are pieces of less.
 
     Where there are engines of these models, they compute in their place.
     """
@@ -65,10 +67,11 @@ class Searcher:
         boundary: Sequence[bool],
         automata: Tensor | None = None,
         engines: Sequence[Engine] = (),
+        characters: Callable[[], Tensor | None] = lambda: None,
     ):
         self.runners: Sequence[TranslationModel | Engine] = engines or models
         self.engine = engines[0] if len(engines) == 1 else None
-        self.boundary, self.automata = boundary, automata
+        self.boundary, self.automata, self.characters = boundary, automata, characters
         self.config, self.device = models[0].config, models[0].tokens.weight.device
         # Marian's: what it begins with must not come again
         self.never = self.config.pad if self.config.pad == self.config.start else None
@@ -204,7 +207,12 @@ class Searcher:
         if batch[0].no_repeat:
             rules.append(NoRepeat(batch[0].no_repeat))
         if self.automata is not None and any(request.avoid for request in batch):
-            rules.append(Forbidden(self.automata, [request.avoid for request in batch]))
+            automata = self.automata.to(self.device)
+            rules.append(Forbidden(automata, [request.avoid for request in batch]))
+        characters = self.characters() if any(request.whole for request in batch) else None
+        if characters is not None:
+            automata = characters[None].to(self.device)
+            rules.append(Forbidden(automata, [(0,) if each.whole else () for each in batch]))
         if any(request.prefix for request in batch):
             rules.append(Prefixes([request.prefix for request in batch], self.device))
         return rules
@@ -214,7 +222,7 @@ class Searcher:
         needed = len(request.prefix) + sum(map(len, request.contain)) + 1
         if needed > self.context:
             raise UserError(
-                f"what a translation must contain takes {needed} pieces, and this model has places for "
+                f"what a translation must begin with and contain takes {needed} pieces, and this model has places for "
                 f"{self.context}: ask for less."
             )
         return min(2 * len(request.source) + 20 + needed - 1, self.context)

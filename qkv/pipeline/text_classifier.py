@@ -16,7 +16,7 @@ from qkv.pipeline.bert import facts_of, pieces_of, rows_of
 from qkv.pipeline.compute import Compute
 from qkv.pipeline.encoding import Encoding, first_of
 from qkv.pipeline.loading import load_weights
-from qkv.pipeline.verdicts import Verdict
+from qkv.pipeline.verdicts import Verdict, check_inputs
 from qkv.text.word_pieces import WordPieces
 
 
@@ -95,6 +95,7 @@ class TextClassifier:
     @torch.inference_mode()
     def logits(self, inputs: Sequence[tuple[str, ...]], done: Callable[[int], None]) -> Tensor:
         """(inputs, outputs)"""
+        check_inputs(inputs)
         for number, texts in enumerate(inputs, 1):
             if not all(text.strip() for text in texts):
                 raise UserError(f"text {number} is empty: there is nothing to classify.")

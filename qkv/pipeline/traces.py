@@ -19,20 +19,23 @@ CANDIDATES = 12  # of what could be said, so many are told
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """A stack of blocks and what it read."""
+    """A stack of blocks, or of LSTMs, and what it read."""
 
     name: str  # under which its blocks are recorded
     pieces: tuple[str, ...]
     ids: tuple[int, ...]
-    stack: dict[str, Any]  # its config
+    stack: dict[str, Any]  # its config; of LSTMs, its depth is how many of them look at the other side
     weights: str  # what the names of its weights begin with
-    causal: bool  # does it see only what stands before?
+    causal: bool  # does its attention on itself see only what stands before?
     embedding: str | None = None  # the weight whose rows its ids choose …
     embedding_scale: float = 1.0  # … and what they are multiplied by
     sum_is_normed: bool = (
         False  # is the sum of embedding and position normed, with more in it, before the blocks?
     )
     said: tuple[str, ...] = ()  # what each row led to, where that is a word
+    attention: str | None = (
+        None  # what the names of its attention's weights begin with, where that is in no block
+    )
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Beams:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    kind: str
+    kind: str  # translator (of blocks), recurrent, gpt, bert or vit
     text: str
     answer: str
     config: dict[str, Any]  # of the model
@@ -82,7 +85,9 @@ class Trace:
     picture: Any = field(default=None, repr=False)
     """What was read instead of a text: channels, rows, columns; black is −1, white is 1."""
     output_weight: str | None = None
-    """The weight whose rows give the logits, where it is one matrix alone."""
+    """The weight whose rows give the logits, where it is one matrix alone …"""
+    output_bias: str | None = None
+    """… and what is added to them, where there is something."""
     experiment: Experiment = field(default=Experiment(), repr=False)
 
     def __getitem__(self, name: str) -> Any:
@@ -106,7 +111,9 @@ class Trace:
         names = [side.name for side in self.sides]
         found: dict[str, Any] = {"cross_attention": self.layers(names[-1], "cross_attention")}
         for name, tokens, layers in zip(names, pieces, each, strict=True):
-            found |= {f"{name}_tokens": tokens, f"{name}_attention": layers}
+            found[f"{name}_tokens"] = tokens
+            if layers:  # LSTMs have no attention on themselves
+                found[f"{name}_attention"] = layers
         return found
 
     def layers(self, side: str, sublayer: str) -> list[Tensor]:

@@ -7,15 +7,15 @@ import torch
 from torch import Tensor
 
 from qkv.configs import to_dict
-from qkv.core.pairs import CrossHeads
+from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.core.tape import Tape
 from qkv.decoding.beam import paper_penalty
 from qkv.decoding.step import Hypothesis, Step
 from qkv.errors import UserError
-from qkv.models.translator import Translator as Transformer
+from qkv.models.recurrent import Recurrent
 from qkv.pipeline.architectures import two_stacks
 from qkv.pipeline.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
-from qkv.pipeline.guarantees import Job, attempts
+from qkv.pipeline.guarantees import attempts
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
 from qkv.pipeline.search import Request, Search, Searcher
 from qkv.pipeline.traces import CANDIDATES, Beams, Side, Trace, choices_of, without_batch
@@ -23,6 +23,10 @@ from qkv.pipeline.translator import Translator, Trial, is_for_translation
 from qkv.pipeline.watching import Watched
 
 PLACES = {"encoder": Place("encoder", False), "decoder": Place("decoder", True)}
+OF_LSTMS = {
+    "encoder": Place("encoder", False),
+    "decoder": Place("decoder", False, attention="cross_attention"),
+}
 LONGEST_ANSWER = 96  # pieces of an answer that are looked into: without positions a model may go on and on
 
 
@@ -31,7 +35,7 @@ class WatchedSearcher(Searcher):
 
     watched: Watched | None = None
 
-    def __init__(self, model: Transformer, boundary: Sequence[bool], *, anew: bool):
+    def __init__(self, model: TranslationModel, boundary: Sequence[bool], *, anew: bool):
         super().__init__([model], boundary)
         self.model, self.anew = model, anew
 
@@ -62,14 +66,15 @@ def trace_translator(
     if not is_for_translation(text, decoding.protect):
         raise UserError("there is nothing to translate: write a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab)
-    attempt = attempts(Job.of(text, decoding), translator.defaults.stand_ins, 0)[0]
+    attempt = attempts(translator.job(text, decoding), translator.defaults.stand_ins, 0)[0]
     ids = translator.tokenizer.encode(attempt.reading.text)
     most = translator.limit if longest is None else min(longest, translator.limit)
     if len(ids) > most:
         raise UserError(
             f"this text has {len(ids):,} pieces, and at most {most} can be looked at: shorten it."
         )
-    model = changed(two_stacks(translator.model), experiment, PLACES)
+    model = two_stacks(translator.model)
+    model = changed(model, experiment, OF_LSTMS if isinstance(model, Recurrent) else PLACES)
     if experiment.changes_model:
         translator = Translator(model, translator.tokenizer, translator.defaults)
     request = Request(source=ids, prefix=experiment.force)
@@ -126,11 +131,12 @@ def recorded(
 ) -> Trace:
     model, show = two_stacks(translator.model), translator.tokenizer.show
     config, device, tape = model.config, model.tokens.weight.device, Tape()
+    blocks = not isinstance(model, Recurrent)
     read, shifted, target = [*ids, config.end], [config.start, *said], [*said, config.end]
     model.eval()
     logits = model(torch.tensor([read], device=device), torch.tensor([shifted], device=device), tape)[0]
     return Trace(
-        kind="translator",
+        kind="translator" if blocks else "recurrent",
         text=text,
         answer=answer,
         config=to_dict(config),
@@ -151,10 +157,11 @@ def recorded(
                 ids=tuple(shifted),
                 stack=to_dict(config.decoder),
                 weights="decoder",
-                causal=True,
+                causal=blocks,
                 embedding="tokens.weight",
                 embedding_scale=config.encoder.width**0.5,
                 said=tuple(show(target)),
+                attention=None if blocks else "cross_attention",
             ),
         ),
         arrays=without_batch(tape),
@@ -162,5 +169,6 @@ def recorded(
         choices=choices_of(logits, target, show),
         beams=beams,
         output_weight="tokens.weight",
+        output_bias=None if model.bias is None else "bias",
         experiment=experiment,
     )

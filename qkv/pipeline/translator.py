@@ -4,7 +4,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Self, overload
 
@@ -20,55 +20,28 @@ from qkv.decoding.step import Hypothesis
 from qkv.engine import Engine
 from qkv.errors import UserError
 from qkv.pipeline.alignment import Aligner, WordLooks, align, looks_of_words
-from qkv.pipeline.answers import Answer, Confidence, Links, Word, distinct, features_of, joined
+from qkv.pipeline.answers import Answer, Links, Word, distinct, features_of, surrounded, together
 from qkv.pipeline.architectures import built, config_from, two_stacks
 from qkv.pipeline.compute import Compute, computing_in
-from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, is_loop
+from qkv.pipeline.defaults import TranslatorDefaults
+from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed
 from qkv.pipeline.loading import load_weights
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
+from qkv.pipeline.repetition import is_loop, repeats_a_word
 from qkv.pipeline.search import Request, Search, Searcher
 from qkv.text.avoid import automaton
-from qkv.text.protect import BY_DEFAULT, Kind, protected_spans, split_around, survive, without
+from qkv.text.protect import BY_DEFAULT, Kind, lines_around, protected_spans, split_around, without
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
+from qkv.text.whole_characters import whole_characters
 from qkv.text.words import FINE, SPACED, owners, spans
 
 ABOUT_AS_LONG = 1.1  # times as many words
+CLEARLY = 1.0  # by how much a score is better where lengths tell nothing
+HALF = "\ufffd"  # how bytes read that are no whole character
 
 
 def silent(told: object) -> None:
     """Nobody is told."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Languages:
-    source: str
-    target: str
-
-    @classmethod
-    def of(cls, source: str | None, target: str | None) -> "Languages":
-        """Where nobody has named them they are called source and target."""
-        return cls(source=source or "source", target=target or "target")
-
-    def named(self) -> tuple[str | None, str | None]:
-        """Those that somebody has named."""
-        unnamed = Languages.of(None, None)
-        return (
-            None if self.source == unnamed.source else self.source,
-            None if self.target == unnamed.target else self.target,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TranslatorDefaults:
-    """What a translator needs to know beside its weights."""
-
-    languages: Languages
-    longest: int  # pieces of the longest source that is translated whole: more is split
-    beam: int
-    length_penalty: float
-    stand_ins: tuple[str, ...] = ()  # words that it copies, for spans that it does not know
-    aligner: Aligner | None = None
-    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +75,8 @@ class Translator:
         others: Sequence[TranslationModel] = (),
         engines: Sequence[Engine] = (),
     ):
+        if defaults.aligner is not None:
+            defaults.aligner.check(model)
         self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
         self.others = others  # that decide with it
         self.engines = engines  # of all of them, or none: what computes in their place
@@ -189,31 +164,34 @@ class Translator:
         best = [answers[0].text for answers in self.answers(texts, decoding, done=done)]
         return best[0] if isinstance(text, str) else best
 
+    @overload
+    def answers(  # type: ignore[overload-overlap]
+        self, texts: str, decoding: Decoding = ..., *, done: Callable[[int], None] | None = ...
+    ) -> list[Answer]: ...
+
+    @overload
+    def answers(
+        self, texts: Sequence[str], decoding: Decoding = ..., *, done: Callable[[int], None] | None = ...
+    ) -> list[list[Answer]]: ...
+
     def answers(
         self,
-        texts: Sequence[str],
+        texts: str | Sequence[str],
         decoding: Decoding = Decoding(),  # noqa: B008
         *,
         done: Callable[[int], None] | None = None,
-    ) -> list[list[Answer]]:
+    ) -> list[Answer] | list[list[Answer]]:
         """For each text its best translations, best first, with scores and what else was asked for.
 
-        Of a text that is translated in pieces the first begins with the prefix, and the last has what must be
-        contained. `done` is told of finished pieces.
+        One text gives its translations, many texts a list of those of each. `done` is told of finished pieces.
         """
-        pieces: list[tuple[int, str, Decoding | None]] = []  # None: it is copied
-        for index, text in enumerate(texts):
-            whole, wanted_of_all = self.asked(text, decoding)
-            parts = self.pieces_of(whole, decoding.protect)
-            worth = [
-                place for place, piece in enumerate(parts) if is_for_translation(piece, decoding.protect)
-            ]
-            for place, piece in enumerate(parts):
-                own = wanted_of_all
-                if place in worth and len(worth) > 1:
-                    prefix = decoding.prefix if place == worth[0] else ""
-                    own = replace(own, prefix=prefix, contain=decoding.contain if place == worth[-1] else ())
-                pieces.append((index, piece, own if place in worth else None))
+        if isinstance(texts, str):
+            return self.answers([texts], decoding, done=done)[0]
+        pieces = [
+            (index, piece, own)
+            for index, text in enumerate(texts)
+            for piece, own in self.shared_out(text, decoding)
+        ]
         wanted = [(piece.strip(), own) for _, piece, own in pieces if own is not None]
         found = iter(self.answer_pieces(wanted, decoding, done or silent))
         answers: list[list[tuple[str, list[Answer]]]] = [[] for _ in texts]
@@ -222,9 +200,36 @@ class Translator:
             answers[index].append((piece, each))
         return [together(each, decoding.nbest) for each in answers]
 
+    def shared_out(self, text: str, decoding: Decoding) -> list[tuple[str, Decoding | None]]:
+        """The pieces of a text, and what is wanted of each; None for one that is copied.
+
+        The first begins with the prefix, and the last has what must be contained.
+        """
+        text, decoding = self.asked(text, decoding)
+        parts = self.pieces_of(text, decoding.protect)
+        worth = [place for place, part in enumerate(parts) if is_for_translation(part, decoding.protect)]
+        return [
+            (
+                part,
+                replace(
+                    decoding,
+                    prefix=decoding.prefix if place == worth[0] else "",
+                    contain=decoding.contain if place == worth[-1] else (),
+                )
+                if place in worth
+                else None,
+            )
+            for place, part in enumerate(parts)
+        ]
+
     def pieces_of(self, text: str, protect: Sequence[Kind] = BY_DEFAULT) -> list[str]:
-        """The text in pieces that the model can take; no protected span is cut."""
-        return split_around(text, protect, lambda part: len(self.tokenizer.encode(part.strip())), self.limit)
+        """The text in pieces that the model can take: its lines, and parts of a long line; no protected span is cut."""
+
+        def size(part: str) -> int:
+            return len(self.tokenizer.encode(part.strip()))
+
+        lines = lines_around(text, protect) or [text]
+        return [piece for line in lines for piece in split_around(line, protect, size, self.limit)]
 
     def asked(self, text: str, decoding: Decoding) -> tuple[str, Decoding]:
         """The text without what asks for a target language, and that language with what else is wanted."""
@@ -257,7 +262,9 @@ class Translator:
         Each piece comes with what is wanted of it; `decoding` is what is wanted of all.
         """
         searcher, search = self.searcher(decoding), self.search(decoding)
-        ways = [attempts(Job.of(piece, own), self.defaults.stand_ins, own.no_repeat) for piece, own in pieces]
+        ways = [
+            attempts(self.job(piece, own), self.defaults.stand_ins, own.no_repeat) for piece, own in pieces
+        ]
         results: list[list[Answer]] = [[] for _ in pieces]
         competing: dict[int, Trial] = {}
         waiting = list(range(len(pieces)))
@@ -277,7 +284,7 @@ class Translator:
                         competing[row] = trial
                     waiting.append(row)
                 elif not holds and ways[row]:
-                    ways[row][:0] = self.anchored_attempt(trial)
+                    ways[row][:0] = self.anchored_attempt(trial, ways[row], own.language)
                     waiting.append(row)
                 else:
                     results[row] = self.answers_of(trial, own)
@@ -288,13 +295,23 @@ class Translator:
                         )
         return results
 
-    def anchored_attempt(self, trial: "Trial") -> list[Attempt]:
-        """For a free translation that lacks a term: the same with that in its place, if the place is known."""
+    def job(self, piece: str, decoding: Decoding) -> Job:
+        return Job.of(piece, decoding, entities_are_words=knows_entities(self.tokenizer))
+
+    def anchored_attempt(
+        self, trial: "Trial", later: Sequence[Attempt], language: str | None
+    ) -> list[Attempt]:
+        """For a free translation that lacks a term or a span: the same with that in its place, if the place is known.
+
+        With stand-ins where there are such, to compete with what is said under constraints.
+        """
         attempt, ids = trial.attempt, trial.hypotheses[0].ids
-        job, said = attempt.reading.job, self.tokenizer.decode(ids)
-        if attempt.constrained or attempt.no_repeat or not job.wanted or not survive(said, job.kept_texts):
+        reading, said = attempt.reading, self.tokenizer.decode(ids)
+        if attempt.constrained or attempt.no_repeat or not (reading.job.kept or reading.job.wanted):
             return []
-        anchor = anchored(attempt.reading, said, self.links(attempt.reading.text, ids, FINE))
+        if reading.job.kept and not reading.stand_ins and any(each.reading.stand_ins for each in later):
+            return []
+        anchor = anchored(reading, said, self.links(reading.text, ids, FINE, language))
         if anchor is None or len(self.tokenizer.target.encode(anchor)) + 2 > self.model.config.context:
             return []
         return [replace(attempt, anchor=anchor)]
@@ -302,7 +319,9 @@ class Translator:
     def is_better(self, trial: "Trial", other: "Trial") -> bool:
         """Likelier, and about as long: what was left out, and babble that makes up for an unlikely phrase, are no merits."""
         lengths = [len(self.tokenizer.decode(each.hypotheses[0].ids).split()) for each in (trial, other)]
-        return trial.score > other.score and max(lengths) <= ABOUT_AS_LONG * min(lengths)
+        if max(lengths) <= ABOUT_AS_LONG * min(lengths):
+            return trial.score > other.score
+        return not trial.attempt.reading.job.wanted and trial.score > other.score + CLEARLY
 
     def answers_of(self, trial: "Trial", decoding: Decoding) -> list[Answer]:
         """Those of its hypotheses that hold, or, where the first does not, all of them mended."""
@@ -317,7 +336,8 @@ class Translator:
             tables = [automaton_for(phrase, self.tokenizer) for phrase in decoding.avoid]
             automata = pad_sequence(tables, batch_first=True)  # (P, states, V)
         models = [self.model, *self.others]
-        return Searcher(models, self.tokenizer.begins_anew, automata, self.engines)
+        characters = partial(characters_of, self.tokenizer)  # which takes a moment, and is seldom asked for
+        return Searcher(models, self.tokenizer.begins_anew, automata, self.engines, characters)
 
     def search(self, decoding: Decoding) -> Search:
         defaults = self.defaults
@@ -341,36 +361,53 @@ class Translator:
 
     def request(self, attempt: Attempt, decoding: Decoding) -> Request:
         encode, reading = self.tokenizer.target.encode, attempt.reading
-        language = decoding.language
-        asking = "" if language is None else f">>{language}<<"
-        prefix = encode(decoding.prefix) if decoding.prefix else []
+        prefix = self.prefix_ids(decoding.prefix)
         if attempt.anchor:
             prefix = [*encode(attempt.anchor), self.tokenizer.end]
         return Request(
-            source=self.tokenizer.encode(asking + reading.text),
+            source=self.tokenizer.encode(asking_for(decoding.language) + reading.text),
             prefix=tuple(prefix),
             contain=tuple(tuple(encode(phrase)) for phrase in reading.phrases) if attempt.constrained else (),
             once=len(set(reading.stand_ins or reading.job.kept_texts)),
             avoid=tuple(range(len(decoding.avoid))),
             no_repeat=attempt.no_repeat,
+            whole=decoding.sampling is not None or attempt.constrained or attempt.no_repeat > 0,
             seed=zlib.crc32(f"{decoding.seed} {reading.text}".encode()),
         )
+
+    def prefix_ids(self, prefix: str) -> list[int]:
+        """The ids of what an answer begins with, which have to read as it does but for spaces."""
+        if not prefix.strip():
+            return []
+        ids = self.tokenizer.target.encode(prefix)
+        if self.tokenizer.decode(ids).split() != prefix.split():
+            raise UserError(
+                f"this model cannot write '{prefix}' as it stands there, for it has no pieces for all of its letters: "
+                "give another prefix."
+            )
+        return ids
 
     def holds(self, hypothesis: Hypothesis, trial: "Trial", decoding: Decoding) -> bool:
         """Is it a whole translation that keeps what was promised?"""
         if not hypothesis.finished or is_loop(hypothesis.ids, trial.request.source):
             return False
-        said = self.tokenizer.decode(hypothesis.ids)
-        if not said.startswith(decoding.prefix) or any(phrase in said for phrase in decoding.avoid):
+        said, reading = self.tokenizer.decode(hypothesis.ids), trial.attempt.reading
+        if HALF in said and HALF not in reading.text:
+            return False
+        begins = self.tokenizer.decode(self.prefix_ids(decoding.prefix)).rstrip()
+        if not said.startswith(begins) or any(each in said for each in decoding.avoid):
+            return False
+        if repeats_a_word(said, [reading.text, decoding.prefix, *reading.phrases]):
             return False
         return trial.attempt.holds(said)
 
     def answer(self, hypothesis: Hypothesis, reading: Reading, decoding: Decoding) -> Answer:
-        ids = hypothesis.ids
+        hypothesis = self.of_whole_characters(hypothesis)
+        ids, language = hypothesis.ids, decoding.language
         said = self.tokenizer.decode(ids)
-        text = reading.back(said)
-        if reading.marks or not reading.job.is_kept_by(text):
-            text = completed(reading, said, self.links(reading.text, ids, FINE))
+        text = reading.written(said)
+        if reading.marks or not reading.job.is_kept_by(reading.back(said)):
+            text = completed(reading, said, self.links(reading.text, ids, FINE, language))
         confidence = self.defaults.confidence
         return Answer(
             text=text,
@@ -380,13 +417,22 @@ class Translator:
             confidence=None
             if confidence is None
             else confidence.of(features_of(hypothesis.log_probabilities)),
-            alignment=self.links(reading.text, ids, SPACED) if decoding.alignments else None,
+            alignment=self.links(reading.text, ids, SPACED, language) if decoding.alignments else None,
         )
+
+    def of_whole_characters(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Without the first bytes of a character at the end of an answer that was cut off."""
+        ids = list(hypothesis.ids)
+        while not hypothesis.finished and len(ids) > 1 and self.tokenizer.decode(ids).endswith(HALF):
+            ids.pop()
+        if len(ids) == len(hypothesis.ids):
+            return hypothesis
+        return replace(hypothesis, ids=ids, log_probabilities=hypothesis.log_probabilities[: len(ids)])
 
     def word_scores(self, hypothesis: Hypothesis, reading: Reading) -> tuple[Word, ...]:
         """Log-probabilities of the words between spaces, those of their pieces added up; tags have none."""
         said = self.tokenizer.decode(hypothesis.ids)
-        words = [reading.back(word) for word in said.split()]
+        words = [reading.written(word) for word in said.split()]
         scores = [0.0] * len(words)
         places = owners(self.tokenizer.spans(hypothesis.ids), spans(said, SPACED))
         for word, score in zip(places, hypothesis.log_probabilities, strict=False):  # the end has none
@@ -400,9 +446,12 @@ class Translator:
     def aligner(self) -> Aligner:
         return self.defaults.aligner or Aligner.for_any(self.model)
 
-    def links(self, source: str, said: Sequence[int], pattern: re.Pattern[str]) -> Links:
+    def links(
+        self, source: str, said: Sequence[int], pattern: re.Pattern[str], language: str | None = None
+    ) -> Links:
         self.model.eval()
-        return align(self.aligner, self.model, self.tokenizer, source, said, pattern)
+        asking = asking_for(language)
+        return align(self.aligner, self.model, self.tokenizer, source, said, pattern, asking)
 
     def word_links(self, source: str, target: str) -> Links:
         """Which words of a source those of a translation come from; marks count as words of their own."""
@@ -421,35 +470,31 @@ class Translator:
 
         What has promises to keep can be told only when it is complete, and comes at once.
         """
-        text, decoding = self.asked(text, decoding)
-        for piece in self.pieces_of(text, decoding.protect):
-            if not is_for_translation(piece, decoding.protect):
+        for piece, own in self.shared_out(text, decoding):
+            if own is None:
                 yield piece
                 continue
-            job = Job.of(piece.strip(), decoding)
-            if job.kept or job.wanted or job.marks or self.others:
-                yield surrounded(
-                    piece, self.answer_pieces([(piece.strip(), decoding)], decoding, silent)[0][0].text
-                )
+            job = self.job(piece.strip(), own)
+            if job.kept or job.wanted or job.marks or job.spellings or self.others:
+                yield surrounded(piece, self.answer_pieces([(piece.strip(), own)], own, silent)[0][0].text)
                 continue
             yield piece[: len(piece) - len(piece.lstrip())]
-            yield from self.stream_piece(
-                Attempt(reading=Reading.plain(job), no_repeat=decoding.no_repeat), decoding
-            )
+            yield from self.stream_piece(Attempt(reading=Reading.plain(job), no_repeat=own.no_repeat), own)
             yield piece[len(piece.rstrip()) :]
 
     def stream_piece(self, attempt: Attempt, decoding: Decoding) -> Iterator[str]:
-        request, search = self.request(attempt, decoding), self.search(decoding)
+        request, search = replace(self.request(attempt, decoding), whole=True), self.search(decoding)
         said: list[int] = []
         told = 0
         for token in self.searcher(decoding).one_by_one(request, search):
             said.append(token)
             text = self.tokenizer.decode(said)
-            whole = text.rstrip("\ufffd")  # a character whose bytes are not all there yet
+            whole = text.rstrip(HALF)  # a character whose bytes are not all there yet
             if len(whole) > told:
                 yield whole[told:]
                 told = len(whole)
-        yield self.tokenizer.decode(said)[told:]
+        if HALF in attempt.reading.text:  # otherwise it is the beginning of a character that was cut off
+            yield self.tokenizer.decode(said)[told:]
 
     def alternatives(
         self,
@@ -459,11 +504,11 @@ class Translator:
         decoding: Decoding = Decoding(),  # noqa: B008
     ) -> list[Answer]:
         """What else could stand here: answers that begin with the prefix and go on with different pieces."""
+        text, decoding = self.asked(text, decoding)
         if len(self.pieces_of(text, decoding.protect)) > 1 or not is_for_translation(text, decoding.protect):
             raise UserError("alternatives are for one sentence that is not empty and not too long.")
-        text, decoding = self.asked(text, decoding)
         searcher, search = self.searcher(decoding), self.search(replace(decoding, nbest=1, sampling=None))
-        job = Job.of(text.strip(), replace(decoding, prefix=prefix))
+        job = self.job(text.strip(), replace(decoding, prefix=prefix))
         attempt = Attempt(reading=Reading.plain(job), no_repeat=decoding.no_repeat)
         request = self.request(attempt, replace(decoding, prefix=prefix))
         requests = [
@@ -522,32 +567,23 @@ def automaton_for(phrase: str, tokenizer: Vocabulary) -> Tensor:
     return automaton(phrase, tokenizer.piece_bytes)
 
 
+@lru_cache(maxsize=8)
+def characters_of(tokenizer: Vocabulary) -> Tensor | None:
+    return whole_characters(tokenizer.piece_bytes, tokenizer.end)
+
+
+@lru_cache(maxsize=8)
+def knows_entities(tokenizer: Vocabulary) -> bool:
+    """Was it learned from text with entities, as Moses' tokenizer leaves them? Then their names are pieces."""
+    fewest = min(len(tokenizer.encode(entity)) for entity in ("&apos;", "&quot;"))
+    return fewest <= 3  # the mark before it, its name, and the mark behind it
+
+
+def asking_for(language: str | None) -> str:
+    """What stands before a source for a model of several target languages."""
+    return "" if language is None else f">>{language}<<"
+
+
 def is_for_translation(text: str, protect: Sequence[Kind]) -> bool:
     """Is there a letter in it that no protected span has?"""
     return has_letters(without(text, protected_spans(text, protect)))
-
-
-def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answer]:
-    """The answers to the pieces of a text, best first, as answers to the text: the best sums of their scores."""
-    ranks: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
-    for _, answers in parts:
-        grown = [
-            (total - each.score, (*chosen, rank))
-            for total, chosen in ranks
-            for rank, each in enumerate(answers[:count])
-        ]
-        ranks = sorted(grown)[:count]
-    found = []
-    for _, chosen in ranks:
-        each = [(piece, answers[rank]) for (piece, answers), rank in zip(parts, chosen, strict=True)]
-        texts = [surrounded(piece, answer.text) for piece, answer in each]
-        found.append(joined([answer for _, answer in each], [piece for piece, _ in each], texts))
-    return found
-
-
-def surrounded(piece: str, translation: str) -> str:
-    """The translation with the white space that stood around its source."""
-    if not piece.strip():
-        return piece
-    before, after = piece[: len(piece) - len(piece.lstrip())], piece[len(piece.rstrip()) :]
-    return before + translation + after

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from qkv.errors import UserError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
@@ -39,3 +41,9 @@ class Classifier(Protocol):
     ) -> list[Verdict]:
         """A verdict for each input, which is one text, two of a pair, a text and answers, or the path of a picture; `done` counts along."""
         ...
+
+
+def check_inputs(inputs: Sequence[tuple[str, ...]]) -> None:
+    """A string is a sequence of strings as well, of letters, which nobody means."""
+    if isinstance(inputs, str) or any(isinstance(each, str) for each in inputs):
+        raise UserError("classify takes a list of inputs, and each is a tuple of its texts: [(text,)].")

@@ -49,15 +49,18 @@ class Glossary:
                 )
         return cls.of(terms.values())
 
-    def found_in(self, text: str) -> dict[str, tuple[int, int]]:
-        """What a translation of this text has to contain, and where in the text that comes from, in its order."""
+    def found_in(self, text: str) -> dict[str, list[tuple[int, int]]]:
+        """What a translation of this text has to contain, and from where in the text that comes, in its order."""
         if not self.terms:
             return {}
         found = [
             (match.start(), match.end(), self.targets[match.group().lower()])
             for match in self.pattern.finditer(text)
         ]
-        return {target: (start, end) for start, end, target in reversed(found)}
+        places: dict[str, list[tuple[int, int]]] = {}
+        for start, end, target in found:
+            places.setdefault(target, []).append((start, end))
+        return places
 
     @cached_property
     def targets(self) -> dict[str, str]:

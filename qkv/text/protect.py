@@ -4,15 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Literal
 
+from qkv.text.entities import character_of
 from qkv.text.segment import split_to_fit
 
 Kind = Literal["placeholders", "tags", "urls", "emails", "numbers"]
 
 PATTERNS: dict[Kind, str] = {
-    "tags": r"</?[A-Za-z][^<>]*>|<!--.*?-->|&(?:[A-Za-z]+|#\d+|#x[0-9A-Fa-f]+);",
+    "tags": r"</?[A-Za-z][^<>]*>|<!--.*?-->|&(?:[A-Za-z][A-Za-z0-9]*|#\d+|#[xX][0-9A-Fa-f]+);",
     "urls": r"(?:https?|ftp)://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]|www\.[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]",
     "emails": r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+",
     "placeholders": (
@@ -46,9 +47,14 @@ def protected_spans(text: str, kinds: Collection[Kind]) -> list[ProtectedSpan]:
     ]
 
 
+def character_in(span: ProtectedSpan) -> str | None:
+    """The character that a span stands for, if it is an entity for one that can be seen."""
+    return character_of(span.text) if span.kind == "tags" and span.text.startswith("&") else None
+
+
 def without(text: str, spans: Sequence[ProtectedSpan]) -> str:
-    """The text with these spans taken out of it."""
-    return replaced(text, spans, [""] * len(spans))
+    """The text with these spans taken out of it, and characters for entities."""
+    return replaced(text, spans, [character_in(span) or "" for span in spans])
 
 
 def replaced(text: str, spans: Sequence[ProtectedSpan], by: Sequence[str]) -> str:
@@ -57,6 +63,14 @@ def replaced(text: str, spans: Sequence[ProtectedSpan], by: Sequence[str]) -> st
         parts += [text[last : span.start], new]
         last = span.end
     return "".join([*parts, text[last:]])
+
+
+def lines_around(text: str, kinds: Collection[Kind]) -> list[str]:
+    """The lines of a text, each with its end; a span that goes over several lines is in one."""
+    within = [(span.start, span.end) for span in protected_spans(text, kinds)]
+    breaks = [at for at, character in enumerate(text, 1) if character == "\n"]
+    ends = [at for at in breaks if not any(start < at < end for start, end in within)]
+    return [text[start:end] for start, end in pairwise([0, *ends, len(text)]) if start < end]
 
 
 def split_around(text: str, kinds: Collection[Kind], size: Callable[[str], int], limit: int) -> list[str]:

@@ -77,8 +77,13 @@ class PublishedPieces(Tokenizer):
     @cached_property
     def piece_bytes(self) -> list[bytes]:
         if self.byte_level:
-            return [bytes(BYTES[each] for each in self.letters(number)) for number in range(len(self))]
+            return [in_bytes(self.letters(number)) for number in range(len(self))]
         return [self.letters(number).replace(WORD_END, " ").encode() for number in range(len(self))]
+
+
+def in_bytes(letters: str) -> bytes:
+    """Pieces that were added later are written as they are."""
+    return bytes(map(BYTES.__getitem__, letters)) if BYTES.keys() >= set(letters) else letters.encode()
 
 
 def has_byte_level(part: Any) -> bool:

@@ -49,6 +49,10 @@ class SentencePieces:
 
     @cached_property
     def target(self) -> "SentencePieces":
+        return self.other(side=1)
+
+    def other(self, *, side: int = 0, language: str | None = None) -> "SentencePieces":
+        """The same pieces for the other side, or with another target language that is wanted by default."""
         return SentencePieces(
             self.vocabulary,
             self.models,
@@ -56,7 +60,8 @@ class SentencePieces:
             start=self.start,
             end=self.end,
             unknown=self.unknown,
-            side=1,
+            language=language,
+            side=side,
         )
 
     @cached_property

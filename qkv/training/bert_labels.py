@@ -26,7 +26,7 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.distributed import Group
 from qkv.training.loop import Run, Watch
-from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train, with_epochs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +87,8 @@ def fine_tune_bert(
     bert = load_for(base, "fill", Bert)
     settings = with_precision(settings, bert.model.config.encoder.stack.width, choose_device())
     task = LabelTask(examples, bert, base, settings)
-    if settings.steps is None and settings.minutes is None:
-        task = replace(task, settings=replace(settings, steps=task.steps()))
+    settings = with_epochs(settings, lambda: task.data(examples.train, bert.pieces, shuffled=True))
+    task = replace(task, settings=settings)
     return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
 
 
@@ -122,10 +122,6 @@ class LabelTask:
             self.settings.training.batch_tokens,
             shuffled=shuffled,
         )
-
-    def steps(self) -> int:
-        batches = self.data(self.examples.train, self.bert.pieces, shuffled=True).epoch(0)
-        return max(1, round(self.settings.epochs * len(batches)))
 
     def assemble(self, folder: Path) -> Assembled[TextClassifier]:
         pieces, examples = WordPieces.load(folder / TOKENIZER_FILE), self.examples

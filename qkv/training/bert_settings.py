@@ -4,31 +4,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from qkv.training.settings import RunSettings, TrainingSettings, refuse_broken, rules_of_run
+from qkv.training.settings import (
+    BlockSettings,
+    RunSettings,
+    TrainingSettings,
+    TuningSettings,
+    refuse_broken,
+    rules_of_blocks,
+    rules_of_run,
+)
 
 LETTERS_OF_A_PIECE = 4.5  # of a word piece with its space, about
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertModelSettings:
-    width: int
-    """Width of every position's vector (d_model)."""
-    depth: int
-    """Blocks."""
-    heads: int
-    """Attention heads; the width is divided among them."""
-    hidden: int
-    """Width inside the feed-forward layer (d_ff)."""
+class BertModelSettings(BlockSettings):
     context: int
     """Pieces that are read at once, with [CLS] and [SEP]."""
-    dropout: float
-    """Share of values dropped in training."""
-    attention_dropout: float = 0.0
-    """Share of attention weights dropped in training."""
     norm: Literal["pre", "post"] = "post"
     """Where the layer norm stands: after each sublayer as in the paper, or before it."""
-    activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "gelu"
-    """Inside the feed-forward layer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +57,7 @@ class BertSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertFineTuneSettings(RunSettings):
-    epochs: float = 3
-    """How often every example is seen, where --steps does not say."""
+class BertFineTuneSettings(TuningSettings):
     task: Literal["automatic", "classes", "numbers"] = "automatic"
     """What labels are: names of classes, or numbers on a scale. automatic: numbers where some have a decimal point."""
     pretrained: bool = True
@@ -78,17 +70,12 @@ class BertFineTuneSettings(RunSettings):
 
 def check_bert(settings: BertSettings) -> None:
     model, masking = settings.model, settings.masking
-    sizes = (model.width, model.depth, model.heads, model.hidden)
     refuse_broken(
         rules_of_run(settings)
+        | rules_of_blocks(model)
         | {
             "--vocabulary must be at least 100": settings.vocabulary >= 100,
-            "--model.width, depth, heads and hidden must be at least 1": min(sizes) >= 1,
-            "--model.width must be a multiple of --model.heads": model.heads < 1
-            or model.width % model.heads == 0,
             "--model.context must be at least 8": model.context >= 8,
-            "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
-            "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
             "--masking.share must be above 0 and at most 0.5": 0 < masking.share <= 0.5,
             "--masking.masked and other must not be negative, nor more than 1 together": min(
                 masking.masked, masking.other

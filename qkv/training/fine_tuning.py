@@ -24,7 +24,7 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.distributed import Group
 from qkv.training.gpt_settings import FineTuneSettings
 from qkv.training.loop import Run, Watch
-from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train, with_epochs
 
 FEWEST = 10  # examples of which some can be held out
 
@@ -157,19 +157,9 @@ def fine_tune(
     before = load_for(base, "generate", Generator)
     settings = with_precision(settings, before.model.config.stack.width, choose_device())
     task = FineTuneTask(labels, before, file_hash(base / MODEL_FILE), settings)
-    if settings.steps is None and settings.minutes is None:
-        task = replace(task, settings=with_steps(task, settings))
+    settings = with_epochs(settings, lambda: task.data(task.product(), labels.train, shuffled=True))
+    task = replace(task, settings=settings)
     return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
-
-
-def with_steps(task: "FineTuneTask", settings: FineTuneSettings) -> FineTuneSettings:
-    """As many as the epochs need."""
-    batches = len(task.data(task.product(), task.labels.train, shuffled=True).epoch(0))
-    steps = settings.epochs * batches
-    training = replace(
-        settings.training, validate_every=max(1, min(settings.training.validate_every, steps // 3))
-    )
-    return replace(settings, steps=steps, training=training)
 
 
 @dataclass(frozen=True)

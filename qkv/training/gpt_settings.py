@@ -4,31 +4,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from qkv.training.settings import RunSettings, TrainingSettings, refuse_broken, rules_of_run
+from qkv.training.settings import (
+    BlockSettings,
+    RunSettings,
+    TrainingSettings,
+    TuningSettings,
+    refuse_broken,
+    rules_of_blocks,
+    rules_of_run,
+)
 
 LETTERS_OF_A_PIECE = 3.5  # of a subword, about
 
 
 @dataclass(frozen=True, kw_only=True)
-class GPTModelSettings:
-    width: int
-    """Width of every position's vector (d_model)."""
-    depth: int
-    """Blocks."""
-    heads: int
-    """Attention heads; the width is divided among them."""
-    hidden: int
-    """Width inside the feed-forward layer (d_ff)."""
+class GPTModelSettings(BlockSettings):
     context: int
     """Tokens that are looked back at."""
-    dropout: float
-    """Share of values dropped in training."""
-    attention_dropout: float = 0.0
-    """Share of attention weights dropped in training."""
     norm: Literal["pre", "post"] = "pre"
     """Where the layer norm stands: before each sublayer as in GPT-2, or after it as in GPT-1."""
-    activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "gelu"
-    """Inside the feed-forward layer."""
     positions: Literal["learned", "rotary"] = "rotary"
     """How positions are told apart: learned vectors as in both papers, or turned queries and keys."""
 
@@ -59,9 +53,7 @@ class MusicSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneSettings(RunSettings):
-    epochs: int = 3
-    """How often every example is seen, where --steps does not say."""
+class FineTuneSettings(TuningSettings):
     auxiliary: float = 0.5
     """Weight of the language model's own loss (λ in the paper); 0 for none."""
     form: Literal["automatic", "classification", "entailment", "similarity", "choice"] = "automatic"
@@ -107,17 +99,11 @@ def check_fine_tuning(settings: FineTuneSettings) -> None:
 
 
 def rules_of_model(model: GPTModelSettings) -> dict[str, bool]:
-    sizes = (model.width, model.depth, model.heads, model.hidden)
-    return {
-        "--model.width, depth, heads and hidden must be at least 1": min(sizes) >= 1,
-        "--model.width must be a multiple of --model.heads": model.heads < 1
-        or model.width % model.heads == 0,
+    return rules_of_blocks(model) | {
         "--model.width / --model.heads must be even with rotary positions": model.heads < 1
         or model.positions != "rotary"
         or model.width // model.heads % 2 == 0,
         "--model.context must be at least 8": model.context >= 8,
-        "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
-        "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
     }
 
 

@@ -190,8 +190,10 @@ class Run:
                     self.report(clock)
                 if validates:
                     with self.mean.paused(clock):
-                        self.validate(clock)
+                        loss, improved = self.validate(clock)
                         self.save()
+                        if self.writes:
+                            self.watch.validated(position, loss, improved)
                 if over or stopping or self.out_of_patience():
                     break
             if position.cursor == len(batches):
@@ -285,8 +287,11 @@ class Run:
         }
         self.note(facts, timing)
 
-    def validate(self, clock: "Clock") -> None:
-        """Look at the validation part, keep a snapshot, and the model itself where it is the best so far."""
+    def validate(self, clock: "Clock") -> tuple[float, bool]:
+        """The loss on the validation part, and whether it is the best so far.
+
+        A snapshot is kept, and the model itself where it is better than the one in the bundle.
+        """
         position, reached = self.position, clock.seconds()
         loss = validation_loss(self.model, self.spread.loss, self.valid, self.group)
         improved = loss < position.best_loss
@@ -294,7 +299,7 @@ class Run:
             position.best_loss, position.best_step = loss, position.step
         weights = whole_ones(self.model.state_dict(), self.writes)
         if not self.writes:
-            return
+            return loss, improved
         better = loss < position.kept_loss
         with self.going_on("the model"):
             self.keep(weights, better)
@@ -308,7 +313,7 @@ class Run:
             old = position.snapshots[: -self.plan.settings.average]
             position.snapshots, self.outdated = position.snapshots[len(old) :], [*self.outdated, *old]
         self.note({"validation_loss": round(loss, 5)}, {"seconds": round(reached, 2)})
-        self.watch.validated(position, loss, improved)
+        return loss, improved
 
     def keep_milestone(self) -> None:
         """The weights of this step, for people who want to see how it went."""
@@ -396,8 +401,16 @@ class Unhindered:
             self.inner.step(position, progress, loss, tokens_per_second)
 
     def validated(self, position: Position, loss: float, improved: bool) -> None:
-        with suppress(OSError):
+        """Here an example is decoded by a half-trained model, of which anything may go wrong."""
+        try:
             self.inner.validated(position, loss, improved)
+        except OSError:
+            return
+        except Exception as error:
+            self.warn(
+                f"step {position.step}: what the model does now could not be shown ({type(error).__name__}: {error}); "
+                "training goes on."
+            )
 
     def warn(self, sentence: str) -> None:
         with suppress(OSError):

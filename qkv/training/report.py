@@ -11,7 +11,7 @@ from qkv.pipeline import Translator
 from qkv.training.corpus import Corpus
 from qkv.training.loop import Run
 from qkv.training.runs import Chosen, facts_of_run
-from qkv.training.settings import TranslatorSettings
+from qkv.training.settings import PairSettings
 
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
 
@@ -19,7 +19,7 @@ SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, a
 def make_report(
     translator: Translator,
     corpus: Corpus,
-    settings: TranslatorSettings,
+    settings: PairSettings,
     run: Run,
     chosen: Chosen,
     validated: Sequence[str],

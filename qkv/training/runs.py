@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -33,7 +33,7 @@ from qkv.training.device import choose_device
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Data, Plan, Run, Watch, loss_on
 from qkv.training.randomness import seed_for
-from qkv.training.settings import RunSettings
+from qkv.training.settings import RunSettings, TuningSettings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
 
@@ -51,6 +51,7 @@ class Product(Protocol):
 
 
 Made = TypeVar("Made", bound=Product)
+Tuning = TypeVar("Tuning", bound=TuningSettings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +144,15 @@ def train(
         chosen = keep_the_better(run, product, out)
         report = task.finish(product, run, chosen, out)
         return Outcome(product=product, report=report, exit_code=0)
+
+
+def with_epochs(settings: Tuning, data: Callable[[], Data]) -> Tuning:
+    """The settings with as many steps as their epochs need, where neither steps nor minutes were asked for."""
+    if settings.steps is not None or settings.minutes is not None:
+        return settings
+    steps = max(1, round(settings.epochs * len(data().epoch(0))))
+    often = max(1, min(settings.training.validate_every, steps // 3))
+    return replace(settings, steps=steps, training=replace(settings.training, validate_every=often))
 
 
 def assemble(task: Task[Made], out: Path, watch: Callable[[Made], Watch], group: Group) -> tuple[Run, Made]:

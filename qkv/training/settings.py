@@ -40,6 +40,26 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BlockSettings:
+    """Of a model that is one stack of blocks."""
+
+    depth: int
+    """Blocks (N)."""
+    width: int
+    """Width of every position's vector (d_model)."""
+    heads: int
+    """Attention heads; the width is divided among them."""
+    hidden: int
+    """Width inside the feed-forward layer (d_ff)."""
+    dropout: float
+    """Share of values dropped in training."""
+    attention_dropout: float = 0.0
+    """Share of attention weights dropped in training."""
+    activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "gelu"
+    """Inside the feed-forward layer."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
     batch_tokens: int
     """Pieces in a step, padding included, on the longer of the two sides."""
@@ -126,13 +146,39 @@ class RunSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslatorSettings(RunSettings):
+class TuningSettings(RunSettings):
+    """What every run has that goes on from a model which was trained before."""
+
+    epochs: float = 3
+    """How often every example is seen, where neither --steps nor --minutes say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSettings(RunSettings):
+    """What every run on sentence pairs has."""
+
+    data: DataSettings = DataSettings()
+    scoring: ScoringSettings = ScoringSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorSettings(PairSettings):
     vocabulary: int
     """Pieces in the joint vocabulary of both languages."""
     model: ModelSettings
-    data: DataSettings = DataSettings()
     decoding: DecodingSettings = DecodingSettings()
-    scoring: ScoringSettings = ScoringSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuneTranslatorSettings(PairSettings, TuningSettings):
+    """Sizes and vocabulary are those of the model that is fine-tuned, and so are its beam and its length penalty."""
+
+    language: str | None = None
+    """Target language of the pairs, for a model of several whose lines do not begin with theirs, such as >>fra<<."""
+    dropout: float | None = None
+    """Share of values dropped in training; that of the model where it is not given."""
+    smoothing: float | None = None
+    """Label smoothing; that of the model where it is not given."""
 
 
 # What means nothing to a kind of model is refused where it is given.
@@ -178,6 +224,18 @@ def check_settings(settings: TranslatorSettings) -> None:
     )
 
 
+def check_fine_tuning(settings: FineTuneTranslatorSettings) -> None:
+    refuse_broken(
+        rules_of_run(settings)
+        | {
+            "--epochs must be more than 0": settings.epochs > 0,
+            "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1,
+            "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1,
+            "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
+        }
+    )
+
+
 def rules_of_run(settings: RunSettings) -> dict[str, bool]:
     """What holds for every kind of run, as sentences, and whether it does."""
     training = settings.training
@@ -197,6 +255,17 @@ def rules_of_run(settings: RunSettings) -> dict[str, bool]:
         "--training.processes must not be negative": training.processes >= 0,
         "--training.accumulate must not be negative": training.accumulate >= 0,
         "--training.log-every must be at least 1": training.log_every >= 1,
+    }
+
+
+def rules_of_blocks(model: BlockSettings) -> dict[str, bool]:
+    sizes = (model.width, model.depth, model.heads, model.hidden)
+    return {
+        "--model.width, depth, heads and hidden must be at least 1": min(sizes) >= 1,
+        "--model.width must be a multiple of --model.heads": model.heads < 1
+        or model.width % model.heads == 0,
+        "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
+        "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
     }
 
 

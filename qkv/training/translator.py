@@ -9,20 +9,21 @@ from qkv.checkpoint.bundle import save_report
 from qkv.core.block import StackConfig
 from qkv.core.pairs import TranslationConfig
 from qkv.errors import UserError
-from qkv.evaluation.overlap import seen_in, write_seen
+from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
 from qkv.models.recurrent import RecurrentConfig
 from qkv.models.translator import OneStreamConfig, TranslatorConfig
 from qkv.pipeline import Translator, TranslatorDefaults
 from qkv.pipeline.architectures import built
 from qkv.text.tokenizer import Tokenizer
+from qkv.text.vocabulary import Vocabulary
 from qkv.training.corpus import Corpus, PairData
 from qkv.training.device import choose_device, with_precision
 from qkv.training.distributed import Group
 from qkv.training.loop import Run, Watch
 from qkv.training.report import SCORED, make_report, model_card
 from qkv.training.runs import Assembled, Chosen, Outcome, train
-from qkv.training.settings import ModelSettings, TranslatorSettings, check_settings
+from qkv.training.settings import ModelSettings, PairSettings, TranslatorSettings, check_settings
 from qkv.training.trust import learn_trust
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
@@ -71,13 +72,8 @@ class TranslatorTask:
 
     def assemble(self, folder: Path) -> Assembled[Translator]:
         settings, corpus = self.settings, self.corpus
-        context, batch_tokens = settings.model.context, settings.training.batch_tokens
         tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
-        share = settings.data.subword_dropout
-        train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, subword_dropout=share)
-        valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
-        if not len(train) or not len(valid):
-            raise UserError(f"no sentence pair fits into a context of {context} pieces.")
+        train, valid = both_parts(corpus, tokenizer, settings, settings.model.context)
         model = built(CONFIGS[settings.model.kind](settings.model, len(tokenizer), tokenizer))
         longest = max(ALWAYS_WHOLE, *map(len, train.sources))
         defaults = TranslatorDefaults(
@@ -86,17 +82,46 @@ class TranslatorTask:
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 
     def finish(self, product: Translator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        corpus, scorer = self.corpus, self.scorer
-        seen = seen_in(corpus.train.source, corpus.train.target)
-        answers = [best for best, *_ in product.answers(corpus.valid.source[:SCORED])]
-        trust = learn_trust(product, corpus.train, corpus.valid, answers, scorer)
-        product.save(out)
-        validated = [answer.text for answer in answers]
-        report = make_report(product, corpus, self.settings, run, chosen, validated, scorer, seen)
-        report["trust"] = trust
-        save_report(out, report, model_card(report))
-        write_seen(out, seen)
+        seen = seen_in(self.corpus.train.source, self.corpus.train.target)
+        report = measured(product, self.corpus, self.settings, self.scorer, run, chosen, seen)
+        keep(out, product, report, seen)
         return report
+
+
+def both_parts(
+    corpus: Corpus, tokenizer: Vocabulary, settings: PairSettings, context: int
+) -> tuple[PairData, PairData]:
+    """What is trained on and what is validated on, as ids."""
+    batch_tokens, share = settings.training.batch_tokens, settings.data.subword_dropout
+    train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, subword_dropout=share)
+    valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
+    if not len(train) or not len(valid):
+        raise UserError(f"no sentence pair fits into a context of {context} pieces.")
+    return train, valid
+
+
+def measured(
+    product: Translator,
+    corpus: Corpus,
+    settings: PairSettings,
+    scorer: Scorer,
+    run: Run,
+    chosen: Chosen,
+    seen: Seen,
+) -> dict[str, Any]:
+    """The report; on the way the product learns what makes its answers ones that can be trusted."""
+    answers = [best for best, *_ in product.answers(corpus.valid.source[:SCORED])]
+    trust = learn_trust(product, corpus.train, corpus.valid, answers, scorer)
+    validated = [answer.text for answer in answers]
+    report = make_report(product, corpus, settings, run, chosen, validated, scorer, seen)
+    return {**report, "trust": trust}
+
+
+def keep(out: Path, product: Translator, report: Mapping[str, Any], seen: Seen) -> None:
+    """The bundle with all that was learned and measured at the end."""
+    product.save(out)
+    save_report(out, report, model_card(report))
+    write_seen(out, seen)
 
 
 def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:

@@ -4,31 +4,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from qkv.data.augmentation import Augmentation
-from qkv.training.settings import RunSettings, refuse_broken, rules_of_run
+from qkv.training.settings import BlockSettings, RunSettings, refuse_broken, rules_of_blocks, rules_of_run
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockSettings:
-    depth: int
-    """Blocks (N)."""
-    width: int
-    """Width of every position's vector (d_model)."""
-    heads: int
-    """Attention heads; the width is divided among them."""
-    hidden: int
-    """Width inside the feed-forward layer (d_ff)."""
-    dropout: float
-    """Share of values dropped in training."""
-    attention_dropout: float = 0.0
-    """Share of attention weights dropped in training."""
-    activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "gelu"
-    """Inside the feed-forward layer."""
+class SmoothedBlockSettings(BlockSettings):
     smoothing: float = 0.0
     """Label smoothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class VitModelSettings(BlockSettings):
+class VitModelSettings(SmoothedBlockSettings):
     patch: int
     """Pixels on a side of a patch."""
 
@@ -69,7 +55,7 @@ class CodebookSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DalleModelSettings(BlockSettings):
+class DalleModelSettings(SmoothedBlockSettings):
     text_share: float = 1 / 8
     """Of the loss; the rest is that of the picture."""
     blank_captions: float = 0.1
@@ -104,25 +90,16 @@ class DalleSettings(RunSettings):
     measured: MeasuredSettings = MeasuredSettings()
 
 
-def rules_of_blocks(model: BlockSettings) -> dict[str, bool]:
-    return {
-        "--model.width, depth, heads and hidden must be at least 1": min(
-            model.width, model.depth, model.heads, model.hidden
-        )
-        >= 1,
-        "--model.width must be a multiple of --model.heads": model.heads < 1
-        or model.width % model.heads == 0,
-        "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
-        "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
-        "--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1,
-    }
+def rules_of_smoothed(model: SmoothedBlockSettings) -> dict[str, bool]:
+    smoothing = {"--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1}
+    return rules_of_blocks(model) | smoothing
 
 
 def check_vit(settings: VitSettings) -> None:
     augment = settings.augment
     refuse_broken(
         rules_of_run(settings)
-        | rules_of_blocks(settings.model)
+        | rules_of_smoothed(settings.model)
         | {
             "--model.patch must be at least 1": settings.model.patch >= 1,
             "--data.valid must be at least 1": settings.data.valid >= 1,
@@ -154,7 +131,7 @@ def check_dalle(settings: DalleSettings) -> None:
     model, drawing = settings.model, settings.drawing
     refuse_broken(
         rules_of_run(settings)
-        | rules_of_blocks(model)
+        | rules_of_smoothed(model)
         | {
             "--model.text-share must lie between 0 and 1": 0 <= model.text_share <= 1,
             "--model.blank-captions must be at least 0 and below 1": 0 <= model.blank_captions < 1,

@@ -22,7 +22,8 @@ from qkv.training.distributed import Group
 from qkv.training.loop import Position, Run, Watch
 from qkv.training.picture_data import Rows, hash_of, split
 from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
-from qkv.training.vision_settings import BlockSettings, VitSettings, check_vit
+from qkv.training.settings import BlockSettings
+from qkv.training.vision_settings import VitSettings, check_vit
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 

@@ -1,13 +1,18 @@
 """What the tests do with the explorer's page."""
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
+
+from serving import Served
 
 READY = """return document.body && !document.body.classList.contains("busy") && !document.getElementById("old")
     && (document.getElementById("station")?.childElementCount > 0
         || document.getElementById("problem")?.hidden === false)"""
+MARK = "document.getElementById('station').prepend(Object.assign(document.createElement('i'), {id: 'old'}))"
 CELLS = """const grid = document.querySelectorAll("#station table.grid")[arguments[0]];
     return [...grid.querySelectorAll("td[data-row]")].map(c => [+c.dataset.row, +c.dataset.column, c.dataset.value])"""
 
@@ -28,10 +33,14 @@ class Page:
     def go(self, **cursor: Any) -> None:
         """To a place, as a link would: the page is ready when it has drawn anew."""
         parts = "&".join(f"{name}={quote(str(value))}" for name, value in cursor.items())
-        mark = "document.getElementById('station').prepend(Object.assign(document.createElement('i'), {id: 'old'}))"
         self.run(
-            f"{mark}; location.hash = arguments[0]; window.dispatchEvent(new Event('hashchange'))", parts
+            f"{MARK}; location.hash = arguments[0]; window.dispatchEvent(new Event('hashchange'))", parts
         )
+        self.ready()
+
+    def click(self, selector: str, place: int = 0) -> None:
+        """On what draws the station anew."""
+        self.run(f"{MARK}; document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, place)
         self.ready()
 
     def ready(self) -> None:
@@ -85,3 +94,32 @@ class Page:
             field.dispatchEvent(new Event("input"))"""
         self.run(script, text)
         self.ready()
+
+
+@contextmanager
+def opened(browser: Any, service: Served) -> Iterator[Page]:
+    """A fresh page; whatever it did, it asked nobody but this service, and nothing broke on it."""
+    browser.get("about:blank")
+    browser.get_log("performance")
+    browser.get_log("browser")
+    found = Page(browser, f"http://localhost:{service.port}/")
+    found.resize(1366, 900)
+    found.open("")
+    yield found
+    asked = addresses(browser)
+    assert asked
+    assert [
+        each for each in asked if not each.startswith((found.address, "data:", "about:", "file:", "blob:"))
+    ] == []
+    refusals = ("status of 4", "favicon")  # a refusal that was asked for is no fault of the page
+    faults = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert [each["message"] for each in faults if not any(part in each["message"] for part in refusals)] == []
+
+
+def addresses(browser: Any) -> list[str]:
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    return [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]

@@ -1,13 +1,12 @@
 """A real browser, where there is one, and the explorer in front of it."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Page
+from browsing import Page, opened
 from explorable import save_explorable
 from serving import Served, served
 
@@ -44,31 +43,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def page(browser: Any, service: Served) -> Iterator[Page]:
-    """A fresh page; whatever it did, it asked nobody but this service, and nothing broke on it."""
-    browser.get("about:blank")
-    browser.get_log("performance")
-    browser.get_log("browser")
-    found = Page(browser, f"http://localhost:{service.port}/")
-    found.resize(1366, 900)
-    found.open("")
-    yield found
-    asked = addresses(browser)
-    assert asked
-    assert [
-        each for each in asked if not each.startswith((found.address, "data:", "about:", "file:", "blob:"))
-    ] == []
-    refusals = ("status of 4", "favicon")  # a refusal that was asked for is no fault of the page
-    faults = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
-    assert [each["message"] for each in faults if not any(part in each["message"] for part in refusals)] == []
-
-
-def addresses(browser: Any) -> list[str]:
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    return [
-        event["params"]["request"]["url"]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent"
-    ]
+    with opened(browser, service) as found:
+        yield found
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

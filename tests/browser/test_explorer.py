@@ -271,6 +271,75 @@ def test_an_experiment_shows_its_answer_beside_the_usual_one(page: Page, service
     assert page.count("#station td.hidden") == 0
 
 
+def test_every_experiment_is_a_switch_on_the_page(page: Page) -> None:
+    page.open(f"#text={quote(SENTENCE)}&station=8&side=encoder&layer=2&head=3")
+    page.run("document.getElementById('experiments').open = true")
+    switches = (
+        "return [...document.querySelectorAll('#experiment-panel .switches > *')].map(e => e.textContent)"
+    )
+    names = page.run(switches)
+    assert len(names) == 6
+    for place, part in enumerate(
+        [
+            "no_scaling=1",
+            "no_mask=1",
+            "no_positions=1",
+            "shuffle=1",
+            "encoder.1.attention.2",
+            "silenced=encoder.1",
+        ]
+    ):
+        page.click("#experiment-panel .switches > label > input, #experiment-panel .switches > button", place)
+        assert part in page.run("return decodeURIComponent(location.hash)")
+        assert page.run("return !document.getElementById('compare').hidden"), names[place]
+        page.click("#experiment-panel .active .primary")  # as trained
+        assert part not in page.run("return decodeURIComponent(location.hash)")
+
+
+def test_the_alignment_follows_while_one_types(page: Page, service: Served) -> None:
+    page.go(text="one two three", station=16, layer=2)
+    for text in ("one two seven", "one two seven nine"):
+        page.write(text)
+        assert page.title() == EN["station cross_attention"]
+        translator = load(service.explorer.folder)
+        read = page.run(
+            "return [...document.querySelectorAll('.grid thead bdi')].map(e => e.textContent.trim())"
+        )
+        assert read == [piece.strip() for piece in trace(translator, text).sides[0].pieces]
+        assert page.answer() == translator.translate(text)
+        assert page.count(".ribbon") > 0
+        assert quote(text).replace("%20", "+") in page.run("return location.hash")
+
+
+def test_a_link_to_a_word_that_was_said_shows_its_row(page: Page) -> None:
+    page.open(f"#text={quote(SENTENCE)}&station=16&step=3")
+    assert page.run("return document.querySelector('#station td[aria-selected=true]').dataset.row") == "3"
+    assert page.run("return document.querySelectorAll('#station td[aria-selected=true]').length") == 1
+
+
+def test_what_is_known_to_be_true_is_a_table_that_leads_to_the_heads(
+    page: Page, service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = {"side": "encoder", "layer": 1, "head": 2, "right": 75.0}
+    told = {
+        "sentences": 4,
+        "pronouns": 3,
+        "chance": 9.1,
+        "aligner": 1.5,
+        "alignment": [{"layer": 2, "head": 1, "error": 3.5}],
+        "reference": [{**head, "head": 0, "right": 5.0}, head],
+    }
+    monkeypatch.setattr(Explorer, "is_built_in", lambda self: True)
+    monkeypatch.setattr(Explorer, "truth", lambda self: told)
+    page.open(f"#text={quote(SENTENCE)}&station=1")
+    page.run("document.getElementById('truth').open = true")
+    page.wait(lambda: page.count("#truth-panel tr") == 3)
+    assert page.text("#truth-panel tr").startswith("Encoder 2.375.0 %")  # the best comes first
+    page.run("document.querySelector('#truth-panel button').click()")
+    page.wait(lambda: page.title() == EN["station softmax"])
+    assert "side=encoder&station=8&layer=2&head=3" in page.run("return location.hash")
+
+
 def test_a_word_can_be_forced_and_the_rest_follows(page: Page) -> None:
     page.open(f"#text={quote(SENTENCE)}&station=20&step=1")
     other = page.run(
@@ -302,6 +371,32 @@ def test_the_page_speaks_three_languages(page: Page, language: str, title: str) 
     page.wait(lambda: page.title() == title)
     assert page.run("return document.documentElement.lang") == language
     assert "undefined" not in page.text("body")
+
+
+@pytest.mark.parametrize(("languages", "chosen"), [("ko-KR,en", "ko"), ("fr,es-MX", "es"), ("fr", "en")])
+def test_the_browser_chooses_the_language(page: Page, languages: str, chosen: str) -> None:
+    agent = page.run("return navigator.userAgent")
+    said = {"userAgent": agent, "acceptLanguage": languages}
+    try:
+        page.browser.execute_cdp_cmd("Emulation.setUserAgentOverride", said)
+        page.run("localStorage.clear()")
+        page.open("")
+        assert page.run("return document.documentElement.lang") == chosen
+    finally:
+        page.browser.execute_cdp_cmd(
+            "Emulation.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": "en-US"}
+        )
+
+
+def test_on_a_phone_the_present_station_and_word_are_in_sight(page: Page) -> None:
+    page.resize(390, 844)
+    page.go(text=SENTENCE, station=18, step=5)
+    for place in ("#stations [aria-current]", "#said [aria-current]"):
+        left, right = page.run(
+            "const b = document.querySelector(arguments[0]).getBoundingClientRect(); return [b.left, b.right]",
+            place,
+        )
+        assert 0 <= left < right <= 390, place
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (1366, 768), (1920, 1080)])

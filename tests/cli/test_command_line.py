@@ -33,8 +33,8 @@ OPTIONS = {
         --training.schedule --training.betas --training.epsilon --training.weight-decay --training.clip
         --training.validate-every --training.average --training.patience --training.processes
         --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones --model.width --model.depth --model.heads --model.hidden --model.context
-        --model.dropout --model.attention-dropout --model.norm --model.activation --model.positions
+        --training.milestones --model.depth --model.width --model.heads --model.hidden --model.dropout
+        --model.attention-dropout --model.activation --model.context --model.norm --model.positions
         --data.valid --data.most-valid""",
     "train bert": """
         --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --vocabulary
@@ -42,8 +42,8 @@ OPTIONS = {
         --training.optimiser --training.schedule --training.betas --training.epsilon --training.weight-decay
         --training.clip --training.validate-every --training.average --training.patience
         --training.processes --training.accumulate --training.precision --training.sharded
-        --training.log-every --training.milestones --model.width --model.depth --model.heads --model.hidden
-        --model.context --model.dropout --model.attention-dropout --model.norm --model.activation
+        --training.log-every --training.milestones --model.depth --model.width --model.heads --model.hidden
+        --model.dropout --model.attention-dropout --model.activation --model.context --model.norm
         --masking.share --masking.masked --masking.other --masking.whole-words --data.valid""",
     "train vit": """
         --out --recipe --resume --tensorboard --images --scenes --size --colours --steps --minutes --seed

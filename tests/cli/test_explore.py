@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from commands import code_of, process, refused
-from explorable import SENTENCE, save_explorable
+from explorable import SENTENCE, random_recurrent, save_explorable
 
 from qkv.pipeline import load
 
@@ -28,6 +28,30 @@ def test_one_file_is_written_that_holds_all_it_needs(folder: Path, tmp_path: Pat
     assert not re.findall(r'(?:src|href)="/', html)
     assert html.count("</script>") == 2  # the text's own is no end of anything
     assert "import {" not in html
+
+
+@pytest.fixture(scope="module")
+def recurrent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("explore") / "recurrent"
+    save_explorable(path, random_recurrent)
+    return path
+
+
+def test_a_recurrent_model_is_shown_in_the_same_ways(
+    recurrent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    out, picture = tmp_path / "out.html", tmp_path / "out.png"
+    assert code_of("explore", recurrent, "--text", SENTENCE, "--html", out) == 0
+    assert "weights/cross_attention.query.weight" in out.read_text(encoding="utf-8")
+    assert code_of("explore", recurrent, "--text", SENTENCE, "--png", picture, "--head", "3") == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    assert code_of("explore", recurrent, "--text", SENTENCE, "--terminal") == 0
+    assert capsys.readouterr().out.startswith("cross_attention, layer 1, head 1\n")
+    code = code_of("explore", recurrent, "--text", SENTENCE, "--terminal", "--station", "15")
+    shown = capsys.readouterr()
+    assert "nothing for station 15" in refused(shown.err, shown.out, code)
 
 
 @pytest.mark.parametrize("station", [1, 7, 19])
@@ -60,6 +84,11 @@ def test_the_terminal_shows_attention(folder: Path, capsys: pytest.CaptureFixtur
         (["--port", "99999"], "--port is a number"),
         (["--text", "!", "--png", "x.png"], "at least one letter"),
         (["--host", "192.0.2.1", "--port", "0"], "cannot be used"),
+        (["--text", "", "--png", "x.png"], "--text is empty"),
+        (["--text", "  "], "--text is empty"),
+        (["--html", "nowhere/x.html"], "--html nowhere/x.html cannot be written"),
+        (["--png", "nowhere/x.png"], "--png nowhere/x.png cannot be written"),
+        (["--png", "."], "--png . cannot be written"),
     ],
 )
 def test_a_mistake_is_one_sentence(
@@ -71,12 +100,13 @@ def test_a_mistake_is_one_sentence(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_the_page_is_served_until_it_is_stopped(folder: Path) -> None:
-    running = process("explore", str(folder), "--port", "0", "--no-open")
+@pytest.mark.parametrize(("host", "name"), [("127.0.0.1", "localhost"), ("127.0.0.2", "127.0.0.2")])
+def test_the_page_is_served_until_it_is_stopped(folder: Path, host: str, name: str) -> None:
+    running = process("explore", str(folder), "--host", host, "--port", "0", "--no-open")
     assert running.stderr is not None
     try:
         line = running.stderr.readline().decode()
-        address = re.search(r"http://localhost:\d+/", line)
+        address = re.search(rf"http://{name}:\d+/", line)
         assert address, line
         for _ in range(100):
             try:

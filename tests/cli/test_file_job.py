@@ -8,7 +8,7 @@ from commands import code_of, refused
 from digits import digit_lines
 
 import qkv
-from qkv.cli import file_job, translate
+from qkv.cli import file_job, terminal, translate
 
 LINES = ["one two", "", "three", "👍", "  four ", "{name} five", *digit_lines(40)]
 
@@ -79,6 +79,30 @@ def test_an_interrupted_job_ends_as_if_nothing_had_happened(
     assert not (tmp_path / "out.job").exists()
 
 
+def test_a_job_without_a_terminal_tells_now_and_then_how_far_it_is(
+    model: Path,
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    long = "one two three. " * 40  # many pieces, and yet one line
+    source.write_text("\n".join([*LINES, long, long]) + "\n", encoding="utf-8")
+    monkeypatch.setattr(terminal, "LINE_EVERY", 0.0)
+    command = ("translate", model, "--input", source, "--output")
+    assert code_of(*command, tmp_path / "out") == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("translating: ")]
+    total = len(LINES) + 2
+    counts = [int(line.split()[1]) for line in told]
+    assert len(counts) > 3
+    assert counts == sorted(counts)
+    assert all(line.split()[2:4] == ["of", f"{total},"] for line in told)
+    assert counts[-1] < total
+    monkeypatch.setattr(terminal, "LINE_EVERY", 60.0)
+    assert code_of(*command, tmp_path / "quiet") == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_what_was_begun_otherwise_is_not_mixed_with_this(
     model: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,6 +121,7 @@ def test_what_was_begun_otherwise_is_not_mixed_with_this(
         (["--input", "none.txt", "--output", "out"], "there is no file"),
         (["--input", "none.txt"], "cannot be read"),
         (["--input", "in.txt", "--output", "there"], "exists already"),
+        (["--input", "in.txt", "--output", "."], "exists already"),
         (["--input", "in.txt", "--output", "no/folder/out"], "there is no folder"),
         (["--output", "out"], "--output belongs to --input"),
         (["one", "--input", "in.txt"], "either texts or --input"),

@@ -95,11 +95,21 @@ def test_input_that_is_not_utf8_is_refused_with_its_line(
 
 
 def test_text_arguments_get_one_line_each(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert code_of("translate", model, "one two", "", "three\nfour", "--beam", "2") == 0
+    assert code_of("translate", model, "one two", "", "three", "--beam", "2") == 0
     shown = capsys.readouterr()
     assert shown.out.count("\n") == 3
     assert shown.out.split("\n")[1] == ""
     assert shown.err == ""
+
+
+def test_every_line_of_a_text_argument_is_translated_and_line_breaks_are_kept(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of("translate", model, "one two\n\nthree\r\nfour", "five") == 0
+    found = capsys.readouterr().out
+    assert code_of("translate", model, "one two", "", "three", "four", "five") == 0
+    assert found == capsys.readouterr().out
+    assert found.count("\n") == 5
 
 
 def test_a_bad_beam_is_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,6 +246,7 @@ def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.
     ("options", "sentence"),
     [
         (["--top-p", "0.5"], "belong to --sample"),
+        (["--seed", "1"], "belong to --sample"),
         (["--sample", "--top-p", "2"], "top-p must lie above 0"),
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
         (["--min-confidence", "0.5"], "does not know how sure it is"),

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from explorable import SENTENCE, random_translator
+from explorable import SENTENCE, random_recurrent, random_translator
 
+from qkv.errors import UserError
 from qkv.explore.picture import TITLES, Place, panels_of, picture
 from qkv.pipeline import Trace, trace
 
@@ -33,3 +34,18 @@ def test_what_is_masked_is_hatched(found: Trace) -> None:
     figure = picture(found, Place(station=7, side="decoder", layer=2))
     size = len(found.side("decoder").pieces)
     assert sum(patch.get_hatch() is not None for patch in figure.axes[0].patches) == size * (size - 1) // 2
+
+
+def test_of_a_recurrent_model_there_are_pictures_of_the_stations_that_it_has() -> None:
+    recurrent = trace(random_recurrent(), SENTENCE)
+    for station in range(1, len(TITLES) + 1):
+        if station in (3, 11, 12, 15, 17):
+            with pytest.raises(UserError, match=f"nothing for station {station} there"):
+                picture(recurrent, Place(station=station))
+        else:
+            assert TITLES[station - 1] in picture(recurrent, Place(station=station, head=2)).get_suptitle()
+    [panel] = panels_of(recurrent, Place(station=8, head=2))
+    np.testing.assert_array_equal(panel.array, recurrent["decoder.0.cross_attention.weights"][2])
+    [panel] = panels_of(recurrent, Place(station=13, side="decoder"))
+    assert list(panel.rows) == ["LSTM 1", "LSTM 2", "LSTM 3"]
+    np.testing.assert_allclose(panel.array[0], 1, atol=1e-6)

@@ -17,7 +17,7 @@ EVERYTHING = [
 ]
 
 
-@pytest.mark.parametrize("positions", ["interleaved", "halves", "learned", "rotary"])
+@pytest.mark.parametrize("positions", ["interleaved", "halves", "learned", "rotary", "none"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_every_number_of_a_trace_is_found_again(norm: str, positions: str) -> None:
     found = check(trace(random_translator(norm=norm, positions=positions), SENTENCE))

@@ -12,6 +12,7 @@ import pytest
 from explorable import SENTENCE, save_explorable
 from serving import Served, served
 
+from qkv.explore.service import names_of, shown
 from qkv.explore.session import Explorer, Wish
 
 TRACE = "/api/explore/trace"
@@ -68,6 +69,18 @@ def test_every_answer_has_the_headers_that_keep_a_page_safe(service: Served) -> 
         assert headers["x-content-type-options"] == "nosniff"
 
 
+def test_so_has_an_answer_that_something_broke(service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Explorer) -> dict[str, Any]:
+        raise ZeroDivisionError("a secret of the program")
+
+    monkeypatch.setattr(Explorer, "info", broken)
+    status, told, headers = ask(service, "GET", "/api/explore/info")
+    assert status == 500
+    assert told == {"error": "something broke in here: the terminal says what."}
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert headers["cache-control"] == "no-store"
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "part"),
     [
@@ -114,6 +127,30 @@ def test_a_name_that_is_not_of_this_machine_is_not_answered(service: Served, hos
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:80", "LOCALHOST"])
 def test_names_of_this_machine_are(service: Served, host: str) -> None:
     assert ask(service, "GET", "/api/explore/info", host=host)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("given", "address", "answered", "refused"),
+    [
+        ("127.0.0.1", "localhost", ["localhost", "127.0.0.1"], ["127.0.0.2"]),
+        ("127.0.0.2", "127.0.0.2", ["localhost", "127.0.0.2"], ["127.0.0.3", "example.org"]),
+        ("::1", "[::1]", ["localhost", "[::1]"], ["example.org"]),
+        ("0:0:0:0:0:0:0:1", "[0:0:0:0:0:0:0:1]", ["[::1]"], ["example.org"]),
+    ],
+)
+def test_a_page_answers_to_the_address_that_is_said(
+    given: str, address: str, answered: list[str], refused: list[str]
+) -> None:
+    hosts = names_of(given)
+    assert hosts is not None
+    assert shown(given) == address
+    assert set(answered) <= hosts
+    assert not set(refused) & hosts
+
+
+@pytest.mark.parametrize("given", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+def test_an_address_that_others_can_reach_is_no_address_of_this_machine_alone(given: str) -> None:
+    assert names_of(given) is None
 
 
 def test_one_is_computed_two_wait_and_the_rest_are_told_to_come_again(

@@ -14,7 +14,7 @@ from digits import digit_lines
 
 import qkv
 from qkv.pipeline import Translator
-from qkv.pipeline.guarantees import is_loop
+from qkv.pipeline.repetition import is_loop
 
 TINY_OPTIONS = """--steps 400 --decoding.beam 1 --model.width 64 --model.encoder-depth 1 --model.decoder-depth 1
     --model.heads 4 --model.hidden 128 --model.dropout 0 --training.batch-tokens 768 --training.rate 0.005

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import recurrent_by_numpy as by_numpy
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.pairs import CrossHeads, TranslationBatch
 from qkv.core.tape import Tape
+from qkv.explore import recompute_recurrent as by_numpy
 from qkv.models.recurrent import BothWays, Recurrent, RecurrentConfig, from_the_end, lstm
 
 B, T, S, V = 2, 5, 7, 11

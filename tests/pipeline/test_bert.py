@@ -92,6 +92,11 @@ def test_what_cannot_be_done_is_a_sentence(bert: Bert, ask, says: str) -> None: 
         ask(bert)
 
 
+def test_one_text_in_the_place_of_several_is_refused(bert: Bert) -> None:
+    with pytest.raises(UserError, match=r"give a list, \[text\]"):
+        bert.embed("the cat")
+
+
 def test_heads_that_are_not_there_are_named() -> None:
     bare = tiny_bert(words=False, next_sentence=False)
     with pytest.raises(UserError, match="no head for masked words"):

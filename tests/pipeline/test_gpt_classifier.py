@@ -80,6 +80,11 @@ def test_another_number_of_texts_is_refused(form: Form, given: tuple[str, ...]) 
         classifier(form, classes).classify([given])
 
 
+def test_a_text_that_is_no_tuple_of_texts_is_refused() -> None:
+    with pytest.raises(UserError, match="each is a tuple of its texts"):
+        classifier("classification", ("a", "b")).classify(["the cat"])  # type: ignore[list-item]
+
+
 def test_a_saved_classifier_says_the_same(tmp_path: Path) -> None:
     model = classifier("classification", ("no", "yes"))
     model.save(tmp_path)

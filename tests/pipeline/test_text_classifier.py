@@ -1,6 +1,7 @@
 """A classifier of texts: verdicts, pairs, numbers, and sentences for what it cannot read."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -45,6 +46,12 @@ def test_saved_and_loaded_it_says_the_same(classes: tuple[str, ...], tmp_path: P
     classifier = tiny_classifier(classes)
     classifier.save(tmp_path / "m")
     assert load(tmp_path / "m").classify(INPUTS) == classifier.classify(INPUTS)
+
+
+@pytest.mark.parametrize("inputs", ["the cat sat", ["the cat sat"]])
+def test_a_text_that_is_no_tuple_of_texts_is_refused(inputs: Any) -> None:
+    with pytest.raises(UserError, match="each is a tuple of its texts"):
+        tiny_classifier().classify(inputs)
 
 
 def test_empty_and_long_texts_are_refused() -> None:

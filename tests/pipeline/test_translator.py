@@ -13,7 +13,7 @@ from qkv.core.block import StackConfig
 from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Answer, Decoding, Languages, Sampling, Translator, TranslatorDefaults
+from qkv.pipeline import Aligner, Answer, Decoding, Languages, Sampling, Translator, TranslatorDefaults
 from qkv.pipeline.guarantees import Attempt, Job, Reading
 from qkv.pipeline.search import Request, Search
 from qkv.text.tokenizer import Tokenizer
@@ -161,6 +161,25 @@ def test_a_text_gives_a_text_and_a_list_a_list() -> None:
     assert translator.translate([]) == []
 
 
+def test_one_text_has_its_answers_and_a_list_those_of_each() -> None:
+    translator = untrained()
+    (one,) = translator.answers(["the cat"], Decoding(beam=3, nbest=2))
+    assert translator.answers("the cat", Decoding(beam=3, nbest=2)) == one
+
+
+def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
+    translator = untrained()
+    first, second = translator.translate(["the cat danced", "I like cats"])
+    text = "the cat danced\n\n  I like cats\r\n"
+    assert translator.translate(text) == f"{first}\n\n  {second}\r\n"
+    first, second = ("".join(translator.stream(line)) for line in ("the cat danced", "I like cats"))
+    assert "".join(translator.stream(text)) == f"{first}\n\n  {second}\r\n"
+    assert translator.pieces_of("the <a\nhref='x'>cat</a>\ndanced") == [
+        "the <a\nhref='x'>cat</a>\n",
+        "danced",
+    ]
+
+
 @pytest.mark.parametrize(("beam", "penalty"), [(0, None), (-1, None), (1, -0.5)])
 @pytest.mark.parametrize("text", ["the cat", "", []])
 def test_a_bad_beam_is_refused_whatever_the_text(
@@ -230,20 +249,14 @@ def test_more_answers_than_beams_widen_the_beam() -> None:
 def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
     translator = untrained()
     model, config = translator.model.eval(), translator.model.config
-    for text in SENTENCES:
-        (answer,) = translator.answers([text], Decoding(beam=3))[0]
-        source = torch.tensor([[*TOKENIZER.encode(text), config.end]])
-        said = TOKENIZER.encode(answer.text)
-        if TOKENIZER.decode(said) != answer.text or len(answer.log_probabilities) not in (
-            len(said),
-            len(said) + 1,
-        ):
-            continue  # the model has cut its words in another way than the tokenizer does
-        ids = [*said, config.end][: len(answer.log_probabilities)]
+    searcher, search = translator.searcher(Decoding()), translator.search(Decoding(beam=3, length_penalty=0))
+    requests = [Request(source=TOKENIZER.encode(text)) for text in SENTENCES]
+    for request, (found,) in zip(requests, searcher.find(requests, search, lambda _: None), strict=True):
+        source = torch.tensor([[*request.source, config.end]])
+        ids = [*found.ids, config.end][: len(found.log_probabilities)]
         logits = model(source, torch.tensor([[config.start, *ids[:-1]]]))[0].log_softmax(-1)
-        assert list(answer.log_probabilities) == pytest.approx(
-            logits[range(len(ids)), ids].tolist(), abs=1e-3
-        )
+        assert found.log_probabilities == pytest.approx(logits[range(len(ids)), ids].tolist(), abs=1e-3)
+        assert found.score == pytest.approx(sum(found.log_probabilities), abs=1e-3)
     (answer,) = translator.answers(["the cat danced"])[0]
     of_words = sum(word.log_probability for word in answer.words)
     assert [word.text for word in answer.words] == answer.text.split()
@@ -272,11 +285,44 @@ def test_a_stream_adds_up_to_what_the_model_says(text: str, decoding: Decoding) 
     searcher, search = translator.searcher(decoding), translator.search(decoding)
     if "{" not in text and len(translator.pieces_of(text)) == 1 and text.strip().isascii() and text.strip():
         attempt = Attempt(reading=Reading.plain(Job.of(text.strip(), decoding)))
-        [[found]] = searcher.find([translator.request(attempt, decoding)], search, lambda _: None)
-        assert "".join(parts).strip() == TOKENIZER.decode(found.ids).strip()
+        request = replace(translator.request(attempt, decoding), whole=True)
+        [[found]] = searcher.find([request], search, lambda _: None)
+        assert "".join(parts).strip() == TOKENIZER.decode(found.ids).strip().rstrip("\ufffd")
         assert len(parts) > 3
     else:
         assert "".join(parts)
+
+
+def test_a_stream_has_its_prefix_once_and_what_it_must_contain_once() -> None:
+    translator = untrained()
+    text = "the cat danced. " * 8
+    assert len(translator.pieces_of(text)) > 2
+    asked: list[Decoding | None] = [
+        own for _, own in translator.shared_out(text, Decoding(prefix="my", contain=("crying",)))
+    ]
+    assert [own.prefix for own in asked if own] == ["my", *[""] * (len(asked) - 1)]
+    assert [own.contain for own in asked if own] == [*[()] * (len(asked) - 1), ("crying",)]
+    told = "".join(translator.stream(text, Decoding(beam=1, prefix="my", contain=("crying",))))
+    assert told.startswith("my")
+    assert "crying" in told
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_chance_never_says_half_a_character(seed: int) -> None:
+    translator = untrained()
+    drawn = Decoding(sampling=Sampling(temperature=500.0), seed=seed)
+    texts = [*SENTENCES, "猫が踊る", "Größe"]
+    assert not any("\ufffd" in text for text in translator.translate(texts, drawn))
+    assert not any("\ufffd" in text for text in translator.translate(texts, Decoding(beam=2)))
+    assert "\ufffd" not in "".join(translator.stream("the cat", drawn))
+
+
+def test_an_aligner_of_heads_that_the_model_has_not_is_refused() -> None:
+    translator = untrained()
+    for block, heads in ((2, (0,)), (-1, (0,)), (0, (3,)), (0, ())):
+        wrong = replace(translator.defaults, aligner=Aligner(block=block, heads=heads, late=False))
+        with pytest.raises(UserError, match="has 2 blocks of 3 heads"):
+            Translator(translator.model, TOKENIZER, wrong)
 
 
 def test_alternatives_begin_with_the_prefix_and_then_differ() -> None:
@@ -322,13 +368,19 @@ def test_the_coverage_penalty_changes_answers_and_is_refused_for_several_models(
     "wrong",
     [
         {"nbest": 0}, {"batch_tokens": 0}, {"repetition_penalty": 0.0}, {"no_repeat": -1}, {"patience": 0.0},
-        {"coverage_penalty": -1.0}, {"contain": ("",)}, {"avoid": ("",)},
+        {"coverage_penalty": -1.0}, {"contain": ("",)}, {"contain": (" ",)}, {"avoid": ("",)},
     ],
     ids=str,
 )  # fmt: skip
 def test_wishes_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="must"):
         Decoding(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"beam": 1_001}, {"nbest": 100_000}], ids=str)
+def test_a_beam_that_would_take_all_memory_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(UserError, match="at most 1,000"):
+        Decoding(**wrong)  # type: ignore[arg-type]
 
 
 def test_of_several_models_the_one_with_the_fewest_places_says_where_a_text_is_cut() -> None:

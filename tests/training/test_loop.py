@@ -62,7 +62,7 @@ def small_run(tmp_path: Path, train: Lessons, valid: Lessons, **options: Any) ->
         minutes=options.pop("minutes", None),
         folder=tmp_path / "training",
     )
-    recorder, group = Recorder(), Alone()
+    recorder, group = options.pop("recorder", None) or Recorder(), Alone()
     keep = options.pop("keep", lambda _weights, _best: None)
     spread = Shared(Weight(), group, plan.settings)
     return Run(spread, train, valid, plan, keep=keep, watch=recorder, group=group), recorder
@@ -190,3 +190,20 @@ def test_milestones_are_kept_of_few_steps_and_only_where_they_are_asked_for(tmp_
         assert sorted(found) == steps
         weights = [float(read_tensors(found[step])["weight"]) for step in steps]
         assert len(set(weights)) == len(steps)  # each of its own time
+
+
+def test_an_example_that_cannot_be_shown_costs_neither_the_checkpoint_nor_the_run(tmp_path: Path) -> None:
+    class Clumsy(Recorder):
+        def validated(self, position: Position, loss: float, improved: bool) -> None:
+            states.append((tmp_path / "training" / f"step-{position.step}").is_dir())
+            raise IndexError("no such word")
+
+    states: list[bool] = []
+    recorder = Clumsy()
+    run, _ = small_run(tmp_path, Lessons(1.0, 1.0), Lessons(1.0), steps=2, recorder=recorder)
+    assert run.go(StopRequest())
+    assert states == [True, True]
+    assert [
+        warning for warning in recorder.warnings if "IndexError: no such word" in warning
+    ] == recorder.warnings
+    assert len(recorder.warnings) == 2

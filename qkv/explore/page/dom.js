@@ -30,6 +30,12 @@ export function byId(name) {
   return document.getElementById(name);
 }
 
+// What is present comes to the middle of a list that is wider than its place.
+export function centre(list) {
+  const node = list.querySelector("[aria-current]");
+  if (node) list.scrollLeft += node.getBoundingClientRect().left - list.getBoundingClientRect().left - (list.clientWidth - node.offsetWidth) / 2;
+}
+
 // Text of a model or a person, whose direction of writing must not turn what stands around it.
 export function isolated(text, language) {
   return element("bdi", { lang: language }, shown(text));

@@ -2,7 +2,7 @@
 
 import { Source, Trace } from "./api.js";
 import { START, isExperiment, readCursor, wishOf, writeCursor } from "./cursor.js";
-import { byId, element, number } from "./dom.js";
+import { byId, centre, element } from "./dom.js";
 import { drawComparison, drawExperiments } from "./experiments.js";
 import { drawBars, drawHeads, drawMap, drawTruth } from "./map.js";
 import { STATIONS, contextOf, stationView } from "./stations.js";
@@ -12,8 +12,10 @@ const inlined = byId("saved");
 const saved = inlined ? JSON.parse(inlined.textContent) : null;
 const source = new Source(saved);
 let cursor = { ...START }, info = null, trace = null, original = null, problem = null;
+let follow = false; // a link has named a word that was said, and no row
 let latest = 0, controller = new AbortController(), drawing = 0, drawn = new AbortController(), playing = null, typing = null;
 
+const SAID = [15, 16]; // stations whose row is the word that is said
 const wishKey = (each) => JSON.stringify(wishOf(each));
 const base = () => ({ cursor, trace, original, info, source, t, go, signal: drawn.signal });
 const isThere = (number) => trace !== null && STATIONS[number - 1].isThere(trace, info) && !(source.isSaved && number === 21);
@@ -21,7 +23,7 @@ const isThere = (number) => trace !== null && STATIONS[number - 1].isThere(trace
 function go(patch, keepFocus = false) {
   const before = wishKey(cursor);
   cursor = { ...cursor, ...patch };
-  if ("step" in patch && !("row" in patch) && [15, 16].includes(cursor.station)) cursor.row = trace?.choices[patch.step]?.row ?? patch.step;
+  if ("step" in patch && !("row" in patch) && SAID.includes(cursor.station)) cursor.row = trace?.choices[patch.step]?.row ?? patch.step;
   history.replaceState(null, "", writeCursor(cursor));
   if (wishKey(cursor) !== before) refresh();
   else draw(keepFocus);
@@ -38,6 +40,8 @@ async function refresh() {
     const plain = isExperiment(cursor) && !source.isSaved ? await source.trace({ ...wish, experiment: {} }, signal) : null;
     if (ticket !== latest) return;
     trace = new Trace(source, wish, summary);
+    if (follow && SAID.includes(cursor.station)) cursor.row = trace.choices[cursor.step]?.row ?? cursor.row;
+    follow = false;
     original = plain;
     problem = null;
   } catch (error) {
@@ -124,11 +128,12 @@ function drawNavigation() {
     type: "button", "aria-current": i + 1 === cursor.station ? "step" : undefined, disabled: !isThere(i + 1), title: t(`station ${station.key}`),
     "aria-label": `${i + 1} ${t(`station ${station.key}`)}`, onclick: () => visit(i + 1),
   }, String(i + 1)))));
+  centre(byId("stations"));
 }
 
 // From station to station; those that this model lacks are passed over.
 function visit(number) {
-  go({ station: number, part: "", row: [15, 16].includes(number) ? trace.choices[cursor.step]?.row ?? cursor.row : cursor.row, column: number >= 17 ? 0 : cursor.column });
+  go({ station: number, part: "", row: SAID.includes(number) ? trace.choices[cursor.step]?.row ?? cursor.row : cursor.row, column: number >= 17 ? 0 : cursor.column });
   window.scrollTo({ top: Math.min(window.scrollY, byId("work").offsetTop - 8) });
   byId("station-title")?.focus({ preventScroll: true });
 }
@@ -194,11 +199,18 @@ function wear(theme) {
   byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
 }
 
+// To the place that the address names.
+function arrive(text) {
+  const given = readCursor(location.hash);
+  cursor = { ...START, text, ...given, model: info.model };
+  follow = "step" in given && !("row" in given);
+  byId("text").value = cursor.text;
+}
+
 function listen() {
   document.addEventListener("keydown", keyed);
   window.addEventListener("hashchange", () => {
-    cursor = { ...START, text: cursor.text, ...readCursor(location.hash) };
-    byId("text").value = cursor.text;
+    arrive(cursor.text);
     refresh();
   });
   byId("text").addEventListener("input", typed);
@@ -235,7 +247,8 @@ function listen() {
 function drawModel() {
   const languages = info.languages ? `${info.languages.source} → ${info.languages.target}` : t(`kind ${info.kind}`);
   const millions = info.parameters >= 1e6 ? `${(info.parameters / 1e6).toFixed(1)} M` : info.parameters.toLocaleString();
-  byId("model").replaceChildren(element("b", {}, info.model), ` ${languages} · ${t("parameters", millions)}`);
+  const made = info.architecture === "recurrent" ? ` · ${t("kind recurrent")}` : "";
+  byId("model").replaceChildren(element("b", {}, info.model), ` ${languages}${made} · ${t("parameters", millions)}`);
   byId("examples").replaceChildren(element("option", { value: "" }, t("examples")), ...info.examples.map((each) => element("option", { value: each }, each)));
   byId("truth").hidden = !info.truth || source.isSaved;
   byId("checkpoint-control").hidden = !info.checkpoints.length || source.isSaved;
@@ -256,8 +269,7 @@ async function begin() {
     return;
   }
   drawModel();
-  cursor = { ...START, text: saved ? saved.trace.text : info.examples[0], ...readCursor(location.hash), model: info.model };
-  byId("text").value = cursor.text;
+  arrive(saved ? saved.trace.text : info.examples[0]);
   history.replaceState(null, "", writeCursor(cursor));
   await refresh();
 }

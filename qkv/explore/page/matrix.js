@@ -6,7 +6,7 @@ import { colourOf, inkOn, paint, partOf, rangeOf } from "./scale.js";
 export const WINDOW = 32;
 
 // {title, label, values, shape: [rows, columns], rows: [text], columns: [text] or null, kind: "unit" | "signed",
-//  row, column, pick(row, column), hidden(row, column), bounds: every so many columns a line}
+//  row, column, pick(row, column), hidden(row, column), bounds: every so many columns a line, active: is its cell the chosen one?}
 export function matrix(options) {
   const { values, shape: [rows, columns], kind } = options;
   const range = rangeOf(values, kind);
@@ -41,7 +41,7 @@ function heading(options, from, to) {
   const line = element("tr", { role: "row" }, element("td", { class: "corner" }, options.axes ?? ""));
   for (let c = from; c < to; c++) {
     const text = options.columns ? shown(options.columns[c]) : String(c + 1);
-    line.append(element("th", { role: "columnheader", scope: "col", class: c === options.column ? "lit" : "" },
+    line.append(element("th", { role: "columnheader", scope: "col", class: c === options.column && options.active !== false ? "lit" : "" },
       element("bdi", {}, options.columns || (c - from) % 4 === 0 ? text : "")));
   }
   return element("thead", {}, line);
@@ -50,12 +50,12 @@ function heading(options, from, to) {
 function line(options, r, from, to, range, isRow, column) {
   const columns = options.shape[1], name = shown(options.rows[r]);
   const node = element("tr", { role: "row" },
-    element("th", { role: "rowheader", scope: "row", class: isRow ? "lit" : "" }, element("bdi", {}, name)));
+    element("th", { role: "rowheader", scope: "row", class: isRow && options.active !== false ? "lit" : "" }, element("bdi", {}, name)));
   for (let c = from; c < to; c++) {
     const value = options.values[r * columns + c], part = partOf(value, range);
     const hidden = options.hidden?.(r, c) ?? false, chosen = isRow && c === column;
     const cell = element("td", {
-      role: "gridcell", tabindex: chosen ? "0" : "-1", "aria-selected": chosen, "data-row": r, "data-column": c,
+      role: "gridcell", tabindex: chosen ? "0" : "-1", "aria-selected": chosen && options.active !== false, "data-row": r, "data-column": c,
       "aria-label": `${name}, ${options.columns ? shown(options.columns[c]) : c + 1}: ${hidden ? options.hiddenText ?? "−∞" : number(value)}`,
       class: `${hidden ? "hidden" : ""}${options.bounds && c % options.bounds === 0 && c > from ? " bound" : ""}`,
       "data-value": String(value),

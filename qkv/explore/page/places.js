@@ -12,6 +12,10 @@ export function sitesOf(trace) {
   return found;
 }
 
+// Those at which there is an attention: LSTMs have none on themselves.
+export const looksAt = (trace, site) => trace.has(`${site.side.name}.0.${site.sublayer}.weights`);
+export const lookingSites = (trace) => sitesOf(trace).filter((site) => looksAt(trace, site));
+
 export function siteOf(trace, cursor, allowed) {
   const sites = sitesOf(trace).filter((site) => !allowed || allowed.includes(site.id));
   return sites.find((site) => site.id === cursor.side) ?? sites[0];
@@ -19,6 +23,7 @@ export function siteOf(trace, cursor, allowed) {
 
 export const prefixOf = (site, layer) => `${site.side.name}.${layer}.${site.sublayer}`;
 export const weightsOf = (side, layer, sublayer) => `weights/${side.weights}.blocks.${layer}.${sublayer}`;
+export const attentionOf = (site, layer) => (site.side.attention ? `weights/${site.side.attention}` : weightsOf(site.side, layer, `${site.sublayer}.sublayer`));
 export const isPre = (side) => side.stack.norm === "pre";
 
 // What goes into a sublayer before any norm: the result of the one before it.
@@ -31,7 +36,15 @@ export function streamInto(side, layer, sublayer, trace) {
 
 // What the sublayer itself computes with: where norms come first, the normed stream.
 export function inputOf(side, layer, sublayer, trace) {
+  if (trace.has(`${side.name}.${layer}.states`)) return `${side.name}.${layer}.states`;
   return isPre(side) ? `${side.name}.${layer}.${sublayer}.normed` : streamInto(side, layer, sublayer, trace);
+}
+
+// How many LSTMs a side has: none where it is made of blocks.
+export function lstmsOf(trace, side) {
+  let count = 0;
+  while (trace.has(`${side.name}.${count}.states`)) count++;
+  return count;
 }
 
 // Rows of a side as people read them: what was read, and what it led to.

@@ -3,7 +3,7 @@
 import { element, isolated, number } from "./dom.js";
 import { dotted, factor, formula, frac, nameOf, root, rowOf, sub, sumOver, sup, valueOf } from "./formula.js";
 import { matrix } from "./matrix.js";
-import { at, concatenated, headOf, inputOf, prefixOf, rowAt, rowNames, weightsOf } from "./places.js";
+import { at, attentionOf, concatenated, headOf, inputOf, lstmsOf, prefixOf, rowAt, rowNames } from "./places.js";
 import { ribbons } from "./ribbons.js";
 
 const LETTERS = { query: "Q", key: "K", value: "V" };
@@ -30,7 +30,7 @@ function keySource(site, cursor, trace) {
 }
 
 function projection(name, { site, cursor, trace }) {
-  const place = weightsOf(site.side, cursor.layer, `${site.sublayer}.sublayer.${name}`);
+  const place = `${attentionOf(site, cursor.layer)}.${name}`;
   const source = name === "query" ? inputOf(site.side, cursor.layer, site.sublayer, trace) : keySource(site, cursor, trace);
   return { weight: `${place}.weight`, bias: `${place}.bias`, source };
 }
@@ -56,7 +56,7 @@ export const projections = {
     const panels = Object.entries(LETTERS).map(([name, letter]) => {
       const array = headOf(trace.get(named(site, cursor, name)[0]), cursor.head), side = name === "query" ? site.queries : site.keys;
       const [row, column] = part === name ? limits(cursor, array.shape) : [-1, -1];
-      return matrix({ title: letter, label: `${letter}: ${t(`role ${name}`)}`, ...array, rows: side.pieces, kind: "signed", row: Math.max(0, row), column: part === name ? column : 0,
+      return matrix({ title: letter, label: `${letter}: ${t(`role ${name}`)}`, ...array, rows: side.pieces, kind: "signed", row: Math.max(0, row), column: part === name ? column : 0, active: part === name,
         pick: (r, c, k) => go({ row: r, column: c, part: name }, k), note: t(`role ${name}`) });
     });
     const array = headOf(trace.get(named(site, cursor, part)[0]), cursor.head), [row, column] = limits(cursor, array.shape);
@@ -66,10 +66,17 @@ export const projections = {
       numbers: [line], left,
       shapes: [["x", `${site.queries.pieces.length} × ${site.side.stack.width}`], ["W", `${site.side.stack.width} × ${headWidth(site)}`], ["Q", array.shape.join(" × ")]],
       panels: [element("div", { class: "three" }, ...panels)],
-      origins: site.id === "cross" && part !== "query" ? [[t("station memory"), { station: 14, row, column }]] : [[t(cursor.layer ? "station layers" : "station positions"), cursor.layer ? { station: 13, row: cursor.layer, column: row } : { station: 3, row }]],
+      origins: site.id === "cross" && part !== "query" ? [[t("station memory"), { station: 14, row, column }]] : [cameFrom(context, row)],
     };
   },
 };
+
+// The stream that a query is made of: what the layer below has left, or, before the first, embedding and position.
+function cameFrom({ trace, site, cursor, t }, row) {
+  const side = site.side.name;
+  if (cursor.layer || lstmsOf(trace, site.side)) return [t("station layers"), { station: 13, side, row: cursor.layer, column: row }];
+  return trace.has(`${side}.positions`) ? [t("station positions"), { station: 3, side, row }] : [t("station embedding"), { station: 2, side, row }];
+}
 
 // Stations that show one T × S matrix of a head.
 function square(part, { kind = "signed", formulaOf, numbersOf, extra, needs, letter, originsOf, allowed }) {
@@ -110,7 +117,7 @@ export const scores = {
       values.set(q);
       values.set(k, width);
       values.set(q.map((each, i) => each * k[i]), 2 * width);
-      return [matrix({ title: t("query times key"), shape: [3, width], values, rows: [`Q ${site.queries.pieces[row]}`, `K ${site.keys.pieces[column]}`, "Q · K"], kind: "signed", row: 2, column: 0, pick: () => go({}) })];
+      return [matrix({ title: t("query times key"), shape: [3, width], values, rows: [`Q ${site.queries.pieces[row]}`, `K ${site.keys.pieces[column]}`, "Q · K"], kind: "signed", row: 2, column: 0, active: false, pick: () => go({}) })];
     },
     originsOf: ({ row, column, t }) => [[`Q ${t("row", row + 1)}`, { station: 4, part: "query", row, column: 0 }], [`K ${t("row", column + 1)}`, { station: 4, part: "key", row: column, column: 0 }]],
   }),
@@ -189,14 +196,14 @@ export const weightedSum = {
 export const heads = {
   key: "heads", sides: "all", isThere: (trace) => trace.sides.length > 0,
   names({ site, cursor }) {
-    const place = weightsOf(site.side, cursor.layer, `${site.sublayer}.sublayer.output`);
+    const place = `${attentionOf(site, cursor.layer)}.output`;
     return [...named(site, cursor, "heads", "output"), `${place}.weight`, `${place}.bias`];
   },
   show({ trace, cursor, site, t, go }) {
     const [each, output, weight, bias] = this.names({ site, cursor }).map((name) => trace.get(name));
     const joined = concatenated(each), part = cursor.part === "output" ? "output" : "heads", array = part === "output" ? output : joined;
     const [row, column] = limits(cursor, array.shape), width = each.shape[2];
-    const common = (name) => ({ rows: rowNames(site.queries), kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
+    const common = (name) => ({ rows: rowNames(site.queries), kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, active: part === name, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
     let numbers = [formula(cellAt(nameOf("concat"), row, column), "=", sub(sup("Z", `(${Math.floor(column / width) + 1})`), `${row + 1},${(column % width) + 1}`), "=", valueOf(at(array, row, column)))];
     if (part === "output" && weight) {
       const x = rowAt(joined, row), w = rowAt(weight, column), { parts } = dotted([...x].map((value, i) => [value, w[i]]), 3);
@@ -218,13 +225,13 @@ export const memory = {
     const [all, keys, values] = this.names({ site, cursor }).map((name) => trace.get(name));
     const array = { memory: all, key: headOf(keys, cursor.head), value: headOf(values, cursor.head) }, part = array[cursor.part] ? cursor.part : "memory";
     const [row, column] = limits(cursor, array[part].shape);
-    const panel = (name, title) => matrix({ title, ...array[name], rows: site.keys.pieces, kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
+    const panel = (name, title) => matrix({ title, ...array[name], rows: site.keys.pieces, kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, active: part === name, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
     return {
       formula: formula("K", "=", "memory", "·", sub("W", "K"), "+", sub("b", "K"), ",", "  ", "V", "=", "memory", "·", sub("W", "V"), "+", sub("b", "V")),
       numbers: [formula(cellAt(nameOf(part === "memory" ? "memory" : LETTERS[part]), row, column), "=", valueOf(at(array[part], row, column)))],
       shapes: [["memory", all.shape.join(" × ")], ["K", array.key.shape.join(" × ")], ["V", array.value.shape.join(" × ")]],
       panels: [panel("memory", t("memory")), element("div", { class: "two" }, panel("key", `K — ${t("layer", cursor.layer + 1)}`), panel("value", `V — ${t("layer", cursor.layer + 1)}`))],
-      origins: [[t("station layers"), { station: 13, side: site.keys.name, row: site.keys.stack.depth, column: row }]],
+      origins: [[t("station layers"), { station: 13, side: site.keys.name, row: lstmsOf(trace, site.keys) ? lstmsOf(trace, site.keys) - 1 : site.keys.stack.depth, column: row }]],
     };
   },
 };

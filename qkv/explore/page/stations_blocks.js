@@ -11,8 +11,10 @@ const cell = (letter, row, column) => sub(letter, `${row + 1},${column + 1}`);
 // The sublayer around which the shortcut goes: that of the site, or the feed-forward layer.
 const around = (site, cursor) => (cursor.part.startsWith("ffn") ? "feed_forward" : site.sublayer);
 
+export const hasFeedForward = (trace) => trace.has(`${trace.sides[0].name}.0.feed_forward.output`);
+
 export const addNorm = {
-  key: "add_norm", sides: "all", isThere: (trace) => trace.sides.length > 0,
+  key: "add_norm", sides: "all", isThere: (trace) => hasFeedForward(trace),
   names({ site, cursor, trace }) {
     const sublayer = around(site, cursor), own = place(site, cursor, sublayer), norm = weightsOf(site.side, cursor.layer, `${sublayer}.norm`);
     return [streamInto(site.side, cursor.layer, sublayer, trace), `${own}.output`, `${own}.${isPre(site.side) ? "normed" : "sum"}`, `${own}.result`, `${norm}.weight`, `${norm}.bias`];
@@ -55,7 +57,7 @@ function feedForwardOf(sides, isThere, key) {
       const part = cursor.part === "output" ? "output" : "hidden", array = part === "output" ? output : hidden;
       const row = Math.min(cursor.row, array.shape[0] - 1), column = Math.min(cursor.column, array.shape[1] - 1);
       const quiet = hidden.values.reduce((count, each) => count + (each <= 0), 0) / hidden.values.length;
-      const common = (name) => ({ rows: rowNames(site.queries), kind: "signed", row: part === name ? row : cursor.row, column: part === name ? column : 0, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
+      const common = (name) => ({ rows: rowNames(site.queries), kind: "signed", row: part === name ? row : cursor.row, column: part === name ? column : 0, active: part === name, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
       const numbers = [];
       if (weight && bias) {
         const from = rowAt(part === "output" ? hidden : x, row), { parts } = dotted([...from].map((each, i) => [each, weight.values[i]]), 3), inner = [...parts, "+", factor(bias.values[column])];
@@ -71,5 +73,5 @@ function feedForwardOf(sides, isThere, key) {
   };
 }
 
-export const feedForward = feedForwardOf("own", (trace) => trace.sides.length > 0, "feed_forward");
+export const feedForward = feedForwardOf("own", hasFeedForward, "feed_forward");
 export const decoderFeedForward = feedForwardOf("causal", (trace) => trace.sides.some((side) => side.causal), "decoder_feed_forward");

@@ -2,9 +2,10 @@
 
 import { unpacked } from "./api.js";
 import { element, isolated, number } from "./dom.js";
-import { dotted, formula, frac, nameOf, rowOf, sub, sumOver, sup, valueOf, wordOf } from "./formula.js";
+import { dotted, factor, formula, frac, nameOf, rowOf, sub, sumOver, sup, valueOf, wordOf } from "./formula.js";
 import { headOf, prefixOf, rowAt } from "./places.js";
 import { paint } from "./scale.js";
+import { hasFeedForward } from "./stations_blocks.js";
 
 const choiceAt = (trace, cursor) => trace.choices[Math.min(cursor.step, trace.choices.length - 1)];
 const candidateAt = (choice, cursor) => choice.candidates[Math.min(cursor.column, choice.candidates.length - 1)];
@@ -22,27 +23,36 @@ function candidateRows(choice, chosen, columns, go) {
     ...columns(each).map((value) => element("td", {}, value))));
 }
 
+// Where the last vector was made: in the last feed-forward layer, or, of LSTMs, after the attention.
+function lastPlace(trace, { row }, t) {
+  const side = trace.sides.at(-1), layer = side.stack.depth - 1;
+  if (!hasFeedForward(trace)) return [t("station cross_attention"), { station: 16, row, layer }];
+  const [key, station] = side.causal ? ["decoder_feed_forward", 17] : ["feed_forward", 12];
+  return [t(`station ${key}`), { station, side: side.name, row, column: 0, layer }];
+}
+
 const bar = (part) => element("i", { class: "inline-bar", style: { "--part": String(Math.max(0, Math.min(1, part))) } });
 
 export const logits = {
   key: "logits", sides: "last", isThere: (trace) => trace.choices.length > 0,
   names({ trace, cursor, site }) {
     const choice = choiceAt(trace, cursor);
-    return trace.output_weight ? [outputRow(trace, choice), `weights/${trace.output_weight}[${candidateAt(choice, cursor).id}]`] : [outputRow(trace, choice)];
+    const found = [trace.output_weight, trace.output_bias].filter(Boolean).map((name) => `weights/${name}[${candidateAt(choice, cursor).id}]`);
+    return [outputRow(trace, choice), ...found];
   },
   show({ trace, cursor, t, go }) {
     const choice = choiceAt(trace, cursor), candidate = candidateAt(choice, cursor);
-    const [y, w] = this.names({ trace, cursor }).map((name) => trace.get(name)), numbers = [];
+    const [y, w, b] = this.names({ trace, cursor }).map((name) => trace.get(name)), numbers = [], biased = Boolean(trace.output_bias);
     if (y && w) {
       const { parts } = dotted([...y.values].map((each, i) => [each, w.values[i]]), 3);
-      numbers.push(formula(sub("z", wordOf(candidate.text.trim() || "␣")), "=", ...parts, "=", valueOf(candidate.logit)));
+      numbers.push(formula(sub("z", wordOf(candidate.text.trim() || "␣")), "=", ...parts, ...(b ? ["+", factor(b.values[0])] : []), "=", valueOf(candidate.logit)));
     }
     const most = Math.max(...choice.candidates.map((each) => each.logit)), least = Math.min(0, ...choice.candidates.map((each) => each.logit));
     return {
-      formula: formula("z", "=", "y", sup("E", "T"), ",", "  ", sub("z", "w"), "=", sumOver("j"), sub("y", "j"), sub("E", rowOf("w", ",", "j"))), numbers,
+      formula: formula("z", "=", "y", sup("E", "T"), ...(biased ? ["+", "b"] : []), ",", "  ", sub("z", "w"), "=", sumOver("j"), sub("y", "j"), sub("E", rowOf("w", ",", "j")), ...(biased ? ["+", sub("b", "w")] : [])), numbers,
       shapes: [["y", String(y?.shape.at(-1) ?? "")], ["z", String(trace.config.vocab ?? "")]],
       panels: [table(t("station logits"), [t("word"), "z", ""], candidateRows(choice, candidate, (each) => [number(each.logit), bar((each.logit - least) / (most - least))], go))],
-      origins: [[t("station decoder_feed_forward"), { station: 17, row: choice.row, column: 0, layer: trace.sides.at(-1).stack.depth - 1 }]],
+      origins: [lastPlace(trace, choice, t)],
     };
   },
 };

@@ -4,10 +4,10 @@ import { unpacked } from "./api.js";
 import { element, isolated, number } from "./dom.js";
 import { dotted, factor, formula, frac, nameOf, root, rowOf, sub, sup, valueOf, wordOf } from "./formula.js";
 import { matrix } from "./matrix.js";
-import { at, cosine, rowAt, rowNames, sinusoid } from "./places.js";
+import { at, cosine, lstmsOf, rowAt, sinusoid } from "./places.js";
 
 export const pieces = {
-  key: "pieces", sides: "all", isThere: () => true, names: () => [],
+  key: "pieces", sides: "own", isThere: () => true, names: () => [],
   show({ trace, cursor, site, t, go }) {
     const side = site.side, row = Math.min(cursor.row, side.pieces.length - 1);
     const chips = element("ol", { class: "chips", "aria-label": t("pieces of", t(`side ${side.name}`)) });
@@ -40,7 +40,7 @@ function patchOf(trace, piece) {
 const embeddingRow = (site, row) => `weights/${site.side.embedding}[${site.side.ids[row]}]`;
 
 export const embedding = {
-  key: "embedding", sides: "all", isThere: (trace) => trace.has(`${trace.sides[0].name}.tokens`),
+  key: "embedding", sides: "own", isThere: (trace) => trace.has(`${trace.sides[0].name}.tokens`),
   names: ({ site, cursor }) => [`${site.side.name}.tokens`, ...(site.side.embedding ? [embeddingRow(site, Math.min(cursor.row, site.side.ids.length - 1))] : [])],
   show({ trace, cursor, site, t, go }) {
     const array = trace.get(`${site.side.name}.tokens`), [rows, width] = array.shape;
@@ -58,7 +58,7 @@ export const embedding = {
 };
 
 export const positions = {
-  key: "positions", sides: "all", isThere: (trace) => trace.has(`${trace.sides[0].name}.positions`),
+  key: "positions", sides: "own", isThere: (trace) => trace.has(`${trace.sides[0].name}.positions`),
   names: ({ site }) => ["tokens", "positions", "embedded"].map((part) => `${site.side.name}.${part}`),
   show({ trace, cursor, site, t, go }) {
     const [tokens, table, total] = this.names({ site }).map((name) => trace.get(name)), [rows, width] = total.shape;
@@ -90,30 +90,34 @@ export const positions = {
 };
 
 export const layers = {
-  key: "layers", sides: "own", isThere: (trace) => trace.has(`${trace.sides[0].name}.embedded`),
-  names: ({ site }) => layerNames(site.side),
+  key: "layers", sides: "own", isThere: () => true,
+  names: ({ trace, site }) => layerNames(trace, site.side),
   show({ trace, cursor, site, t, go }) {
-    const names = layerNames(site.side), states = names.map((name) => trace.get(name));
+    const names = layerNames(trace, site.side), lstms = lstmsOf(trace, site.side), states = names.map((name) => trace.get(name));
     const columns = states[0].shape[0], values = new Float32Array(names.length * columns);
     states.forEach((state, l) => {
       for (let c = 0; c < columns; c++) values[l * columns + c] = cosine(rowAt(state, c), rowAt(states[0], c));
     });
-    const rows = names.map((_, l) => (l === 0 ? t("input") : l <= site.side.stack.depth ? t("layer", l) : t("last norm")));
+    const rows = names.map((_, l) => (lstms ? `LSTM ${l + 1}` : l === 0 ? t("input") : l <= site.side.stack.depth ? t("layer", l) : t("last norm")));
     const row = Math.min(cursor.row, rows.length - 1), column = Math.min(cursor.column, columns - 1);
     const one = rowAt(states[row], column), first = rowAt(states[0], column);
     const { total } = dotted([...one].map((each, i) => [each, first[i]]));
-    const length = (vector) => Math.sqrt(vector.reduce((sum, each) => sum + each * each, 0));
+    const start = lstms ? "(1)" : "(0)", length = (vector) => Math.sqrt(vector.reduce((sum, each) => sum + each * each, 0));
     return {
-      formula: formula("cos", "=", frac(rowOf(sup("x", "(l)"), "·", sup("x", "(0)")), rowOf("‖", sup("x", "(l)"), "‖", "‖", sup("x", "(0)"), "‖"))),
+      formula: formula("cos", "=", frac(rowOf(sup("x", "(l)"), "·", sup("x", start)), rowOf("‖", sup("x", "(l)"), "‖", "‖", sup("x", start), "‖"))),
       numbers: [formula("cos", "=", frac(valueOf(total, 2), rowOf(valueOf(length(one), 2), "·", valueOf(length(first), 2))), "=", valueOf(values[row * columns + column]))],
-      shapes: [["x", `${columns} × ${site.side.stack.width}`], ["N", String(site.side.stack.depth)]],
+      shapes: [["x", states[row].shape.join(" × ")], ["N", String(lstms || site.side.stack.depth)]],
       panels: [matrix({
         title: t("cosine to input"), shape: [names.length, columns], values, rows, columns: site.side.pieces, kind: "signed", row, column,
         pick: (r, c, k) => go({ row: r, column: c }, k), note: t("length of vector", number(length(one), 2)),
       })],
-      origins: row > 0 && row <= site.side.stack.depth ? [[t("station feed_forward"), { station: 12, layer: row - 1, row: column, column: 0 }]] : [],
+      origins: lstms ? [[t("station embedding"), { station: 2, side: site.side.name, row: column, column: 0 }]] : row > 0 && row <= site.side.stack.depth ? [[t("station feed_forward"), { station: 12, layer: row - 1, row: column, column: 0 }]] : [],
     };
   },
 };
 
-const layerNames = (side) => [`${side.name}.embedded`, ...Array.from({ length: side.stack.depth }, (_, l) => `${side.name}.${l}.feed_forward.result`), ...(side.stack.norm === "pre" ? [`${side.name}.output`] : [])];
+function layerNames(trace, side) {
+  const lstms = lstmsOf(trace, side);
+  if (lstms) return Array.from({ length: lstms }, (_, l) => `${side.name}.${l}.states`);
+  return [`${side.name}.embedded`, ...Array.from({ length: side.stack.depth }, (_, l) => `${side.name}.${l}.feed_forward.result`), ...(side.stack.norm === "pre" ? [`${side.name}.output`] : [])];
+}

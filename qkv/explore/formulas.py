@@ -1,0 +1,90 @@
+"""The decks' formulas in float64 by NumPy, for the second computation: nothing of the model's own code is used here."""
+
+from collections.abc import Mapping
+from math import erf
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Weights = Mapping[str, Array]
+
+
+def linear(weights: Weights, name: str, x: Array) -> Array:
+    result: Array = x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+    return result
+
+
+def split(x: Array, heads: int) -> Array:
+    return np.stack(np.split(x, heads, axis=-1))  # (T, D) -> (H, T, K)
+
+
+def attended(q: Array, k: Array, v: Array, *, causal: bool) -> dict[str, Array]:
+    """softmax(QKᵀ / √K) V of every head, and all that is computed on the way."""
+    scores = q @ k.transpose(0, 2, 1)  # (H, T, S)
+    scaled = scores / np.sqrt(q.shape[-1])
+    masked = scaled.copy()
+    if causal:
+        masked[:, np.tri(*scaled.shape[1:]) == 0] = -np.inf
+    powers = np.exp(masked - masked.max(-1, keepdims=True))
+    weights = powers / powers.sum(-1, keepdims=True)
+    return {
+        "query": q, "key": k, "value": v, "scores": scores, "scaled": scaled, "masked": masked, "weights": weights,
+        "heads": weights @ v,
+    }  # fmt: skip
+
+
+def side_by_side(heads: Array) -> Array:
+    return np.concatenate(list(heads), axis=-1)  # (H, T, K) -> (T, D)
+
+
+def normed(x: Array, gain: Array, bias: Array, eps: float) -> Array:
+    mean = x.mean(-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdims=True)
+    result: Array = (x - mean) / np.sqrt(variance + eps) * gain + bias
+    return result
+
+
+def sinusoid(length: int, width: int, layout: str) -> Array:
+    table = np.zeros((length, width))
+    for column in range(width):
+        angle = np.arange(length) / 10_000 ** (2 * (column // 2) / width)
+        table[:, column] = np.cos(angle) if column % 2 else np.sin(angle)
+    if layout == "halves":
+        table = np.concatenate([table[:, 0::2], table[:, 1::2]], axis=1)
+    # The model keeps its table in float32, and float32 is what goes in.
+    return table.astype(np.float32).astype(np.float64)
+
+
+def rotated(x: Array) -> Array:
+    """Columns i and i + K/2 of row t, as a point of the plane, turned by t / 10000^(2i/K)."""
+    _, length, width = x.shape
+    half = width // 2
+    angle = np.arange(length)[:, None] / 10_000 ** (2 * np.arange(half) / width)
+    point = (x[..., :half] + 1j * x[..., half:]) * np.exp(1j * angle)
+    return np.concatenate([point.real, point.imag], axis=-1)
+
+
+def gelu(x: Array) -> Array:
+    return 0.5 * x * (1 + np.vectorize(erf)(x / np.sqrt(2)))
+
+
+def gelu_tanh(x: Array) -> Array:
+    result: Array = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    return result
+
+
+def relu(x: Array) -> Array:
+    return np.maximum(x, 0)
+
+
+def sigmoid(x: Array) -> Array:
+    result: Array = 1 / (1 + np.exp(-x))
+    return result
+
+
+def swish(x: Array) -> Array:
+    return x * sigmoid(x)
+
+
+ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "swish": swish}

@@ -1,0 +1,50 @@
+"""What a published translator says of itself beside its weights: its languages, and how it is to be asked."""
+
+from qkv.configs import from_dict
+from qkv.errors import UserError
+from qkv.hub.family import NOTES
+from qkv.hub.folder import Published
+from qkv.models.translator import TranslatorConfig
+from qkv.pipeline import Languages, TranslatorDefaults
+
+WHOLE = 200  # pieces of a source that is translated whole: these models were trained on sentences
+
+
+def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDefaults:
+    """Those that we have written beside it, or what its own files tell."""
+    notes = published.json(NOTES)
+    if "defaults" in notes:
+        where = f"{published.where}/{NOTES}"
+        return checked(from_dict(TranslatorDefaults, notes["defaults"], where), config, where)
+    said = published.json("tokenizer_config.json")
+    generation = {**published.config, **published.json("generation_config.json")}
+    beam = generation.get("num_beams")
+    source, target = (said.get(name) for name in ("source_lang", "target_lang"))
+    return TranslatorDefaults(
+        languages=Languages.of(
+            source if isinstance(source, str) else None, target if isinstance(target, str) else None
+        ),
+        longest=min(WHOLE, config.context - 2),
+        beam=beam if isinstance(beam, int) and 0 < beam < 100 else 4,
+        length_penalty=1.0,
+    )
+
+
+def checked(defaults: TranslatorDefaults, config: TranslatorConfig, where: str) -> TranslatorDefaults:
+    """What was written beside a model may have been written for another one."""
+    aligner, (blocks, heads) = defaults.aligner, config.looking
+    holds = {
+        "longest should be at least 1": defaults.longest >= 1,
+        "beam should be from 1 to 1000": 1 <= defaults.beam <= 1000,
+        "length_penalty should be from 0 to 100": 0 <= defaults.length_penalty <= 100,
+        "the aligner should look with heads that the model has": aligner is None
+        or (
+            0 <= aligner.block < blocks
+            and bool(aligner.heads)
+            and all(0 <= head < heads for head in aligner.heads)
+        ),
+    }
+    for rule, kept in holds.items():
+        if not kept:
+            raise UserError(f"{where}: {rule}.")
+    return defaults

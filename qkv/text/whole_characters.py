@@ -1,0 +1,56 @@
+"""Which pieces may follow so that bytes are always those of whole characters, as an automaton over a vocabulary."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from qkv.text.avoid import NO
+
+MORE = range(0x80, 0xC0)  # bytes that continue a character
+WHOLE, ONE, TWO, THREE = range(4)  # between characters, or so many bytes before the end of one
+NOT_OVERLONG_3, NO_SURROGATE, NOT_OVERLONG_4, NOT_TOO_LARGE = range(
+    4, 8
+)  # whose next byte is more restricted
+
+MOVES: dict[int, list[tuple[range, int]]] = {
+    WHOLE: [
+        (range(0x80), WHOLE),
+        (range(0xC2, 0xE0), ONE),
+        (range(0xE0, 0xE1), NOT_OVERLONG_3),
+        (range(0xE1, 0xED), TWO),
+        (range(0xED, 0xEE), NO_SURROGATE),
+        (range(0xEE, 0xF0), TWO),
+        (range(0xF0, 0xF1), NOT_OVERLONG_4),
+        (range(0xF1, 0xF4), THREE),
+        (range(0xF4, 0xF5), NOT_TOO_LARGE),
+    ],
+    ONE: [(MORE, WHOLE)],
+    TWO: [(MORE, ONE)],
+    THREE: [(MORE, TWO)],
+    NOT_OVERLONG_3: [(range(0xA0, 0xC0), ONE)],
+    NO_SURROGATE: [(range(0x80, 0xA0), ONE)],
+    NOT_OVERLONG_4: [(range(0x90, 0xC0), TWO)],
+    NOT_TOO_LARGE: [(range(0x80, 0x90), TWO)],
+}
+NEXT = {(state, byte): after for state, moves in MOVES.items() for bytes_, after in moves for byte in bytes_}
+
+
+def whole_characters(pieces: Sequence[bytes], end: int) -> Tensor | None:
+    """(states, V): the state of UTF-8 after each piece, or NO where it cannot follow; None where all pieces are whole.
+
+    The end follows upon whole characters only.
+    """
+    if all(after(WHOLE, piece) == WHOLE for piece in pieces):
+        return None
+    table = torch.tensor([[after(state, piece) for piece in pieces] for state in MOVES], dtype=torch.int16)
+    table[1:, end] = NO
+    return table
+
+
+def after(state: int, piece: bytes) -> int:
+    for byte in piece:
+        state = NEXT.get((state, byte), NO)
+        if state == NO:
+            break
+    return state

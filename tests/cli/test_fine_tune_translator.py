@@ -1,0 +1,67 @@
+"""`qkv train translator --fine-tune`: one command, resumed by another, and sentences for what cannot be."""
+
+from pathlib import Path
+
+import pytest
+from commands import code_of, refused
+
+from qkv import load
+
+QUICK = "--steps 4 --training.batch-tokens 256 --training.validate-every 2 --training.processes 1 --dropout 0"
+
+
+def asked(model: Path, files: Path, *options: str) -> list[str]:
+    named = ["--fine-tune", model, "--source", files / "a.en", "--target", files / "a.xx"]
+    return ["train", "translator", *map(str, named), *options]
+
+
+def test_a_model_is_tuned_and_the_run_is_resumed_without_its_options(
+    model: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(files / "out")
+    assert code_of(*asked(model, files, *QUICK.split(), "--out", out)) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "loss per piece on the held-out pairs:" in shown.err
+    assert load(out).tokenizer.text() == load(model).tokenizer.text()
+    assert code_of("train", "translator", "--resume", "--out", out) == 0
+    assert "this run had ended already" in capsys.readouterr().err
+    assert code_of("train", "translator", "--resume", "--out", out, "--dropout", "0.5") == 2
+    assert "these differ: --dropout" in capsys.readouterr().err
+    assert code_of("translate", out, "one two", "--beam", "1") == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--model.width", "32", "--vocabulary", "300"], "leave out --model.width and --vocabulary."),
+        (["--model", "recurrent"], "leave out --model."),
+        (["--decoding.beam=2"], "leave out --decoding.beam."),
+        (["--language", "fra"], "this model translates into one language"),
+        (["--epochs", "-1"], "--epochs must be more than 0"),
+        (["--recipe", "demo"], "there is no recipe 'demo'"),
+    ],
+)
+def test_what_the_model_decides_itself_is_refused_with_a_sentence(
+    options: list[str], sentence: str, model: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = code_of(*asked(model, files, *options, "--out", str(files / "out")))
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+    assert not (files / "out").exists()
+
+
+def test_what_is_no_translator_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = code_of(*asked(files, files, "--out", str(files / "out")))
+    shown = capsys.readouterr()
+    refused(shown.err, shown.out, code)
+    assert not (files / "out").exists()
+
+
+def test_help_needs_no_folder_and_names_what_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of("train", "translator", "--fine-tune", "--help") == 0
+    shown = capsys.readouterr().out
+    for option in ("--fine-tune", "--epochs", "--language", "--dropout", "--smoothing", "--data.ratio"):
+        assert option in shown
+    assert "--model.width" not in shown
+    assert "--vocabulary" not in shown

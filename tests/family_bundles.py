@@ -1,0 +1,61 @@
+"""Small bundles of the other members of the family: random, but never undecided."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from digits import digit_lines
+
+from qkv.core.block import StackConfig
+
+STACK = StackConfig(depth=2, width=24, heads=3, hidden=40, norm="pre", activation="gelu", dropout=0.0)
+
+
+def disturbed(model: torch.nn.Module) -> Any:
+    """Weights so large that attention has its favourites."""
+    torch.manual_seed(5)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.3 * torch.randn_like(weight))
+    return model
+
+
+def save_gpt(folder: Path) -> str:
+    models = pytest.importorskip("qkv.models.gpt", reason="there is no GPT yet")
+    generator = pytest.importorskip("qkv.pipeline.generator")
+    from qkv.text.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.learn(digit_lines(60), 330)
+    config = models.GPTConfig(vocab=len(tokenizer), context=80, end=2, positions="learned", stack=STACK)
+    defaults = generator.GeneratorDefaults(pieces="subwords")
+    generator.Generator(disturbed(models.GPT(config)), tokenizer, defaults).save(folder)
+    return "one two three"
+
+
+def save_bert(folder: Path) -> str:
+    models = pytest.importorskip("qkv.models.bert", reason="there is no BERT yet")
+    pipeline = pytest.importorskip("qkv.pipeline.bert")
+    from qkv.text.word_pieces import WordPieces  # type: ignore[import-not-found,unused-ignore]
+
+    pieces = WordPieces.learn(digit_lines(200), 120)
+    encoder = models.EncoderConfig(vocab=len(pieces), context=64, pad=pieces.pad, segments=2, stack=STACK)
+    config = models.BertConfig(encoder=encoder, pooler=True, words=True, next_sentence=True)
+    pipeline.Bert(disturbed(models.Bert(config)), pieces, pipeline.BertDefaults(longest=60)).save(folder)
+    return "one two [MASK] four"
+
+
+def save_vit(folder: Path) -> str:
+    models = pytest.importorskip("qkv.models.vit", reason="there is no ViT yet")
+    pipeline = pytest.importorskip("qkv.pipeline.pictures")
+    image = pytest.importorskip("PIL.Image")
+    config = models.VitConfig(height=8, width=12, channels=1, patch=4, classes=3, stack=STACK)
+    defaults = pipeline.ClassifierDefaults(classes=("circle", "square", "line"), colours="grey")
+    pipeline.PictureClassifier(disturbed(models.Vit(config)), defaults).save(folder)
+    path = folder.parent / "picture.png"
+    image.fromarray(np.arange(96, dtype=np.uint8).reshape(8, 12) * 2).save(path)
+    return str(path)
+
+
+SAVED = {"gpt": save_gpt, "bert": save_bert, "vit": save_vit}

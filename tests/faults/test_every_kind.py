@@ -1,0 +1,143 @@
+"""The promise holds for every kind of model: a run that is cut off in the middle ends as one that never was.
+
+Kills at any instant, and what the disk holds after them, are tried with the translator; all kinds share that code.
+What a kind brings itself is its data, whose order and noise must be functions of the seed, and its files.
+"""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import code_of
+from drawings import SHORT_RUN, TINY_BLOCKS, halves
+from language_models import save_text
+from training_commands import number_pairs
+
+from qkv.checkpoint.files import file_hash
+from qkv.training.loop import Run
+
+STEPS, CUT_OFF = 8, 5  # with a checkpoint every 3 steps
+RUN = f"""--steps {STEPS} --training.batch-tokens 128 --training.validate-every 3 --training.log-every 1
+    --training.average 2 --training.processes 1""".split()
+SMALL = [
+    "--model.width",
+    "16",
+    "--model.depth",
+    "1",
+    "--model.heads",
+    "2",
+    "--model.hidden",
+    "16",
+    "--model.context",
+    "24",
+]
+
+
+def translator(folder: Path, *more: str) -> list[Any]:
+    small = """--model.width 16 --model.hidden 16 --model.heads 2 --model.encoder-depth 1 --model.decoder-depth 1
+        --vocabulary 270 --data.subword-dropout 0.1"""
+    return ["translator", "--pairs", number_pairs(folder / "a.tsv"), *small.split(), *more]
+
+
+def labels(folder: Path) -> Path:
+    generator = random.Random(1)
+    words = ["one", "two", "three", "four"]
+    rows = [" ".join(generator.choices(words, k=generator.randint(1, 5))) for _ in range(60)]
+    path = folder / "labels.tsv"
+    path.write_text("".join(f"{row}\t{'long' if len(row.split()) > 2 else 'short'}\n" for row in rows))
+    return path
+
+
+def chorales(folder: Path) -> Path:
+    pieces = [[[60 + (n + k) % 5, 55, 52, 48 - n % 3] for n in range(40)] for k in range(8)]
+    path = folder / "music.json"
+    path.write_text(json.dumps({"train": pieces[:5], "valid": pieces[5:7], "test": pieces[7:]}))
+    return path
+
+
+def gpt(folder: Path) -> list[Any]:
+    return ["gpt", "--text", save_text(folder / "a.txt"), "--vocabulary", "300", *SMALL]
+
+
+def bert(folder: Path) -> list[Any]:
+    words = save_text(folder / "a.txt").read_text().split()
+    sentences = [" ".join(words[start : start + 6]) + "." for start in range(0, len(words), 6)]
+    (folder / "b.txt").write_text(
+        "\n\n".join("\n".join(sentences[start : start + 5]) for start in range(0, len(sentences), 5)) + "\n"
+    )
+    return ["bert", "--text", folder / "b.txt", "--vocabulary", "120", *SMALL]
+
+
+def fine_tuned(begun: Callable[[Path], list[Any]]) -> Callable[[Path], list[Any]]:
+    def arguments(folder: Path) -> list[Any]:
+        command, model = begun(folder), folder / "begun"
+        assert code_of("train", *command, *RUN, "--out", model) == 0
+        return [command[0], "--fine-tune", model, "--labels", labels(folder)]
+
+    return arguments
+
+
+def vit(folder: Path) -> list[Any]:
+    augmented = ["--augment.flip", "--augment.erase", "0.5", "--augment.operations", "2"]
+    return ["vit", "--images", halves(folder / "images", each=20), *TINY_BLOCKS, *augmented]
+
+
+def codebook(folder: Path) -> list[Any]:
+    return ["codebook", "--scenes", "100", "--model.width", "8", "--model.patch", "8"]
+
+
+def dalle(folder: Path) -> list[Any]:
+    codes = folder / "codes"
+    assert code_of("train", *codebook(folder), *SHORT_RUN, "--out", codes) == 0
+    judged = ["--measured.captions", "1", "--measured.candidates", "1"]
+    return ["dalle", "--scenes", "100", "--codebook", codes, *TINY_BLOCKS, *judged]
+
+
+KINDS: dict[str, Callable[[Path], list[Any]]] = {
+    "translator": translator,
+    "one stream": lambda folder: [*translator(folder), "--model.encoder-depth", "0"],
+    "recurrent": lambda folder: translator(folder, "--model", "recurrent"),
+    "gpt": gpt,
+    "music": lambda folder: ["gpt", "--music", chorales(folder), *SMALL],
+    "gpt with labels": fine_tuned(gpt),
+    "bert": bert,
+    "bert with labels": fine_tuned(bert),
+    "vit": vit,
+    "codebook": codebook,
+    "dalle": dalle,
+}
+
+
+def learned(out: Path) -> dict[str, str]:
+    """Hashes of all that a run has learned, and of its log."""
+    states = sorted((out / "training").glob("step-*/*.safetensors"))
+    snapshots = sorted((out / "training" / "snapshots").iterdir())
+    assert states
+    assert snapshots
+    files = [*states, *snapshots, out / "training" / "log.jsonl", out / "model.safetensors"]
+    return {str(path.relative_to(out)): file_hash(path) for path in files}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_that_is_cut_off_ends_as_one_that_never_was(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = [*KINDS[kind](tmp_path), *RUN]
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert code_of("train", *arguments, "--out", whole) == 0
+    steps = Run.one_step
+
+    def cut_off(run: Run, rows: list[int]) -> object:
+        if run.position.step == CUT_OFF:
+            raise KeyboardInterrupt  # from inside a step: nothing is saved on the way out
+        return steps(run, rows)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Run, "one_step", cut_off)
+        assert code_of("train", *arguments, "--out", cut) == 130
+    assert {path.name for path in (cut / "training").glob("step-*")} == {"step-3"}
+    assert code_of("train", arguments[0], "--resume", "--out", cut) == 0
+    assert learned(cut) == learned(whole)
