@@ -1,5 +1,6 @@
 """The engine's search, and decoding on its steps, answer as the model does, whatever is asked for."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Decoding, Glossary, Languages, Sampling, Translator, TranslatorDefaults
+from qkv.pipeline.search import Request
 from qkv.text.tokenizer import Tokenizer
 
 SENTENCES = ["the cat danced", "the baby is crying", "I like {name} and cats", "my friends like tomatoes"]
@@ -70,8 +72,15 @@ def test_what_must_be_said_and_takes_more_room_than_there_is_is_refused() -> Non
 
 def test_no_sample_says_half_a_character_whatever_its_chance() -> None:
     translator = untrained()
-    wild = Decoding(sampling=Sampling(temperature=1_000.0), nbest=8, seed=2)
-    for row in translator.answers(SENTENCES, wild):
-        assert not any("\ufffd" in each.text for each in row)
-    (several,) = translator.answers(["the cat danced"], wild)
-    assert any(not each.text.isascii() for each in several), "there is something to be whole"
+    wild = Decoding(sampling=Sampling(temperature=1_000.0))
+    ids = TOKENIZER.encode("the cat danced")
+    requests = [Request(source=ids, whole=True, seed=seed) for seed in range(20)]
+    found = translator.searcher(wild).find(requests, translator.search(wild), lambda _: None)
+    texts = [TOKENIZER.decode(translator.of_whole_characters(each).ids) for (each,) in found]
+    assert not any("\ufffd" in text for text in texts), texts
+    assert any(not text.isascii() for text in texts), "there is something to be whole"
+    free = [replace(each, whole=False) for each in requests]
+    found = translator.searcher(wild).find(free, translator.search(wild), lambda _: None)
+    assert any("\ufffd" in TOKENIZER.decode(each.ids) for (each,) in found), (
+        "without the rule there are halves"
+    )
