@@ -4,8 +4,8 @@
     python benchmarks/round_trip.py runs/interleaved --source test.en --target test.de
 
 All say the likeliest piece at each step (greedy), for beams are scored differently there. Rotary positions have no place
-in transformers: such a model goes to CTranslate2 alone. In int8 the same weights are rounded three times: by our export,
-by CTranslate2 when it opens the float32 folder, and by its own converter from the folder for transformers.
+in transformers: such a model goes to CTranslate2 alone. In int8 the same weights are rounded by our export, by CTranslate2
+when it opens the float32 folder, and, where it takes the folder for transformers, by its own converter.
 """
 
 import sys
@@ -93,10 +93,13 @@ def by_transformers(ours: Any, folder: Path, sources: Sequence[str]) -> list[str
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
     limits = asked_for(ours, sources)[1]
     most = min(LONGEST, model.config.max_position_embeddings - 1)
+    cut_to = {"truncation": True, "max_length": ours.limit + 1}  # with the end mark
     said: list[str] = []
     with torch.inference_mode():
         for start in range(0, len(sources), AT_ONCE):
-            batch = tokens(list(sources[start : start + AT_ONCE]), return_tensors="pt", padding=True)
+            batch = tokens(
+                list(sources[start : start + AT_ONCE]), return_tensors="pt", padding=True, **cut_to
+            )
             inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
             rows = model.generate(
                 **inputs, num_beams=1, do_sample=False, max_new_tokens=most, max_length=None

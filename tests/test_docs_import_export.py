@@ -24,7 +24,7 @@ def write_files() -> None:
     write_marian(Path("Helsinki-NLP/opus-mt-en-de"))
     write_marian(Path("Helsinki-NLP/opus-mt-en-ROMANCE"), ("fr", "es", "pt"))
     write_marian(Path("path/to/folder"))
-    texts = [" ".join(WORDS[(n + k * k) % 40] for k in range(3)) for n in range(16)]
+    texts = [" ".join(WORDS[(n + k * k) % 40] for k in range(3)) for n in range(30)]
     for name in ("mine.en", "mine.de", "mine.fr", "test.en", "test.de"):
         Path(name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
 
@@ -57,6 +57,9 @@ def vocabulary_names(folder: Path) -> dict[str, object]:
     [program] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     program = program.replace('"runs/mine"', repr(str(folder / "runs/mine")))
     program = program.replace('"mine-ct2"', repr(str(folder / "mine-ct2")))
+    program = program.replace(
+        "([pieces])", "([pieces], max_decoding_length=20)"
+    )  # the tiny one has 40 positions
     names: dict[str, object] = {}
     exec(program, names)
     return names

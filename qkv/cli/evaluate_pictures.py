@@ -107,9 +107,10 @@ def of_classifier(images: Path, model: PictureClassifier) -> dict[str, Any]:
     part = parts.test or parts.train
     if part.form != form:
         raise UserError(f"the pictures are {part.form}, and those of the model {form}.")
-    if tuple(part.classes) != model.classes:
-        raise UserError(f"the classes of {images} are not those of the model.")
-    share = round(accuracy(model, part), 5)
+    strange = [name for name in part.classes if name not in model.classes]
+    if strange:
+        raise UserError(f"the classes of {images} are not those of the model, which has no {strange[0]}.")
+    share = round(accuracy(model, part.numbered_as(model.classes)), 5)
     return {"part": "test" if parts.test else "all", "pictures": len(part), "accuracy": share}
 
 

@@ -63,6 +63,11 @@ class Labelled:
     def take(self, rows: NDArray[np.int64]) -> "Labelled":
         return Labelled(self.pictures[rows], self.labels[rows], self.classes)
 
+    def numbered_as(self, classes: tuple[str, ...]) -> "Labelled":
+        """With the numbers that the same names have there: a published model has its classes in an order of its own."""
+        numbers = np.array([classes.index(name) for name in self.classes], dtype=np.int64)
+        return Labelled(self.pictures, numbers[self.labels], classes)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledParts:
