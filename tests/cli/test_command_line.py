@@ -22,11 +22,11 @@ OPTIONS = {
         --training.betas --training.epsilon --training.weight-decay --training.clip
         --training.validate-every --training.average --training.patience --training.processes
         --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones --model --model.width --model.encoder-depth --model.decoder-depth
-        --model.heads --model.hidden --model.dropout --model.attention-dropout --model.norm
-        --model.activation --model.positions --model.context --model.smoothing --data.longest --data.ratio
-        --data.valid --data.subword-dropout --data.languages --data.variant --decoding.beam
-        --decoding.length-penalty --scoring.tokenize --scoring.lowercase""",
+        --training.milestones --data.longest --data.ratio --data.valid --data.subword-dropout
+        --data.languages --data.variant --scoring.tokenize --scoring.lowercase --model --model.width
+        --model.encoder-depth --model.decoder-depth --model.heads --model.hidden --model.dropout
+        --model.attention-dropout --model.norm --model.activation --model.positions --model.context
+        --model.smoothing --decoding.beam --decoding.length-penalty""",
     "train gpt": """
         --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --pieces
         --vocabulary --training.batch-tokens --training.rate --training.warmup --training.optimiser
@@ -84,7 +84,8 @@ OPTIONS = {
     "fill": "--best --json",
     "embed": "--input --output --pooling --raw --compute --threads",
     "similar": "--pairs --labels --columns",
-    "generate": "--tokens --temperature --top-k --top-p --min-p --seed --stop --threads --compute",
+    "generate": """
+        --tokens --temperature --top-k --top-p --min-p --seed --stop --threads --compute""",
     "draw": """
         --best --scale --threads --candidates --seed --temperature --top-p --guidance --ranking""",
     "classify": "--input --labels --columns --json --best --fit --threads",
