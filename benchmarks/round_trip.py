@@ -24,7 +24,6 @@ from qkv.cli.options import read_options
 from qkv.errors import UserError
 
 AT_ONCE = 32  # sentences in a batch of transformers
-LONGEST = 200  # pieces of an answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +91,6 @@ def by_transformers(ours: Any, folder: Path, sources: Sequence[str]) -> list[str
     tokens: Any = AutoTokenizer.from_pretrained(folder)
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
     limits = asked_for(ours, sources)[1]
-    most = min(LONGEST, model.config.max_position_embeddings - 1)
     cut_to = {"truncation": True, "max_length": ours.limit + 1}  # with the end mark
     said: list[str] = []
     with torch.inference_mode():
@@ -102,7 +100,7 @@ def by_transformers(ours: Any, folder: Path, sources: Sequence[str]) -> list[str
             )
             inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
             rows = model.generate(
-                **inputs, num_beams=1, do_sample=False, max_new_tokens=most, max_length=None
+                **inputs, num_beams=1, do_sample=False, max_new_tokens=max(limits), max_length=None
             )
             cut = [
                 row[: 1 + limit] for row, limit in zip(rows, limits[start:], strict=False)
