@@ -3,8 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +146,19 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             f"{path} is damaged (its content does not match its hash); restore it or train again."
         )
     return tensors
+
+
+@contextmanager
+def held(path: Path, otherwise: str) -> Iterator[None]:
+    """A lock that goes with the process, however it ends; the sentence is for whoever comes second."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where a file that is open could not be renamed either
+        yield
+        return
+    with open(path, "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(otherwise) from None
+        yield

@@ -17,6 +17,7 @@ from torch import Tensor
 from qkv.checkpoint.files import (
     bytes_hash,
     file_hash,
+    held,
     json_bytes,
     make_folders,
     read_json,
@@ -131,17 +132,7 @@ def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
 @contextmanager
 def only_one_run(folder: Path) -> Iterator[None]:
     """Keep a second process out of a run folder; the lock goes with the process, however it ends."""
-    with open(folder / "lock", "w") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # Windows
-            pass
-        except BlockingIOError:
-            raise UserError(
-                f"another process is training in {folder.parent}: wait for it or stop it."
-            ) from None
+    with held(folder / "lock", f"another process is training in {folder.parent}: wait for it or stop it."):
         yield
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from qkv.checkpoint.files import bytes_hash, canonical, read_json, sync_folder, write_json
+from qkv.checkpoint.files import bytes_hash, canonical, held, read_json, sync_folder, write_json
 from qkv.cli.translate import decoded
 from qkv.errors import UserError
 
@@ -24,7 +24,9 @@ class FileJob:
     def __init__(self, source: Path, output: Path, identity: dict[str, Any]):
         self.source, self.output = source, output
         if not source.is_file():
-            raise UserError(f"there is no file {source}.")
+            raise UserError(
+                f"{source} is a folder: give a file." if source.is_dir() else f"there is no file {source}."
+            )
         if output.exists():
             raise UserError(f"{output} exists already: remove it, or give another --output.")
         if not output.parent.is_dir():
@@ -41,6 +43,14 @@ class FileJob:
         self.identity = bytes_hash(canonical({**identity, "input": digest.hexdigest()}))
 
     def run(self, work: Work) -> None:
+        with held(self.part, f"another process is writing {self.output}: wait for it or stop it."):
+            try:
+                self.go_on(work)
+            finally:
+                if self.part.exists() and not self.note.exists():
+                    self.part.unlink()  # no part was finished
+
+    def go_on(self, work: Work) -> None:
         from qkv.cli.terminal import counting, say
 
         done, size = self.so_far()
@@ -64,7 +74,7 @@ class FileJob:
 
     def so_far(self) -> tuple[int, int]:
         """Lines of the input that are done, and bytes that they have become; nothing where the job is another."""
-        if not self.part.exists():
+        if not self.part.exists() or self.part.stat().st_size == 0:
             self.note.unlink(missing_ok=True)  # of a job whose part is gone
         if not self.note.exists():
             return 0, 0

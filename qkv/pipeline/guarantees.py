@@ -24,6 +24,7 @@ from qkv.text.protect import (
     replaced,
     survive,
 )
+from qkv.text.words import FINE
 
 NO_REPEAT = (3, 2)  # pieces in a row that are not said twice, where a translation has come out as a loop
 HYPHENS = ("-", "\u2010", "\u2011", "/")  # what makes a longer word of two
@@ -177,6 +178,9 @@ class Attempt:
     constrained: bool = False  # the model must say the phrases of the reading
     no_repeat: int = 0
     anchor: str = ""  # the translation itself, to be scored: it competes with the next attempt that holds
+    replaced: frozenset[str] = (
+        frozenset()
+    )  # words of the free translation in whose place the anchor has terms
 
     def holds(self, text: str) -> bool:
         names = self.reading.stand_ins
@@ -214,6 +218,10 @@ def anchored(reading: Reading, said: str, links: Links) -> str | None:
         if len(edits) == known:
             return None
     return applied(said, edits) if edits else None
+
+
+def words_replaced(said: str, anchor: str) -> frozenset[str]:
+    return frozenset(FINE.findall(said)) - frozenset(FINE.findall(anchor))
 
 
 def is_stand_in(word: str) -> bool:

@@ -24,7 +24,7 @@ from qkv.pipeline.answers import Answer, Links, Word, distinct, features_of, sur
 from qkv.pipeline.architectures import built, config_from, two_stacks
 from qkv.pipeline.compute import Compute, computing_in
 from qkv.pipeline.defaults import TranslatorDefaults
-from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed
+from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, words_replaced
 from qkv.pipeline.loading import load_weights
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
 from qkv.pipeline.repetition import is_loop, repeats_a_word
@@ -318,11 +318,17 @@ class Translator:
         room = min(model.config.context for model in (self.model, *self.others))
         if anchor is None or len(self.tokenizer.target.encode(anchor)) + 2 > room:
             return []
-        return [replace(attempt, anchor=anchor)]
+        return [replace(attempt, anchor=anchor, replaced=words_replaced(said, anchor))]
 
     def is_better(self, trial: "Trial", other: "Trial") -> bool:
-        """Likelier, and about as long: what was left out, and babble that makes up for an unlikely phrase, are no merits."""
-        lengths = [len(self.tokenizer.decode(each.hypotheses[0].ids).split()) for each in (trial, other)]
+        """Likelier, and about as long: what was left out, and babble that makes up for an unlikely phrase, are no merits.
+
+        Nor is a term beside the word in whose place it belongs, however likely that may be.
+        """
+        said = [self.tokenizer.decode(each.hypotheses[0].ids) for each in (trial, other)]
+        if not other.attempt.replaced.isdisjoint(FINE.findall(said[0])):
+            return False
+        lengths = [len(each.split()) for each in said]
         if max(lengths) <= ABOUT_AS_LONG * min(lengths):
             return trial.score > other.score
         return not trial.attempt.reading.job.wanted and trial.score > other.score + CLEARLY

@@ -8,6 +8,7 @@ from commands import code_of, refused
 from digits import digit_lines
 
 import qkv
+from qkv.checkpoint.files import held
 from qkv.cli import file_job, terminal, translate
 
 LINES = ["one two", "", "three", "👍", "  four ", "{name} five", *digit_lines(40)]
@@ -147,3 +148,18 @@ def test_files_that_make_no_sense_are_refused(
     shown = capsys.readouterr()
     assert re.search(sentence, refused(shown.err, shown.out, code))
     assert (tmp_path / "there").read_text() == "kept"
+
+
+def test_a_second_process_is_kept_out_of_a_job(
+    model: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.txt"
+    part = tmp_path / "out.txt.part"
+    with held(part, "not reached"):
+        code = code_of("translate", model, "--input", source, "--output", out)
+        shown = capsys.readouterr()
+        assert "another process is writing" in refused(shown.err, shown.out, code)
+    assert part.exists()  # it is the first one's
+    assert code_of("translate", model, "--input", source, "--output", out) == 0
+    assert not part.exists()
+    assert len(out.read_text(encoding="utf-8").splitlines()) == len(LINES)

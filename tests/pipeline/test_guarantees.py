@@ -13,7 +13,7 @@ from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Decoding, Glossary, Languages, Translator, TranslatorDefaults
-from qkv.pipeline.guarantees import Job, Reading, anchored, attempts, completed
+from qkv.pipeline.guarantees import Job, Reading, anchored, attempts, completed, words_replaced
 from qkv.pipeline.places import Mark
 from qkv.pipeline.translator import knows_entities
 from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind, occurrences, protected_spans, survive
@@ -382,3 +382,11 @@ def test_whatever_was_said_and_wherever_it_looked_all_spans_are_there_at_the_end
 def test_a_span_that_is_owed_cannot_be_avoided() -> None:
     with pytest.raises(UserError, match=r"cannot contain '\{name\}' and avoid 'name'"):
         Job.of("a {name} here", Decoding(avoid=("name",)))
+
+
+def test_the_words_in_whose_place_a_term_stands_are_known() -> None:
+    assert words_replaced("die Katze schläft auf der Straße .", "die Mieze schläft auf der Gasse .") == {
+        "Katze",
+        "Straße",
+    }
+    assert words_replaced("die Katze und die Katze", "die Mieze und die Katze") == frozenset()
