@@ -9,7 +9,7 @@
 
 namespace {
 
-// What will be read next, of which each group of rows fetches its part: memory has as much to do for all of them.
+// The columns that come next: every group of rows fetches a part of them, so that memory is as busy with each group.
 struct Ahead {
     const float* from;
     int step;                      // for each input
@@ -154,7 +154,8 @@ struct Product {
                 }
         } else {
             const float* weight = (const float*)linear.weight + block;
-            const Ahead ahead{weight + size_t(linear.inputs) * (groups + group) / groups * BLOCK, (BLOCK + groups - 1) / groups};
+            const size_t skipped = size_t(linear.inputs) * (groups + group) / groups;
+            const Ahead ahead{weight + skipped * BLOCK, (BLOCK + groups - 1) / groups};
             products<COUNT>(input.floats + start, linear.inputs, weight, ahead, y);
         }
         for (int r = 0; r < COUNT; r++)

@@ -31,7 +31,7 @@ inline void pause() {
 // for a moment at first, and twice as long each time that it happens again soon.
 std::atomic<int64_t> alone_until{0}, alone_for{0};
 constexpr int64_t ALONE_FIRST = 10'000'000, ALONE_MOST = 500'000'000, TOO_LONG = 1'000'000;  // nanoseconds
-constexpr int64_t LOOKS_OUT = 2'000'000;
+constexpr int64_t LOOKS_OUT = 2'000'000;  // … for more work, after some was done
 
 int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count(); }
 
@@ -81,7 +81,7 @@ int core_for(int index) {
     return -1;
 }
 
-void move(std::thread& thread, int core) {
+void pin(std::thread& thread, int core) {
     cpu_set_t own;
     CPU_ZERO(&own);
     CPU_SET(core, &own);
@@ -89,7 +89,7 @@ void move(std::thread& thread, int core) {
 }
 #else
 inline int core_for(int) { return -1; }
-inline void move(std::thread&, int) {}
+inline void pin(std::thread&, int) {}
 #endif
 
 // A thread that stays. To start one, or to wake one up, can take as long as a layer: after its work it looks out for more
@@ -99,7 +99,7 @@ class Helper {
     Helper() : thread_([this] { live(); }) {}
 
     void begin(std::function<void()> work, int core) {
-        if (core >= 0 && core != core_) move(thread_, core_ = core);
+        if (core >= 0 && core != core_) pin(thread_, core_ = core);
         work_ = std::move(work);
         {
             std::lock_guard<std::mutex> lock(mutex_);
@@ -145,12 +145,11 @@ struct Helpers {
     std::vector<Helper*> idle;
 
     static Helpers& of_this_process() {
-        static std::atomic<Helpers*> all{nullptr};
-        static const int registered = pthread_atfork(nullptr, nullptr, [] { all.store(new Helpers); });
-        (void)registered;
-        Helpers* none = nullptr;
-        if (!all.load()) all.compare_exchange_strong(none, new Helpers);
-        return *all.load();
+        static Helpers* own = [] {
+            pthread_atfork(nullptr, nullptr, [] { own = new Helpers; });
+            return new Helpers;
+        }();
+        return *own;
     }
 
     Helper* take() {
@@ -181,7 +180,10 @@ template <class Work> void together(int threads, Work work) {
     for (int index = 1; index < team.size; index++)
         taken[index - 1]->begin([&work, &team, index] { work(team, index); }, core_for(index));
     work(team, 0);
-    for (Helper* helper : taken) helper->wait(), helpers.give_back(helper);
+    for (; !taken.empty(); taken.pop_back()) {  // the first comes last, and is the next to be taken: it stays on its core
+        taken.back()->wait();
+        helpers.give_back(taken.back());
+    }
 }
 
 struct Share {

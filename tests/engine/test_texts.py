@@ -1,5 +1,10 @@
 """The compiled encoder equals the one block, for texts of any lengths, threads and widths."""
 
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -67,6 +72,33 @@ def test_a_text_is_the_same_whatever_stands_beside_it_and_whoever_shares_it(int8
     together = alone(IDS, SEGMENTS, LENGTHS)
     for engine in (alone, shared):
         assert torch.equal(engine(IDS[6:15], SEGMENTS[6:15], [9]), together[6:15])
+
+
+@torch.no_grad()
+def test_callers_at_the_same_time_and_forks_have_threads_of_their_own() -> None:
+    engine = TextEngine(encoder_of(32, 2, 48), int8=False, threads=2)
+    wanted = engine(IDS[6:15], SEGMENTS[6:15], [9])
+
+    def all_the_same(_: int) -> bool:
+        return all(torch.equal(engine(IDS[6:15], SEGMENTS[6:15], [9]), wanted) for _ in range(20))
+
+    with ThreadPoolExecutor(3) as callers:
+        assert all(callers.map(all_the_same, range(6)))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # rather than to wait for ever for threads that only the parent has
+        os._exit(0 if all_the_same(0) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert all_the_same(0)
+
+
+def test_threads_sleep_when_there_is_nothing_to_do() -> None:
+    engine = TextEngine(encoder_of(32, 2, 48), int8=False, threads=2)
+    engine(IDS[6:15], SEGMENTS[6:15], [9])
+    time.sleep(0.05)
+    before = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - before < 0.1
 
 
 @pytest.mark.parametrize(
