@@ -51,6 +51,10 @@ def test_every_text_is_encoded_as_if_it_were_alone(width: int, heads: int, hidde
     wanted = torch.cat([encoder(ids[None], segments[None])[0] for ids, segments in given])
     engine = TextEngine(encoder, int8=False, threads=threads)
     torch.testing.assert_close(engine(IDS, SEGMENTS, LENGTHS), wanted, rtol=1e-5, atol=1e-5)
+    means, firsts = (engine(IDS, SEGMENTS, LENGTHS, pooling) for pooling in ("mean", "first"))
+    parts = wanted.split(LENGTHS)
+    torch.testing.assert_close(means, torch.stack([part.mean(0) for part in parts]), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(firsts, torch.stack([part[0] for part in parts]), rtol=1e-5, atol=1e-5)
     alone = engine(IDS[6:15], SEGMENTS[6:15], [9])  # which all threads share
     torch.testing.assert_close(alone, wanted[6:15], rtol=1e-5, atol=1e-5)
 
@@ -114,5 +118,5 @@ def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
 
 def test_texts_are_shared_out_whole() -> None:
     parts = shared_out([5, 1, 9, 3, 3], 6)
-    assert [lengths for _, lengths in parts] == [[5, 1], [9], [3, 3]]
-    assert [(rows.start, rows.stop) for rows, _ in parts] == [(0, 6), (6, 15), (15, 21)]
+    assert [part.lengths for part in parts] == [[5, 1], [9], [3, 3]]
+    assert [(row, text) for row, text, _ in parts] == [(0, 0), (6, 2), (15, 3)]
