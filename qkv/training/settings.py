@@ -1,5 +1,6 @@
 """What a person may choose about a training run. Importing this needs no torch."""
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -228,7 +229,7 @@ def check_fine_tuning(settings: FineTuneTranslatorSettings) -> None:
     refuse_broken(
         rules_of_run(settings)
         | {
-            "--epochs must be more than 0": settings.epochs > 0,
+            "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf,
             "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1,
             "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1,
             "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
