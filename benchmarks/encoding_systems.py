@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qkv.hub.importing import open_published
 from qkv.pipeline.bert import Bert
 from qkv.pipeline.compute import Compute
-from qkv.pipeline.encoding import Encoding, Row, mean_of
+from qkv.pipeline.encoding import Encoding, Row, of_length_one
 
 Vectors = NDArray[np.float32]
 
@@ -33,9 +33,8 @@ class Ours:
             self.name += " (torch)"
 
     def __call__(self, rows: Sequence[list[int]]) -> Vectors:
-        vectors = self.encoding.pooled([Row(row, [0] * len(row)) for row in rows], mean_of)
-        found: Vectors = F.normalize(vectors, dim=-1).numpy()
-        return found
+        vectors = self.encoding.pooled([Row(row, [0] * len(row)) for row in rows], "mean")
+        return of_length_one(vectors.numpy())
 
 
 class BertModelSystem:

@@ -52,9 +52,9 @@ void qkv_search(Session* session, const Wish* wish, int32_t longest, int32_t* id
         }
 }
 
-// What the encoder makes of texts, (tokens, padded width): their ids and segments come one text after another.
+// What the encoder makes of texts, (tokens or texts, padded width): their ids and segments come one text after another.
 void qkv_encode(const Model* model, const int32_t* ids, const int32_t* segments, const int32_t* lengths, int32_t texts,
-                int32_t threads, float* to) {
+                int32_t pooling, int32_t threads, float* to) {
     Common common;
     const Texts layout(lengths, texts);
     const Stack& stack = model->encoder;
@@ -70,7 +70,7 @@ void qkv_encode(const Model* model, const int32_t* ids, const int32_t* segments,
             }
         },
         [&](Worker& me) {
-            if (me.index == 0) std::copy_n(me.x.get(), size_t(layout.count()) * me.wide, to);
+            if (me.index == 0) pool(me.x.get(), layout, me.wide, pooling, to);
         });
 }
 

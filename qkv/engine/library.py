@@ -117,7 +117,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_step": ([Pointer, Pointer, Integer, Pointer], None),
         "qkv_select": ([Pointer, Pointer, Integer], None),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
-        "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, Integer, Integer, Pointer], None),
+        "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, *[Integer] * 3, Pointer], None),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], None),
     }
     for name, (arguments, result) in signatures.items():

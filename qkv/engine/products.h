@@ -9,14 +9,21 @@
 
 namespace {
 
+// The columns that come next: every group of rows fetches a part of them, so that memory is as busy with each group.
+struct Ahead {
+    const float* from;
+    int step;                      // for each input
+};
+
 // The products of COUNT rows with 16 columns of weights. Where a compiler puts these loops into a larger function, it
 // runs out of registers for the sums: at half the speed.
 #define APART __attribute__((noinline))
 
-template <int COUNT> APART void products(const float* in, int inputs, const float* weight, Floats (&total)[COUNT][2]) {
+template <int COUNT>
+APART void products(const float* in, int inputs, const float* weight, Ahead ahead, Floats (&total)[COUNT][2]) {
     Floats sums[COUNT][2] = {};
     for (int k = 0; k < inputs; k++) {
-        __builtin_prefetch(weight + (size_t(k) + inputs) * BLOCK);  // the columns that come next
+        __builtin_prefetch(ahead.from + size_t(k) * ahead.step, 0, 2);  // to the second cache: the first is full
         const Floats first = load(weight + k * BLOCK), second = load(weight + k * BLOCK + LANES);
         for (int r = 0; r < COUNT; r++) {
             const float x = in[r * size_t(inputs) + k];
@@ -132,7 +139,7 @@ struct Product {
     size_t stride;
     int activation;
 
-    template <int COUNT> void rows(int row, int column, float* at) const {
+    template <int COUNT> void rows(int row, int column, float* at, int group, int groups) const {
         const size_t start = size_t(row) * linear.inputs, block = size_t(column) * linear.inputs;
         Floats y[COUNT][2];
         if (linear.scale) {
@@ -146,7 +153,10 @@ struct Product {
                                  input.low.get()[row + r] * load(linear.sum + c);
                 }
         } else {
-            products<COUNT>(input.floats + start, linear.inputs, (const float*)linear.weight + block, y);
+            const float* weight = (const float*)linear.weight + block;
+            const size_t skipped = size_t(linear.inputs) * (groups + group) / groups;
+            const Ahead ahead{weight + skipped * BLOCK, (BLOCK + groups - 1) / groups};
+            products<COUNT>(input.floats + start, linear.inputs, weight, ahead, y);
         }
         for (int r = 0; r < COUNT; r++)
             for (int half = 0; half < 2; half++) {
@@ -163,12 +173,12 @@ struct Product {
                 const int row = count * group / groups;
                 float* at = to + size_t(row) * stride + column - first;
                 switch (count * (group + 1) / groups - row) {
-                    case 1: rows<1>(row, column, at); break;
-                    case 2: rows<2>(row, column, at); break;
-                    case 3: rows<3>(row, column, at); break;
-                    case 4: rows<4>(row, column, at); break;
-                    case 5: rows<5>(row, column, at); break;
-                    default: rows<ROWS>(row, column, at);
+                    case 1: rows<1>(row, column, at, group, groups); break;
+                    case 2: rows<2>(row, column, at, group, groups); break;
+                    case 3: rows<3>(row, column, at, group, groups); break;
+                    case 4: rows<4>(row, column, at, group, groups); break;
+                    case 5: rows<5>(row, column, at, group, groups); break;
+                    default: rows<ROWS>(row, column, at, group, groups);
                 }
             }
     }

@@ -48,4 +48,20 @@ void see_all(const Model& model, const Texts& texts, Common& common, int threads
     });
 }
 
+enum Pooling { EACH, MEAN, FIRST };  // what is wanted of a text's rows
+
+void pool(const float* x, const Texts& texts, int wide, int pooling, float* to) {
+    if (pooling == EACH) std::copy_n(x, size_t(texts.count()) * wide, to);
+    else
+        for (size_t text = 0; text < texts.length.size(); text++, to += wide) {
+            const float* first = x + size_t(texts.first[text]) * wide;
+            const int rows = pooling == MEAN ? texts.length[text] : 1;
+            for (int i = 0; i < wide; i += LANES) {
+                Floats sum{};
+                for (int r = 0; r < rows; r++) sum += load(first + size_t(r) * wide + i);
+                store(to + i, sum / float(rows));
+            }
+        }
+}
+
 }  // namespace

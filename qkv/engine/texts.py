@@ -1,8 +1,10 @@
 """Texts through an encoder by the compiled loops: no padding, weights packed once, float32 or int8."""
 
 import ctypes
+from array import array
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,6 +15,17 @@ from qkv.engine.rounding import up_to_unit
 from qkv.models.bert import Encoder
 
 CHUNK = 256  # rows at a time for a thread: what it computes for them stays in its caches
+Pooling = Literal["each", "mean", "first"]
+"""What is wanted of a text: the state of each place, their mean, or the first."""
+POOLINGS: tuple[Pooling, ...] = ("each", "mean", "first")  # numbered as in texts.h
+
+
+class Part(NamedTuple):
+    """Neighbouring texts: their first row of all, the first of them, and their lengths."""
+
+    row: int
+    text: int
+    lengths: list[int]
 
 
 class TextEngine:
@@ -27,19 +40,24 @@ class TextEngine:
         self.packed = Packed.encoder(encoder, int8=int8)
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
-    def __call__(self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int]) -> Tensor:
-        """Of texts one after another, what the encoder makes of each place, (N, D); the lengths add up to N."""
+    def __call__(
+        self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int], pooling: Pooling = "each"
+    ) -> Tensor:
+        """Of texts one after another, what the encoder makes of each place, (N, D), or of each text, (texts, D).
+
+        The lengths add up to N.
+        """
         self.check(ids, segments, lengths)
         width = self.config.stack.width
-        given = torch.tensor([ids, segments], dtype=torch.int32)  # (2, N)
-        found = torch.empty(len(ids), up_to_unit(width))
+        given = array("i", ids), array("i", segments)
+        found = torch.empty(len(ids) if pooling == "each" else len(lengths), up_to_unit(width))
         parts = shared_out(lengths, min(CHUNK, -(-len(ids) // (2 * self.threads))))
         if self.pool is None or len(parts) == 1:
-            for rows, part in parts:
-                self.run(given[:, rows], part, self.threads, found[rows])
+            for part in parts:
+                self.run(given, part, pooling, self.threads, found)
         else:
-            list(self.pool.map(lambda part: self.run(given[:, part[0]], part[1], 1, found[part[0]]), parts))
-        return found[:, :width]
+            list(self.pool.map(lambda part: self.run(given, part, pooling, 1, found), parts))
+        return found if found.shape[1] == width else found[:, :width]
 
     def check(self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int]) -> None:
         config = self.config
@@ -51,28 +69,32 @@ class TextEngine:
             if min(each) < 0 or max(each) >= count:
                 raise IndexError("an id is not in the vocabulary, or a segment is unknown")
 
-    def run(self, given: Tensor, lengths: Sequence[int], threads: int, to: Tensor) -> None:
-        counts = torch.tensor(lengths, dtype=torch.int32)
-        ids, segments = given[0], given[1]
+    def run(
+        self, given: Sequence["array[int]"], part: Part, pooling: Pooling, threads: int, to: Tensor
+    ) -> None:
+        ids, segments = (each.buffer_info()[0] + part.row * each.itemsize for each in given)
+        counts = array("i", part.lengths)
+        row = part.row if pooling == "each" else part.text
         self.library.qkv_encode(
             ctypes.byref(self.packed.struct),
-            ids.data_ptr(),
-            segments.data_ptr(),
-            counts.data_ptr(),
-            len(lengths),
+            ids,
+            segments,
+            counts.buffer_info()[0],
+            len(counts),
+            POOLINGS.index(pooling),
             threads,
-            to.data_ptr(),
+            to.data_ptr() + row * to.shape[1] * to.itemsize,
         )
 
 
-def shared_out(lengths: Sequence[int], limit: int) -> list[tuple[slice, list[int]]]:
-    """Neighbouring texts in parts of about `limit` rows, but never a text in two: rows and lengths of each part."""
-    parts: list[tuple[slice, list[int]]] = []
-    start, part = 0, list[int]()
-    for length in lengths:
+def shared_out(lengths: Sequence[int], limit: int) -> list[Part]:
+    """Neighbouring texts in parts of about `limit` rows, but never a text in two."""
+    parts: list[Part] = []
+    row, part = 0, list[int]()
+    for text, length in enumerate(lengths):
         if part and sum(part) + length > limit:
-            parts.append((slice(start, start + sum(part)), part))
-            start, part = start + sum(part), []
+            parts.append(Part(row, text - len(part), part))
+            row, part = row + sum(part), []
         part.append(length)
-    parts.append((slice(start, start + sum(part)), part))
+    parts.append(Part(row, len(lengths) - len(part), part))
     return parts

@@ -5,8 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
+#include <functional>
+#include <mutex>
+#include <pthread.h>
 #include <thread>
+#include <utility>
 #include <vector>
 #if defined(__linux__)
 #include <sched.h>
@@ -26,6 +31,7 @@ inline void pause() {
 // for a moment at first, and twice as long each time that it happens again soon.
 std::atomic<int64_t> alone_until{0}, alone_for{0};
 constexpr int64_t ALONE_FIRST = 10'000'000, ALONE_MOST = 500'000'000, TOO_LONG = 1'000'000;  // nanoseconds
+constexpr int64_t LOOKS_OUT = 2'000'000;  // … for more work, after some was done
 
 int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count(); }
 
@@ -42,7 +48,6 @@ bool is_crowded() { return now() < alone_until.load(std::memory_order_relaxed); 
 class Team {
   public:
     int size = 1;
-    std::atomic<int> started{0};
 
     void meet() {
         if (size == 1) return;
@@ -66,44 +71,119 @@ class Team {
 };
 
 #if defined(__linux__)
-inline int this_core() { return sched_getcpu(); }
-
-// Linux often starts a thread on the core of the one that will wait for it: each gets another core, where there is one.
-void move_to_another_core(int busy, int index) {
-    cpu_set_t allowed, own;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+// Linux often puts a thread on the core of the one that will wait for it: each gets another core, where there is one.
+int core_for(int index) {
+    cpu_set_t allowed;
+    const int busy = sched_getcpu();
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
     for (int core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, &allowed) && core != busy && --index == 0) {
-            CPU_ZERO(&own);
-            CPU_SET(core, &own);
-            sched_setaffinity(0, sizeof own, &own);
-        }
+        if (CPU_ISSET(core, &allowed) && core != busy && --index == 0) return core;
+    return -1;
+}
+
+void pin(std::thread& thread, int core) {
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(core, &own);
+    pthread_setaffinity_np(thread.native_handle(), sizeof own, &own);
 }
 #else
-inline int this_core() { return -1; }
-inline void move_to_another_core(int, int) {}
+inline int core_for(int) { return -1; }
+inline void pin(std::thread&, int) {}
 #endif
 
-// The same work in several threads, which are gone when it is done: nothing waits between calls, nothing survives a fork.
+// A thread that stays. To start one, or to wake one up, can take as long as a layer: after its work it looks out for more
+// for a moment, in which others may have its core, and only then goes to sleep.
+class Helper {
+  public:
+    Helper() : thread_([this] { live(); }) {}
+
+    void begin(std::function<void()> work, int core) {
+        if (core >= 0 && core != core_) pin(thread_, core_ = core);
+        work_ = std::move(work);
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            busy_.store(true, std::memory_order_release);
+        }
+        wake_.notify_one();
+    }
+
+    void wait() const {
+        for (int i = 0; is_busy(); i++) i % 100 ? pause() : std::this_thread::yield();
+    }
+
+  private:
+    bool is_busy() const { return busy_.load(std::memory_order_acquire); }
+
+    void live() {
+        while (true) {
+            const int64_t until = now() + LOOKS_OUT;
+            while (!is_busy() && now() < until) {
+                for (int i = 0; i < 100 && !is_busy(); i++) pause();
+                std::this_thread::yield();
+            }
+            {
+                std::unique_lock<std::mutex> lock(mutex_);
+                wake_.wait(lock, [this] { return is_busy(); });
+            }
+            work_();
+            busy_.store(false, std::memory_order_release);
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::atomic<bool> busy_{false};
+    std::function<void()> work_;
+    int core_ = -1;
+    std::thread thread_;  // last: it uses all the others
+};
+
+// Those of this process that have nothing to do. A fork has none of its parent's threads, and gets its own.
+struct Helpers {
+    std::mutex mutex;
+    std::vector<Helper*> idle;
+
+    static Helpers& of_this_process() {
+        static Helpers* own = [] {
+            pthread_atfork(nullptr, nullptr, [] { own = new Helpers; });
+            return new Helpers;
+        }();
+        return *own;
+    }
+
+    Helper* take() {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (idle.empty()) return new Helper;
+        Helper* last = idle.back();
+        idle.pop_back();
+        return last;
+    }
+
+    void give_back(Helper* helper) {
+        std::lock_guard<std::mutex> lock(mutex);
+        idle.push_back(helper);
+    }
+};
+
+// The same work in several threads.
 template <class Work> void together(int threads, Work work) {
     if (is_crowded()) threads = 1;
     Team team;
-    std::vector<std::thread> helpers;
-    std::atomic<bool> go{false};
-    const int busy = this_core();
+    Helpers& helpers = Helpers::of_this_process();
+    std::vector<Helper*> taken;
     try {
-        for (int index = 1; index < threads; index++)
-            helpers.emplace_back([&, index] {
-                move_to_another_core(busy, index);
-                while (!go.load(std::memory_order_acquire)) pause();
-                work(team, index);
-            });
+        while (int(taken.size()) + 1 < threads) taken.push_back(helpers.take());
     } catch (const std::exception&) {  // no more threads are to be had
     }
-    team.size = 1 + int(helpers.size());
-    go.store(true, std::memory_order_release);
+    team.size = 1 + int(taken.size());
+    for (int index = 1; index < team.size; index++)
+        taken[index - 1]->begin([&work, &team, index] { work(team, index); }, core_for(index));
     work(team, 0);
-    for (std::thread& helper : helpers) helper.join();
+    for (; !taken.empty(); taken.pop_back()) {  // the first comes last, and is the next to be taken: it stays on its core
+        taken.back()->wait();
+        helpers.give_back(taken.back());
+    }
 }
 
 struct Share {

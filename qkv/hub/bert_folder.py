@@ -15,7 +15,8 @@ from qkv.hub.family import NOTES, Written
 from qkv.hub.folder import Published, read_object
 from qkv.hub.naming import classes
 from qkv.models.bert import EncoderConfig
-from qkv.pipeline.bert import Bert, BertDefaults, Pooling
+from qkv.pipeline.bert import Bert, BertDefaults
+from qkv.pipeline.encoding import Pooling
 from qkv.pipeline.text_classifier import TextClassifier, TextClassifierDefaults
 from qkv.text.word_pieces import BEGIN, MASK, PAD, SEPARATOR, UNKNOWN, WordPieces
 

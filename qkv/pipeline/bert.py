@@ -3,11 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
@@ -16,12 +15,11 @@ from qkv.errors import UserError
 from qkv.models.bert import Bert as BertModel
 from qkv.models.bert import BertConfig, EncoderConfig
 from qkv.pipeline.compute import Compute
-from qkv.pipeline.encoding import Encoding, Row, first_of, mean_of
+from qkv.pipeline.encoding import Encoding, Pooling, Row, of_length_one
 from qkv.pipeline.loading import load_weights
 from qkv.text.segment import split_to_fit
 from qkv.text.word_pieces import MASK, WordPieces
 
-Pooling = Literal["mean", "first"]
 Vectors = NDArray[np.float32]
 
 
@@ -145,14 +143,14 @@ class Bert:
         parts, owners = self.parts_of(texts, pooling)
         if self.encoding is None:
             self.encoding = Encoding(self.model.encoder, self.compute)
-        vectors = self.encoding.pooled(parts, mean_of if pooling == "mean" else first_of, done)
+        vectors = self.encoding.pooled(parts, pooling, done)
         if len(parts) > len(texts):
             weights = torch.tensor([float(len(row.ids)) for row in parts])
             total = torch.zeros(len(texts), vectors.shape[1])
             total.index_add_(0, torch.tensor(owners), vectors * weights[:, None])
             vectors = total / torch.zeros(len(texts)).index_add_(0, torch.tensor(owners), weights)[:, None]
-        result: Vectors = (F.normalize(vectors, dim=-1) if normalised else vectors).numpy()
-        return result
+        found: Vectors = vectors.numpy()
+        return of_length_one(found) if normalised else found
 
     def parts_of(self, texts: Sequence[str], pooling: Pooling) -> tuple[list[Row], list[int]]:
         """Rows that fit, and the text that each belongs to."""

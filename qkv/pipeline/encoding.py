@@ -3,8 +3,11 @@
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from qkv.data.batching import pad_rows
@@ -26,8 +29,8 @@ class Row:
     segments: list[int]
 
 
-Pool = Callable[[Tensor, list[int]], Tensor]
-"""States of texts one after another, (N, D), and their lengths, to a vector for each text."""
+Pooling = Literal["mean", "first"]
+"""A text's vector: the mean of its states, or that of its first place, where [CLS] stands."""
 
 
 class Encoding:
@@ -47,31 +50,35 @@ class Encoding:
         except NoEngineError:
             return None
 
-    @torch.inference_mode()
     def pooled(
-        self, rows: Sequence[Row], pool: Pool, done: Callable[[int], None] = lambda count: None
+        self, rows: Sequence[Row], pooling: Pooling, done: Callable[[int], None] = lambda count: None
     ) -> Tensor:
         """A vector for each row, in their order."""
         longest = max((len(row.ids) for row in rows), default=0)
         if longest > self.encoder.config.context:
             raise UserError(f"{longest} pieces are more than the {self.encoder.config.context} of the model.")
-        found: list[Tensor] = [torch.empty(0)] * len(rows)
+        found, order = [torch.empty(0, self.encoder.config.stack.width)], list[int]()
         for batch in batches([len(row.ids) for row in rows]):
-            chosen = [rows[index] for index in batch]
-            vectors = pool(self.states(chosen), [len(row.ids) for row in chosen])
-            for index, vector in zip(batch, vectors.float().cpu(), strict=True):
-                found[index] = vector
+            found.append(self.vectors([rows[index] for index in batch], pooling))
+            order += batch
             done(len(batch))
-        return torch.stack(found) if found else torch.empty(0, self.encoder.config.stack.width)
+        if len(rows) == 1:  # whoever asks for one has little time
+            return found[1]
+        return torch.cat(found)[torch.tensor(order, dtype=torch.long).argsort()]
+
+    def vectors(self, rows: Sequence[Row], pooling: Pooling) -> Tensor:
+        """Of one batch.  (rows, D)"""
+        if self.engine is not None:
+            return self.engine(*one_after_another(rows), pooling)
+        return pooled_by_torch(self.states(rows), [len(row.ids) for row in rows], pooling).float().cpu()
 
     def states(self, rows: Sequence[Row]) -> Tensor:
         """Of all places of all rows, one row after another.  (N, D)"""
         if self.engine is None:
             return self.states_by_torch(rows)
-        ids = [number for row in rows for number in row.ids]
-        segments = [number for row in rows for number in row.segments]
-        return self.engine(ids, segments, [len(row.ids) for row in rows])
+        return self.engine(*one_after_another(rows))
 
+    @torch.inference_mode()
     def states_by_torch(self, rows: Sequence[Row]) -> Tensor:
         pad = self.encoder.config.pad
         ids = pad_rows([row.ids for row in rows], pad).to(self.device)
@@ -105,12 +112,21 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def mean_of(states: Tensor, lengths: list[int]) -> Tensor:
-    """The mean of each text's states."""
-    return torch.stack([part.mean(0) for part in states.split(lengths)])
+def one_after_another(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int]]:
+    """Ids, segments, and the length of each row."""
+    ids = [number for row in rows for number in row.ids]
+    segments = [number for row in rows for number in row.segments]
+    return ids, segments, [len(row.ids) for row in rows]
 
 
-def first_of(states: Tensor, lengths: list[int]) -> Tensor:
-    """The state of each text's first place, where [CLS] stands."""
-    starts = torch.tensor([0, *lengths[:-1]]).cumsum(0)
-    return states[starts.to(states.device)]
+def pooled_by_torch(states: Tensor, lengths: list[int], pooling: Pooling) -> Tensor:
+    """States of texts one after another, (N, D), to a vector for each text."""
+    parts = states.split(lengths)
+    return torch.stack([part.mean(0) if pooling == "mean" else part[0] for part in parts])
+
+
+def of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The same directions."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    found: NDArray[np.float32] = vectors / np.maximum(lengths, 1e-12)
+    return found

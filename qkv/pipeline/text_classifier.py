@@ -14,7 +14,7 @@ from qkv.errors import UserError
 from qkv.models.bert import BertClassifier, BertClassifierConfig
 from qkv.pipeline.bert import facts_of, pieces_of, rows_of
 from qkv.pipeline.compute import Compute
-from qkv.pipeline.encoding import Encoding, first_of
+from qkv.pipeline.encoding import Encoding
 from qkv.pipeline.loading import load_weights
 from qkv.pipeline.verdicts import Verdict, check_inputs
 from qkv.text.word_pieces import WordPieces
@@ -107,6 +107,6 @@ class TextClassifier:
         self.model.eval()
         if self.encoding is None:
             self.encoding = Encoding(self.model.encoder, self.compute)
-        states = self.encoding.pooled(rows, first_of, done)
+        states = self.encoding.pooled(rows, "first", done)
         device = next(self.model.parameters()).device
         return self.model.labels(self.model.pooler(states[:, None].to(device))).float().cpu()

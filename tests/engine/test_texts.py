@@ -1,5 +1,10 @@
 """The compiled encoder equals the one block, for texts of any lengths, threads and widths."""
 
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -46,6 +51,10 @@ def test_every_text_is_encoded_as_if_it_were_alone(width: int, heads: int, hidde
     wanted = torch.cat([encoder(ids[None], segments[None])[0] for ids, segments in given])
     engine = TextEngine(encoder, int8=False, threads=threads)
     torch.testing.assert_close(engine(IDS, SEGMENTS, LENGTHS), wanted, rtol=1e-5, atol=1e-5)
+    means, firsts = (engine(IDS, SEGMENTS, LENGTHS, pooling) for pooling in ("mean", "first"))
+    parts = wanted.split(LENGTHS)
+    torch.testing.assert_close(means, torch.stack([part.mean(0) for part in parts]), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(firsts, torch.stack([part[0] for part in parts]), rtol=1e-5, atol=1e-5)
     alone = engine(IDS[6:15], SEGMENTS[6:15], [9])  # which all threads share
     torch.testing.assert_close(alone, wanted[6:15], rtol=1e-5, atol=1e-5)
 
@@ -69,6 +78,34 @@ def test_a_text_is_the_same_whatever_stands_beside_it_and_whoever_shares_it(int8
         assert torch.equal(engine(IDS[6:15], SEGMENTS[6:15], [9]), together[6:15])
 
 
+@torch.no_grad()
+def test_callers_at_the_same_time_and_forks_have_threads_of_their_own() -> None:
+    engine = TextEngine(encoder_of(32, 2, 48), int8=False, threads=2)
+    wanted = engine(IDS[6:15], SEGMENTS[6:15], [9])
+
+    def all_the_same(_: int) -> bool:
+        return all(torch.equal(engine(IDS[6:15], SEGMENTS[6:15], [9]), wanted) for _ in range(20))
+
+    with ThreadPoolExecutor(3) as callers:
+        assert all(callers.map(all_the_same, range(6)))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # rather than to wait for ever for threads that only the parent has
+        time.sleep(0.6)  # longer than work is done alone because the machine is crowded
+        os._exit(0 if all_the_same(0) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert all_the_same(0)
+
+
+def test_threads_sleep_when_there_is_nothing_to_do() -> None:
+    engine = TextEngine(encoder_of(32, 2, 48), int8=False, threads=2)
+    engine(IDS[6:15], SEGMENTS[6:15], [9])
+    time.sleep(0.05)
+    before = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - before < 0.1
+
+
 @pytest.mark.parametrize(
     ("ids", "segments", "error"),
     [([], [], ValueError), ([3] * 13, [0] * 13, ValueError), ([50], [0], IndexError), ([3], [2], IndexError)],
@@ -82,5 +119,5 @@ def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
 
 def test_texts_are_shared_out_whole() -> None:
     parts = shared_out([5, 1, 9, 3, 3], 6)
-    assert [lengths for _, lengths in parts] == [[5, 1], [9], [3, 3]]
-    assert [(rows.start, rows.stop) for rows, _ in parts] == [(0, 6), (6, 15), (15, 21)]
+    assert [part.lengths for part in parts] == [[5, 1], [9], [3, 3]]
+    assert [(row, text) for row, text, _ in parts] == [(0, 0), (6, 2), (15, 3)]

@@ -5,7 +5,7 @@ import torch
 from tiny_bert import tiny_bert
 
 from qkv.errors import UserError
-from qkv.pipeline.encoding import Encoding, Row, batches, by_torch, first_of, mean_of
+from qkv.pipeline.encoding import Encoding, Row, batches, by_torch
 
 ROWS = [Row([2, *range(6, 6 + n), 3], [0] * (n + 2)) for n in (4, 1, 9, 2)]
 ROWS.append(Row([2, 7, 8, 3, 9, 3], [0, 0, 0, 0, 1, 1]))
@@ -26,7 +26,7 @@ def test_each_row_gets_the_vector_of_its_own_states(pool: str, compiled: bool) -
         encoding.engine = None
     elif encoding.engine is None:
         pytest.skip("the engine cannot be built here")
-    found = encoding.pooled(ROWS, mean_of if pool == "mean" else first_of)
+    found = encoding.pooled(ROWS, pool)
     torch.testing.assert_close(found, wanted(pool), rtol=1e-5, atol=1e-5)
 
 
@@ -35,27 +35,27 @@ def test_without_a_compiler_int8_is_the_same_arithmetic() -> None:
     encoding = Encoding(encoder, "int8")
     if encoding.engine is None:
         pytest.skip("the engine cannot be built here")
-    by_engine = encoding.pooled(ROWS, mean_of)
+    by_engine = encoding.pooled(ROWS, "mean")
     encoding.engine, encoding.plain = None, by_torch(encoder, "int8")
-    torch.testing.assert_close(encoding.pooled(ROWS, mean_of), by_engine, rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(encoding.pooled(ROWS, "mean"), by_engine, rtol=1e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize("compute", ["int8", "bf16"])
 def test_smaller_numbers_are_close(compute: str) -> None:
     encoding = Encoding(tiny_bert().model.encoder, compute)  # type: ignore[arg-type]
-    found = encoding.pooled(ROWS, mean_of)
+    found = encoding.pooled(ROWS, "mean")
     assert torch.cosine_similarity(found, wanted("mean"), dim=-1).min() > 0.95
 
 
 def test_done_counts_every_row_once() -> None:
     told: list[int] = []
-    Encoding(tiny_bert().model.encoder).pooled(ROWS, mean_of, told.append)
+    Encoding(tiny_bert().model.encoder).pooled(ROWS, "mean", told.append)
     assert sum(told) == len(ROWS)
 
 
 def test_more_pieces_than_positions_are_refused() -> None:
     with pytest.raises(UserError, match="25 pieces are more than the 24"):
-        Encoding(tiny_bert().model.encoder).pooled([Row([5] * 25, [0] * 25)], mean_of)
+        Encoding(tiny_bert().model.encoder).pooled([Row([5] * 25, [0] * 25)], "mean")
 
 
 def test_batches_hold_every_row_once_and_are_of_like_length() -> None:
