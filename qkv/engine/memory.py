@@ -35,7 +35,8 @@ class Memory:
 
 def large_pages(size: int) -> Tensor:
     """Bytes from the beginning of a page on."""
-    area = mmap.mmap(-1, size + PAGE)
+    alone = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    area = mmap.mmap(-1, size + PAGE, **alone)  # memory that is shared seldom has large pages
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):  # a system without them
             area.madvise(mmap.MADV_HUGEPAGE)

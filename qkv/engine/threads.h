@@ -37,6 +37,7 @@ int64_t now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(Cloc
 
 void was_kept_waiting() {
     const int64_t before = alone_until.load(std::memory_order_relaxed), last = alone_for.load(std::memory_order_relaxed);
+    if (now() < before) return;  // another thread that waited for the same one has said so
     const bool again = now() - before < 2 * last;
     const int64_t next = again ? std::min(2 * last, ALONE_MOST) : ALONE_FIRST;
     alone_for.store(next, std::memory_order_relaxed);
@@ -76,8 +77,10 @@ int core_for(int index) {
     cpu_set_t allowed;
     const int busy = sched_getcpu();
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
-    for (int core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, &allowed) && core != busy && --index == 0) return core;
+    for (int next = 1; next < CPU_SETSIZE; next++) {  // from the caller's on, so that several callers choose different ones
+        const int core = (std::max(busy, 0) + next) % CPU_SETSIZE;
+        if (CPU_ISSET(core, &allowed) && --index == 0) return core;
+    }
     return -1;
 }
 
