@@ -23,7 +23,9 @@ class Kind:
 
 
 KINDS = {
-    "vit": Kind("qkv.pipeline.pictures", "PictureClassifier", ("classify", "evaluate")),
+    "vit": Kind(
+        "qkv.pipeline.pictures", "PictureClassifier", ("classify", "evaluate", "train vit --fine-tune")
+    ),
     "codebook": Kind("qkv.pipeline.codes", "Codes", ("train dalle",)),
     "dalle": Kind("qkv.pipeline.painter", "Painter", ("draw", "evaluate")),
     "translator": Kind("qkv.pipeline.translator", "Translator", ("translate", "evaluate")),

@@ -85,6 +85,15 @@ def vit(folder: Path) -> list[Any]:
     return ["vit", "--images", halves(folder / "images", each=20), *TINY_BLOCKS, *augmented]
 
 
+def tuned_vit(folder: Path) -> list[Any]:
+    """For classes of other names, so that the head is new; the pictures are made to fit."""
+    command, model = vit(folder), folder / "begun"
+    assert code_of("train", *command, *RUN, "--out", model) == 0
+    others = halves(folder / "others", each=20, size=11)
+    (others / "left").rename(others / "right")
+    return ["vit", "--fine-tune", model, "--images", others, "--fit", "--augment.flip", "--dropout", "0.1"]
+
+
 def codebook(folder: Path) -> list[Any]:
     return ["codebook", "--scenes", "100", "--model.width", "8", "--model.patch", "8"]
 
@@ -106,6 +115,7 @@ KINDS: dict[str, Callable[[Path], list[Any]]] = {
     "bert": bert,
     "bert with labels": fine_tuned(bert),
     "vit": vit,
+    "vit that goes on": tuned_vit,
     "codebook": codebook,
     "dalle": dalle,
 }
