@@ -73,7 +73,7 @@ def bert(folder: Path) -> list[Any]:
 
 def fine_tuned(begun: Callable[[Path], list[Any]]) -> Callable[[Path], list[Any]]:
     def arguments(folder: Path) -> list[Any]:
-        command, model = begun(folder), folder / "begun"
+        command, model = begun(folder), folder / begun.__name__
         assert code_of("train", *command, *RUN, "--out", model) == 0
         return [command[0], "--fine-tune", model, "--labels", labels(folder)]
 
@@ -114,6 +114,7 @@ KINDS: dict[str, Callable[[Path], list[Any]]] = {
     "gpt with labels": fine_tuned(gpt),
     "bert": bert,
     "bert with labels": fine_tuned(bert),
+    "bert with labels that goes on": fine_tuned(fine_tuned(bert)),
     "vit": vit,
     "vit that goes on": tuned_vit,
     "codebook": codebook,

@@ -41,6 +41,7 @@ MATRIX: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "pre-training": (lambda folder: write_bert(folder, BertForPreTraining), [*FILL, *EMBED, OUT]),
     "classes": (lambda folder: write_bert(folder, BertForSequenceClassification, id2label={0: "no", 1: "yes"}), [
         'classify model "the dog"', "classify model --labels labels.tsv", OUT,
+        f"train bert --fine-tune model {LABELS}", *CLASSIFY, "import tuned-out -o again", 'classify again "the dog"',
     ]),
     "vit": (write_vit, [
         "classify model pictures/cat/0.png", "evaluate model --images pictures", OUT,
