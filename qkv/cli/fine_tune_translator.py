@@ -75,4 +75,4 @@ class FineTuneTranslatorKind(TranslatorKind):
 def main(arguments: list[str]) -> None:
     decided = ("--model", "--vocabulary", "--decoding")
     what = "its sizes, its vocabulary and the way it decodes"
-    training.fine_tune(FineTuneTranslatorKind(), arguments, decided, what)
+    training.fine_tune(lambda base: FineTuneTranslatorKind(), arguments, decided, what)

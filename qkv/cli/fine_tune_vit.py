@@ -10,7 +10,7 @@ from qkv.cli.picture_files import PicturesForModel
 from qkv.cli.train_vit import VitKind
 from qkv.cli.training import TrainCommand
 from qkv.errors import UserError
-from qkv.training.vision_recipes import FINE_TUNE_RECIPES
+from qkv.training.vision_recipes import fine_tune_recipes
 from qkv.training.vision_settings import FineTuneVitSettings, check_fine_tuned_vit
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from qkv.training.runs import Outcome
     from qkv.training.vit import Gallery
 
+NOMINAL_WIDTH = 64  # of the model for which --help shows the automatic settings
 Command = TrainCommand[PicturesForModel, FineTuneVitSettings]
 
 
@@ -25,7 +26,7 @@ class FineTuneVitKind(VitKind):
     command: ClassVar[Any] = Command
     files: ClassVar[Any] = PicturesForModel
     settings: ClassVar[Any] = FineTuneVitSettings
-    recipes: ClassVar[Any] = FINE_TUNE_RECIPES
+    recipes: ClassVar[Any] = fine_tune_recipes(NOMINAL_WIDTH)
     nominal: ClassVar = 5_000
     summary: ClassVar = (
         "Go on with a picture classifier that was trained or imported before, on your own pictures, for example\n"
@@ -63,6 +64,20 @@ class FineTuneVitKind(VitKind):
         super().summarise(report, out)
 
 
+def kind_for(base: str | None) -> FineTuneVitKind:
+    """The defaults follow the model."""
+    if base is None:  # a run that is resumed has its settings
+        return FineTuneVitKind()
+    from qkv.training.vit_fine_tuning import classifier_in
+
+    width = classifier_in(Path(base)).model.config.stack.width
+
+    class FineTuneThis(FineTuneVitKind):
+        recipes: ClassVar[Any] = fine_tune_recipes(width)
+
+    return FineTuneThis()
+
+
 def main(arguments: list[str]) -> None:
-    decided = ("--model", "--size", "--colours")
-    training.fine_tune(FineTuneVitKind(), arguments, decided, "its sizes, to which --fit brings pictures")
+    decided, what = ("--model", "--size", "--colours"), "its sizes, to which --fit brings pictures"
+    training.fine_tune(kind_for, arguments, decided, what)

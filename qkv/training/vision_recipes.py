@@ -59,8 +59,8 @@ VIT_RECIPES: dict[str, Callable[[int], VitSettings]] = {
 }
 
 
-def fine_tuning(pictures: int) -> FineTuneVitSettings:
-    """Three epochs with a low rate that falls to zero; of few pictures more, until about 5,000 have been seen."""
+def fine_tuning(pictures: int, width: int) -> FineTuneVitSettings:
+    """Three epochs with a low rate, the lower the wider the model; of few pictures more, until about 5,000 are seen."""
     epochs = max(3, round(5_000 / max(1, pictures)))
     steps = epochs * pictures / 32  # about: how many pictures make a batch depends on their patches
     return FineTuneVitSettings(
@@ -68,7 +68,7 @@ def fine_tuning(pictures: int) -> FineTuneVitSettings:
         epochs=epochs,
         training=TrainingSettings(
             batch_tokens=1_600,  # patches: 32 pictures of 28 × 28, or 8 of 224 × 224
-            rate=2e-4,
+            rate=round(0.064 / width, 6),  # 0.001 at 64, 0.000083 at 768
             warmup=round(min(400, steps / 10)),
             weight_decay=0.01,
             validate_every=round(max(20, min(1_000, steps / 10))),
@@ -77,7 +77,14 @@ def fine_tuning(pictures: int) -> FineTuneVitSettings:
     )
 
 
-FINE_TUNE_RECIPES: dict[str, Callable[[int], FineTuneVitSettings]] = {"automatic": fine_tuning}
+def fine_tune_recipes(width: int) -> dict[str, Callable[[int], FineTuneVitSettings]]:
+    """For a model of that width."""
+
+    def automatic(pictures: int) -> FineTuneVitSettings:
+        return fine_tuning(pictures, width)
+
+    automatic.__doc__ = fine_tuning.__doc__
+    return {"automatic": automatic}
 
 
 def codebook(pictures: int) -> CodebookSettings:

@@ -65,6 +65,7 @@ def test_one_that_was_tuned_goes_on_with_its_head(
     assert code_of("train", "vit", "--fine-tune", first, *given, "--out", second) == 0
     assert "on top of first; the head is that of the model" in capsys.readouterr().err
     report = json.loads((second / "report.json").read_text())
+    assert report["settings"]["training"]["rate"] == pytest.approx(0.064 / 12, abs=1e-6)  # its width is 12
     measured = json.loads((first / "report.json").read_text())["results"]["validation accuracy"]
     assert report["results"]["validation accuracy before"] == measured
 
