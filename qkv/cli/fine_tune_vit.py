@@ -44,7 +44,6 @@ class FineTuneVitKind(VitKind):
         base = command.files.fine_tune
         if base is None:
             raise UserError("give --fine-tune with the folder of a picture classifier.")
-        command.files.check()
         return command.files.gallery(classifier_in(base).form, command.settings.data.valid)
 
     def train(

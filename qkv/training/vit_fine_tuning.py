@@ -51,8 +51,8 @@ def classifier_in(base: Path) -> PictureClassifier:
 
 
 def same_classes(gallery: Gallery, before: PictureClassifier) -> bool:
-    """In whatever order: then the head goes on as well."""
-    return set(gallery.train.classes) == set(before.classes)
+    """In whatever order: then the head goes on as well. A published model may have two of one name: those are others."""
+    return sorted(gallery.train.classes) == sorted(before.classes)
 
 
 def tuned_config(before: PictureClassifier, gallery: Gallery, settings: FineTuneVitSettings) -> VitConfig:

@@ -13,6 +13,7 @@ from drawings import untrained_classifier
 from qkv.data.images import Labelled
 from qkv.errors import UserError
 from qkv.pipeline import load
+from qkv.pipeline.pictures import PictureClassifier
 from qkv.training.settings import TrainingSettings
 from qkv.training.vision_settings import FineTuneVitSettings
 from qkv.training.vit import Gallery
@@ -82,6 +83,16 @@ def test_other_classes_get_a_new_head_on_the_same_body(
     assert report["fine_tuned"] == {"from": "model", "head": "new"}
     changed = {"classes": len(classes)}
     assert after.model.config == replace(before.model.config, **changed)
+
+
+def test_a_model_with_two_classes_of_one_name_gets_a_new_head(tmp_path: Path) -> None:
+    before = untrained_classifier()
+    PictureClassifier(before.model, replace(before.defaults, classes=("ant", "bee", "bee"))).save(
+        tmp_path / "m"
+    )
+    report = tuned(tmp_path / "m", tmp_path / "out", gallery("ant", "bee"), settings())
+    assert report["fine_tuned"]["head"] == "new"
+    assert load(tmp_path / "out").classes == ("ant", "bee")
 
 
 def test_what_acts_in_training_alone_may_be_another(base: Path, tmp_path: Path) -> None:
