@@ -53,7 +53,10 @@ def learning_curve_picture(path: Path, training: Path) -> None:
     Where the run noted an accuracy too, a second panel has it against minutes.
     """
     rows, clock = lines_of(training / "log.jsonl"), lines_of(training / "timing.jsonl")
-    accuracies = lines_of(training / "accuracy.jsonl")
+    newest = {
+        row["step"]: row for row in lines_of(training / "accuracy.jsonl")
+    }  # resumed, it was there before
+    accuracies = [newest[step] for step in sorted(newest)]
     minutes = max((row["seconds"] for row in clock), default=0.0) / 60
     figure = new_figure(12.0 if accuracies else 7.0, 4.0)
     from matplotlib.ticker import LogLocator  # which is there where a figure could be made
@@ -86,10 +89,10 @@ def learning_curve_picture(path: Path, training: Path) -> None:
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    """Of a log; a log that is not there has none."""
+    """Of a log; a log that is not there has none, and a line that was cut off is none."""
     if not path.is_file():
         return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
 
 
 @dataclass(frozen=True)

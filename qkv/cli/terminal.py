@@ -77,7 +77,7 @@ class TrainingDisplay:
             step=position.step,
             loss=f"{loss:.3f}",
             speed=tokens_per_second,
-            left=f"{left // 60:.0f}:{left % 60:02.0f} left" if progress < 1 else "",
+            left=f"{clock(left)} left" if progress < 1 else "",
         )
 
     def validated(self, position: Position, loss: float, improved: bool) -> None:
@@ -103,6 +103,11 @@ def escaped(text: str) -> str:
     return escape("".join(c if c.isprintable() else "·" for c in text))
 
 
+def clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"
+
+
 class Lines:
     """How far a long work has come, a line at most every so many seconds."""
 
@@ -117,9 +122,7 @@ class Lines:
             return
         self.told = now
         left = (now - self.begun) * (self.total - self.completed) / max(1, self.completed - self.before)
-        say(
-            f"{self.what}: {self.completed:,} of {self.total:,}, about {left // 60:.0f}:{left % 60:02.0f} left"
-        )
+        say(f"{self.what}: {self.completed:,} of {self.total:,}, about {clock(left)} left")
 
 
 @contextmanager

@@ -201,7 +201,12 @@ def parse_resumed(kind: Kind, arguments: list[str]) -> TrainCommand[Any, Any]:
     wanted = command.settings.training
     processes = wanted.processes or decided.processes  # may change; what was left to the command is as it was
     precision = decided.precision if wanted.precision == "auto" else wanted.precision
-    command = with_training(command, replace(wanted, processes=processes, precision=precision))
+    often = wanted.validate_every
+    if hasattr(before.settings, "epochs"):  # where they gave few steps, it was lowered to fit them
+        often = min(often, decided.validate_every)
+    command = with_training(
+        command, replace(wanted, processes=processes, precision=precision, validate_every=often)
+    )
     before = with_training(before, replace(decided, processes=processes))
     both = zip(options_of(before), options_of(command), strict=True)
     changed = sorted(name for then, now in both for name in changed_options(then, now))

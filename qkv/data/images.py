@@ -65,6 +65,11 @@ class Labelled:
 
     def numbered_as(self, classes: tuple[str, ...]) -> "Labelled":
         """With the numbers that the same names have there: a published model has its classes in an order of its own."""
+        twice = sorted({name for name in self.classes if classes.count(name) > 1})
+        if twice:
+            raise UserError(
+                f"the model has more than one class '{twice[0]}', so that right cannot be told from wrong."
+            )
         numbers = np.array([classes.index(name) for name in self.classes], dtype=np.int64)
         return Labelled(self.pictures, numbers[self.labels], classes)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from qkv.errors import UserError
 from qkv.pipeline.answers import Links
 from qkv.pipeline.options import Decoding
-from qkv.pipeline.places import Edit, Mark, Places, applied, marked, outside, spaced
+from qkv.pipeline.places import Edit, Mark, Places, applied, marked, outside
 from qkv.text.entities import escaped
 from qkv.text.protect import (
     ProtectedSpan,
@@ -91,10 +91,10 @@ class Job:
             if (outside_spans := tuple(place for place in places if not touches(place, kept)))
         ]
         wanted += [Wanted(phrase) for phrase in decoding.contain]
-        for each in wanted:
+        for owed in [*(each.text for each in wanted), *(span.text for span in kept)]:
             for avoided in decoding.avoid:
-                if avoided in each.text:
-                    raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
+                if avoided in owed:
+                    raise UserError(f"a translation cannot contain '{owed}' and avoid '{avoided}'.")
         return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
 
     @property
@@ -202,7 +202,7 @@ def anchored(reading: Reading, said: str, links: Links) -> str | None:
         if missing[name]:
             missing[name] -= 1
             place = places.after(reading.place(span.start))
-            edits.append(Edit(place, place, spaced(name, said, place)))
+            edits.append(Edit(place, place, name, apart=True))
     for wanted in reading.job.wanted:
         if occurrences(said, wanted.text):
             continue
@@ -281,11 +281,11 @@ def repairs(reading: Reading, said: str, places: Places) -> list[Edit]:
         missing = [index for index, each in enumerate(names) if each == name][len(found) :]
         for index in missing:
             place = places.after(reading.place(reading.job.kept[index].start))
-            edits.append(Edit(place, place, spaced(texts[index], said, place)))
+            edits.append(Edit(place, place, texts[index], apart=True))
     for wanted in reading.job.wanted:
         if not occurrences(reading.back(said), wanted.text):
             new = reading.job.written(wanted.text)
-            edits.append(Edit(len(said), len(said), spaced(new, said, len(said))))
+            edits.append(Edit(len(said), len(said), new, apart=True))
     return edits
 
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from qkv.pipeline.answers import Links
 from qkv.text.words import FINE
 
+NEEDS_NO_SPACE = re.compile(r"\s|[.,;:!?)\]}\"']*(\s|$)")  # what may follow at once upon a word
 TAG_NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*?(/?)>")
 
 
@@ -23,6 +24,7 @@ class Edit:
     start: int
     end: int
     new: str
+    apart: bool = False  # with spaces around it, where there would be none
 
 
 def applied(text: str, edits: Sequence[Edit], write: Callable[[str], str] = str) -> str:
@@ -30,11 +32,18 @@ def applied(text: str, edits: Sequence[Edit], write: Callable[[str], str] = str)
 
     What is not replaced is told by `write`.
     """
-    parts, last = [], 0
-    for edit in sorted(edits, key=lambda each: (each.start, each.end)):  # at the same place, in their order
-        parts += [write(text[last : edit.start]), edit.new]
-        last = max(last, edit.end)
-    return "".join([*parts, write(text[last:])])
+    made, last, apart = "", 0, False
+    for edit in [*sorted(edits, key=lambda each: (each.start, each.end)), Edit(len(text), len(text), "")]:
+        between = text[last : edit.start]  # nothing, where several edits have one place
+        if between:
+            made += " " * (apart and NEEDS_NO_SPACE.match(text, last) is None) + write(between)
+            apart = False
+        follows_at_once = apart and edit.start < edit.end and NEEDS_NO_SPACE.match(edit.new) is None
+        if (edit.apart or follows_at_once) and made and not made[-1].isspace():
+            made += " "
+        made += edit.new
+        last, apart = max(last, edit.end), edit.apart or (apart and (edit.start == edit.end or not edit.new))
+    return made
 
 
 def outside(edit: Edit, spans: Sequence[tuple[int, int]]) -> Edit:
@@ -42,13 +51,7 @@ def outside(edit: Edit, spans: Sequence[tuple[int, int]]) -> Edit:
     behind = max(
         (end for start, end in spans if edit.start == edit.end and start < edit.start < end), default=None
     )
-    return edit if behind is None else Edit(behind, behind, edit.new)
-
-
-def spaced(new: str, text: str, place: int) -> str:
-    before = " " if place > 0 and not text[place - 1].isspace() else ""
-    after = "" if re.match(r"\s|[.,;:!?)\]}\"']*(\s|$)", text[place:]) else " "
-    return before + new + after
+    return edit if behind is None else replace(edit, start=behind, end=behind)
 
 
 class Places:

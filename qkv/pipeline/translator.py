@@ -207,14 +207,17 @@ class Translator:
         """
         text, decoding = self.asked(text, decoding)
         parts = self.pieces_of(text, decoding.protect)
-        worth = [place for place, part in enumerate(parts) if is_for_translation(part, decoding.protect)]
+        worth = dict.fromkeys(
+            place for place, part in enumerate(parts) if is_for_translation(part, decoding.protect)
+        )
+        first, last = min(worth, default=0), max(worth, default=0)
         return [
             (
                 part,
                 replace(
                     decoding,
-                    prefix=decoding.prefix if place == worth[0] else "",
-                    contain=decoding.contain if place == worth[-1] else (),
+                    prefix=decoding.prefix if place == first else "",
+                    contain=decoding.contain if place == last else (),
                 )
                 if place in worth
                 else None,
@@ -312,7 +315,8 @@ class Translator:
         if reading.job.kept and not reading.stand_ins and any(each.reading.stand_ins for each in later):
             return []
         anchor = anchored(reading, said, self.links(reading.text, ids, FINE, language))
-        if anchor is None or len(self.tokenizer.target.encode(anchor)) + 2 > self.model.config.context:
+        room = min(model.config.context for model in (self.model, *self.others))
+        if anchor is None or len(self.tokenizer.target.encode(anchor)) + 2 > room:
             return []
         return [replace(attempt, anchor=anchor)]
 
@@ -510,7 +514,7 @@ class Translator:
         searcher, search = self.searcher(decoding), self.search(replace(decoding, nbest=1, sampling=None))
         job = self.job(text.strip(), replace(decoding, prefix=prefix))
         attempt = Attempt(reading=Reading.plain(job), no_repeat=decoding.no_repeat)
-        request = self.request(attempt, replace(decoding, prefix=prefix))
+        request = replace(self.request(attempt, replace(decoding, prefix=prefix)), whole=True)
         requests = [
             replace(request, prefix=(*request.prefix, token)) for token in searcher.next_ids(request, count)
         ]

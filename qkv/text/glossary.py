@@ -53,21 +53,14 @@ class Glossary:
         """What a translation of this text has to contain, and from where in the text that comes, in its order."""
         if not self.terms:
             return {}
-        found = [
-            (match.start(), match.end(), self.targets[match.group().lower()])
-            for match in self.pattern.finditer(text)
-        ]
         places: dict[str, list[tuple[int, int]]] = {}
-        for start, end, target in found:
-            places.setdefault(target, []).append((start, end))
+        for match in self.pattern.finditer(text):
+            _, target = self.terms[(match.lastindex or 1) - 1]
+            places.setdefault(target, []).append(match.span())
         return places
 
     @cached_property
-    def targets(self) -> dict[str, str]:
-        return {source.lower(): target for source, target in self.terms}
-
-    @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Any of the terms; the first that fits is taken, and they are sorted by length."""
-        terms = "|".join(re.escape(source) for source, _ in self.terms)
+        """Any of the terms, a group each; the first that fits is taken, and they are sorted by length."""
+        terms = "|".join(f"({re.escape(source)})" for source, _ in self.terms)
         return re.compile(rf"(?<!\w)(?:{terms})(?!\w)", re.IGNORECASE)

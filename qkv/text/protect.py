@@ -13,7 +13,7 @@ from qkv.text.segment import split_to_fit
 Kind = Literal["placeholders", "tags", "urls", "emails", "numbers"]
 
 PATTERNS: dict[Kind, str] = {
-    "tags": r"</?[A-Za-z][^<>]*>|<!--.*?-->|&(?:[A-Za-z][A-Za-z0-9]*|#\d+|#[xX][0-9A-Fa-f]+);",
+    "tags": r"</?[A-Za-z][^<>]*>|<!--(?s:.*?)-->|&(?:[A-Za-z][A-Za-z0-9]*|#\d+|#[xX][0-9A-Fa-f]+);",
     "urls": r"(?:https?|ftp)://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]|www\.[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]",
     "emails": r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+",
     "placeholders": (
@@ -67,9 +67,13 @@ def replaced(text: str, spans: Sequence[ProtectedSpan], by: Sequence[str]) -> st
 
 def lines_around(text: str, kinds: Collection[Kind]) -> list[str]:
     """The lines of a text, each with its end; a span that goes over several lines is in one."""
-    within = [(span.start, span.end) for span in protected_spans(text, kinds)]
-    breaks = [at for at, character in enumerate(text, 1) if character == "\n"]
-    ends = [at for at in breaks if not any(start < at < end for start, end in within)]
+    ends: list[int] = []
+    last = 0
+    for span in [*protected_spans(text, kinds), None]:  # they are in order, and none is in another
+        before = len(text) if span is None else span.start
+        ends += [at for at in range(last + 1, before + 1) if text[at - 1] == "\n"]
+        if span is not None:
+            last = span.end - text[span.start : span.end].endswith("\n")
     return [text[start:end] for start, end in pairwise([0, *ends, len(text)]) if start < end]
 
 

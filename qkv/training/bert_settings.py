@@ -1,5 +1,6 @@
 """What a person may choose about a BERT, about fine-tuning one, and recipes. Importing this needs no torch."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -91,7 +92,7 @@ def check_bert_fine_tuning(settings: BertFineTuneSettings) -> None:
     refuse_broken(
         rules_of_run(settings)
         | {
-            "--epochs must be more than 0": settings.epochs > 0,
+            "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf,
             "--dropout must be at least 0 and below 1": 0 <= settings.dropout < 1,
             "--valid must be above 0 and at most 0.5": 0 < settings.valid <= 0.5,
         }

@@ -1,5 +1,6 @@
 """What a person may choose about a training run. Importing this needs no torch."""
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -263,7 +264,7 @@ def rules_of_run(settings: RunSettings) -> dict[str, bool]:
 
 def rules_of_going_on(settings: GoingOnSettings) -> dict[str, bool]:
     return rules_of_run(settings) | {
-        "--epochs must be more than 0": settings.epochs > 0,
+        "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf,
         "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1,
         "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1,
     }

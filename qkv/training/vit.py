@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -206,11 +207,11 @@ class Accuracies:
     def validated(self, position: Position, loss: float, improved: bool) -> None:
         share = accuracy(self.product, self.gallery.valid)
         self.gallery.accuracies.append(share)
-        self.inner.validated(position, loss, improved)
         minutes = round(position.seconds / 60, 2)
         line = {"step": position.step, "minutes": minutes, "accuracy": round(share, 5)}
-        with open(self.path, "a", encoding="utf-8") as file:
+        with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
+        self.inner.validated(position, loss, improved)
 
     def warn(self, sentence: str) -> None:
         self.inner.warn(sentence)

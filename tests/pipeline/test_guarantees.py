@@ -16,8 +16,9 @@ from qkv.pipeline import Decoding, Glossary, Languages, Translator, TranslatorDe
 from qkv.pipeline.guarantees import Job, Reading, anchored, attempts, completed
 from qkv.pipeline.places import Mark
 from qkv.pipeline.translator import knows_entities
-from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind, occurrences, protected_spans
+from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind, occurrences, protected_spans, survive
 from qkv.text.tokenizer import Tokenizer
+from qkv.text.words import FINE
 
 LINES = ["the cat danced", "my friends like tomatoes", "Tom and Mary are in Boston", "die Katze tanzte"]
 TOKENIZER = Tokenizer.learn(LINES * 4, 330)
@@ -363,3 +364,21 @@ def test_stand_ins_are_words_that_the_text_does_not_have() -> None:
 
 def test_every_kind_that_can_be_protected_is_known() -> None:
     assert set(BY_DEFAULT) < set(PATTERNS)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_whatever_was_said_and_wherever_it_looked_all_spans_are_there_at_the_end(data: st.DataObject) -> None:
+    source = " ".join(data.draw(st.lists(st.one_of(words, spans), min_size=1, max_size=9)))
+    reading = Reading.plain(Job.of(source, Decoding()))
+    parts = st.one_of(words, st.sampled_from([*reading.job.kept_texts, ".", ","]))
+    said = " ".join(data.draw(st.lists(parts, max_size=8)))
+    sizes = [len(FINE.findall(text)) for text in (reading.text, said)]
+    anywhere = st.tuples(*(st.integers(0, max(0, size - 1)) for size in sizes))
+    links = data.draw(st.lists(anywhere, max_size=6)) if all(sizes) else []
+    assert survive(completed(reading, said, links), reading.job.kept_texts)
+
+
+def test_a_span_that_is_owed_cannot_be_avoided() -> None:
+    with pytest.raises(UserError, match=r"cannot contain '\{name\}' and avoid 'name'"):
+        Job.of("a {name} here", Decoding(avoid=("name",)))

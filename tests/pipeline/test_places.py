@@ -1,6 +1,6 @@
 """Where things go that stood at a place of the source."""
 
-from qkv.pipeline.places import Edit, Mark, Places, applied, marked, outside, spaced
+from qkv.pipeline.places import Edit, Mark, Places, applied, marked, outside
 
 
 def test_marks_find_their_place_also_without_links() -> None:
@@ -19,6 +19,16 @@ def test_nothing_is_put_into_the_midst_of_a_span() -> None:
 
 
 def test_what_is_put_in_has_spaces_where_words_need_them() -> None:
-    assert spaced("{x}", "die Katze", 3) == " {x}"
-    assert spaced("{x}", "die Katze.", 9) == " {x}"
-    assert spaced("{x}", "die Katze", 0) == "{x} "
+    def put(text: str, *places: int) -> str:
+        return applied(text, [Edit(place, place, f"{{{place}}}", apart=True) for place in places])
+
+    assert put("die Katze", 3) == "die {3} Katze"
+    assert put("die Katze.", 9) == "die Katze {9}."
+    assert put("die Katze", 0) == "{0} die Katze"
+    assert put("die Katze", 9, 9) == "die Katze {9} {9}"
+    assert put("", 0, 0) == "{0} {0}"
+
+
+def test_a_tag_between_two_things_that_stand_apart_takes_no_space_from_them() -> None:
+    edits = [Edit(3, 3, "www.a.de", apart=True), Edit(3, 3, "<br>"), Edit(3, 3, "{b}", apart=True)]
+    assert applied("wo?", edits) == "wo? www.a.de<br> {b}"

@@ -59,3 +59,8 @@ def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "latin1.tsv").write_bytes("größe\tsize\n".encode("latin1"))
     with pytest.raises(UserError, match="must be text in UTF-8"):
         Glossary.read(tmp_path / "latin1.tsv")
+
+
+def test_letters_that_are_alike_only_without_case_find_their_term() -> None:
+    glossary = Glossary.of([("istanbul", "Konstantinopel"), ("s", "S.")])
+    assert list(glossary.found_in("İstanbul, ſ")) == ["Konstantinopel", "S."]

@@ -2,7 +2,16 @@
 
 import pytest
 
-from qkv.text.protect import BY_DEFAULT, PATTERNS, occurrences, protected_spans, replaced, survive, without
+from qkv.text.protect import (
+    BY_DEFAULT,
+    PATTERNS,
+    lines_around,
+    occurrences,
+    protected_spans,
+    replaced,
+    survive,
+    without,
+)
 
 
 def found(text: str, kinds: tuple[str, ...] = BY_DEFAULT) -> list[str]:
@@ -71,3 +80,11 @@ def test_no_part_of_a_longer_word_is_an_occurrence() -> None:
 
 def test_every_kind_has_a_pattern() -> None:
     assert set(BY_DEFAULT) < set(PATTERNS)
+
+
+def test_a_text_is_cut_at_line_breaks_but_not_within_a_span() -> None:
+    text = "one <b\nclass='x'>two</b>\n\nthree <!-- a\nb --> four\n"
+    lines = lines_around(text, BY_DEFAULT)
+    assert lines == ["one <b\nclass='x'>two</b>\n", "\n", "three <!-- a\nb --> four\n"]
+    assert lines_around("one", BY_DEFAULT) == ["one"]
+    assert lines_around("", BY_DEFAULT) == []

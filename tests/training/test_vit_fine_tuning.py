@@ -113,7 +113,11 @@ def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> N
     [
         ((3, 8, 12), {}, "the pictures are 12 × 8 in colour, and those of .* 8 × 8 in colour"),
         ((1, 8, 8), {}, "the pictures are 8 × 8 in grey"),
-        ((3, 8, 8), {"epochs": 0.0, "dropout": 1.0}, "--epochs must be more than 0; --dropout must be"),
+        (
+            (3, 8, 8),
+            {"epochs": 0.0, "dropout": 1.0},
+            "--epochs must be more than 0, and a number; --dropout must be",
+        ),
         ((3, 8, 8), {"smoothing": -0.5}, "--smoothing must be at least 0"),
     ],
 )
