@@ -13,6 +13,7 @@ from PIL import Image
 
 DOCS = Path(__file__).parents[1] / "docs"
 SMALLER = {
+    "train vit --fine-tune": SHORT_RUN,
     "train vit": [*TINY_BLOCKS, *SHORT_RUN],
     "train codebook": ["--model.width", "8", "--model.patch", "8", *SHORT_RUN],
     "train dalle": [*TINY_BLOCKS, *SHORT_RUN, "--measured.captions", "2", "--measured.candidates", "2"],
@@ -30,7 +31,7 @@ def blocks(page: str) -> list[list[str]]:
 
 def run(line: str) -> None:
     words = shlex.split(re.sub(r"--scenes \d+", "--scenes 100" if " train " in line else "--scenes 2", line))
-    name = next(each for each in (" ".join(words[1:3]), words[1]) if each in SMALLER)
+    name = next(each for each in (" ".join(words[1:4]), " ".join(words[1:3]), words[1]) if each in SMALLER)
     smaller = SMALLER[name] + (["--candidates", "2"] if name == "evaluate" and "--sheet" in words else [])
     assert code_of(*words[1:], *smaller) == 0, line
 
@@ -39,10 +40,12 @@ def test_the_commands_about_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     halves(tmp_path / "pictures", size=11)
     Image.new("RGBA", (40, 30), "red").save(tmp_path / "new.png")
-    [own] = blocks("vit.md")
-    for line in own:
+    halves(tmp_path / "other", size=9)
+    own, tuned = blocks("vit.md")
+    for line in (*own, *tuned):
         run(line)
-    assert (tmp_path / "runs" / "mine" / "report.json").is_file()
+    for name in ("mine", "tuned"):
+        assert (tmp_path / "runs" / name / "report.json").is_file()
 
 
 def test_the_commands_about_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,10 @@ COMMANDS = {
     ),
     "train gpt": ("qkv.cli.train_gpt", "train a language model on text or music, or fine-tune one"),
     "train bert": ("qkv.cli.train_bert", "train a BERT on text, or fine-tune one on texts with labels"),
-    "train vit": ("qkv.cli.train_vit", "train a classifier of pictures (ViT) from folders or idx files"),
+    "train vit": (
+        "qkv.cli.train_vit",
+        "train a classifier of pictures (ViT) from folders or idx files, or fine-tune one",
+    ),
     "train codebook": ("qkv.cli.train_codebook", "train the codes that DALL-E draws with, from pictures"),
     "train dalle": ("qkv.cli.train_dalle", "train a model that draws what a caption says (DALL-E)"),
     "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),

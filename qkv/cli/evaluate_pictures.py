@@ -96,17 +96,11 @@ def shown(value: Any) -> str:
 
 
 def of_classifier(images: Path, model: PictureClassifier) -> dict[str, Any]:
-    from qkv.data.images import holds_idx_files, read_image_folder
+    from qkv.data.images import read_images_for
     from qkv.training.vit import accuracy
 
-    form = model.form
-    if holds_idx_files(images) or form.height != form.width:
-        parts = read_image_folder(images)
-    else:
-        parts = read_image_folder(images, size=form.height, colours=form.colours)
+    parts = read_images_for(images, model.form, fit=True)
     part = parts.test or parts.train
-    if part.form != form:
-        raise UserError(f"the pictures are {part.form}, and those of the model {form}.")
     strange = [name for name in part.classes if name not in model.classes]
     if strange:
         raise UserError(f"the classes of {images} are not those of the model, which has no {strange[0]}.")

@@ -27,7 +27,7 @@ SHOWN = 60  # characters of an example
 @dataclass(frozen=True, kw_only=True)
 class LabelFiles:
     fine_tune: OptionalFile = None
-    """Folder of the BERT to fine-tune, as `qkv train bert` or `qkv import` has made it."""
+    """Folder of the BERT to fine-tune, as `qkv train bert` or `qkv import` has made it, or of one with labels already."""
     labels: OptionalFile = None
     """Texts with labels: text, tab, label; or two texts and a label. A line of names may say which column is which."""
     valid_labels: OptionalFile = None

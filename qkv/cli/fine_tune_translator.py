@@ -11,7 +11,7 @@ import tyro
 from qkv.cli import training
 from qkv.cli.files import Files, Given
 from qkv.cli.train_translator import TranslatorKind
-from qkv.cli.training import TrainCommand, names_in
+from qkv.cli.training import TrainCommand
 from qkv.errors import UserError
 from qkv.training.recipes import FINE_TUNE_RECIPES
 from qkv.training.settings import FineTuneTranslatorSettings, check_fine_tuning
@@ -73,16 +73,6 @@ class FineTuneTranslatorKind(TranslatorKind):
 
 
 def main(arguments: list[str]) -> None:
-    fixed = sorted(
-        name
-        for name in names_in(arguments)
-        if name in ("--model", "--vocabulary") or name.startswith(("--model.", "--decoding."))
-    )
-    if fixed:
-        raise UserError(
-            f"with --fine-tune a model keeps its sizes, its vocabulary and the way it decodes: "
-            f"leave out {' and '.join(fixed)}."
-        )
-    if {"-h", "--help"} & set(arguments):  # `--fine-tune --help` names no folder
-        arguments = ["--help"]
-    training.main(FineTuneTranslatorKind(), arguments)
+    decided = ("--model", "--vocabulary", "--decoding")
+    what = "its sizes, its vocabulary and the way it decodes"
+    training.fine_tune(lambda base: FineTuneTranslatorKind(), arguments, decided, what)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import tyro
 
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
+    from qkv.data.images import Form, LabelledParts
     from qkv.training.codebook import Sights
     from qkv.training.vit import Gallery
 
@@ -17,15 +20,13 @@ FEWEST_SCENES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenPictures:
+class PicturesOrScenes:
     """What every command that trains on pictures is given."""
 
     images: Path | None = None
     """Folder of pictures."""
     scenes: int = 0
     """Instead: so many built-in scenes."""
-    size: int | None = None
-    """Make all pictures so many pixels wide and high."""
 
     def stored(self) -> dict[str, Any]:
         facts = asdict(self)
@@ -50,15 +51,27 @@ class GivenPictures:
         if self.images is None and self.scenes < FEWEST_SCENES:
             raise UserError(f"--scenes must be at least {FEWEST_SCENES}.")
 
+
+def side_of_scenes(size: int | None) -> int:
+    from qkv.data.worlds.scenes import SIDE
+
+    side = size or SIDE
+    if side % SIDE or not SIDE <= side <= 8 * SIDE:
+        raise UserError(f"built-in scenes are {SIDE} pixels large, or a multiple of that: not {side}.")
+    return side
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenPictures(PicturesOrScenes):
+    """For a new model."""
+
+    size: int | None = None
+    """Make all pictures so many pixels wide and high."""
+
     @property
     def side(self) -> int:
         """Of built-in scenes."""
-        from qkv.data.worlds.scenes import SIDE
-
-        side = self.size or SIDE
-        if side % SIDE or not SIDE <= side <= 8 * SIDE:
-            raise UserError(f"built-in scenes are {SIDE} pixels large, or a multiple of that: not {side}.")
-        return side
+        return side_of_scenes(self.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,16 +85,45 @@ class LabelledPictures(GivenPictures):
 
     def gallery(self, held_out: int) -> Gallery:
         from qkv.data.images import read_image_folder
-        from qkv.data.worlds.labelled_scenes import labelled_scenes
-        from qkv.training.vit import Gallery
 
         self.check()
         if self.images is None:
-            parts, origin = labelled_scenes(self.scenes, self.side), f"{self.scenes:,} built-in scenes"
-        else:
-            parts = read_image_folder(self.images, size=self.size, colours=self.colours)
-            origin = self.images.resolve().name
-        return Gallery.of(parts.train, parts.valid, parts.test, origin, held_out)
+            return gallery_of_scenes(self.scenes, self.side, held_out)
+        parts = read_image_folder(self.images, size=self.size, colours=self.colours)
+        return gallery_of(parts, self.images.resolve().name, held_out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PicturesForModel(PicturesOrScenes):
+    fine_tune: Annotated[Path | None, tyro.conf.arg(metavar="MODEL", help_behavior_hint="")] = None
+    """Folder of the classifier to go on from, as `qkv train vit` or `qkv import` has made it."""
+    images: Path | None = None
+    """Folder whose folders are named like the classes (perhaps below train, val and test), or with idx files."""
+    scenes: int = 0
+    """Instead: so many built-in pictures of one thing, whose class is its colour and shape."""
+    fit: bool = False
+    """Bring pictures of another size or mode to those of the model instead of refusing them."""
+
+    def gallery(self, form: Form, held_out: int) -> Gallery:
+        from qkv.data.images import read_images_for
+
+        self.check()
+        if self.images is None:
+            return gallery_of_scenes(self.scenes, side_of_scenes(form.height), held_out)
+        parts = read_images_for(self.images, form, fit=self.fit)
+        return gallery_of(parts, self.images.resolve().name, held_out)
+
+
+def gallery_of_scenes(count: int, side: int, held_out: int) -> Gallery:
+    from qkv.data.worlds.labelled_scenes import labelled_scenes
+
+    return gallery_of(labelled_scenes(count, side), f"{count:,} built-in scenes", held_out)
+
+
+def gallery_of(parts: LabelledParts, origin: str, held_out: int) -> Gallery:
+    from qkv.training.vit import Gallery
+
+    return Gallery.of(parts.train, parts.valid, parts.test, origin, held_out)
 
 
 @dataclass(frozen=True, kw_only=True)

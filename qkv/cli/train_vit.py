@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from qkv.cli import program, training
 from qkv.cli.picture_files import LabelledPictures
-from qkv.cli.training import TrainCommand, draw_learning_curve, say_how_it_went
+from qkv.cli.training import TrainCommand, draw_learning_curve, names_in, names_in_run, say_how_it_went
 from qkv.training.vision_recipes import VIT_RECIPES
 from qkv.training.vision_settings import VitSettings, check_vit
 
@@ -18,34 +18,36 @@ if TYPE_CHECKING:
     from qkv.training.runs import Outcome
     from qkv.training.vit import Gallery
 
-
-Command = TrainCommand[LabelledPictures, VitSettings]
+Command = TrainCommand[Any, Any]  # those who fine-tune have other files and settings
 
 
 class VitKind:
     name: ClassVar = "vit"
-    command: ClassVar = Command
-    files: ClassVar = LabelledPictures
-    settings: ClassVar = VitSettings
-    recipes: ClassVar = VIT_RECIPES
+    command: ClassVar[Any] = TrainCommand[LabelledPictures, VitSettings]
+    files: ClassVar[Any] = LabelledPictures
+    settings: ClassVar[Any] = VitSettings
+    recipes: ClassVar[Any] = VIT_RECIPES
     nominal: ClassVar = 60_000
     amount: ClassVar = "pictures"
     summary: ClassVar = (
         "Train a picture classifier on your own pictures, for example\n"
-        "  qkv train vit --images pictures --size 32 --out runs/mine"
+        "  qkv train vit --images pictures --size 32 --out runs/mine\n"
+        "One that is there already, trained or imported, goes on with your pictures:\n"
+        "  qkv train vit --fine-tune runs/published --images pictures --fit --out runs/mine     (--fine-tune --help)"
     )
 
-    def from_stored(self, stored: dict[str, Any]) -> LabelledPictures:
-        return LabelledPictures.from_stored(stored)
+    def from_stored(self, stored: dict[str, Any]) -> Any:
+        return self.files.from_stored(stored)
 
-    def check(self, settings: VitSettings) -> None:
+    def check(self, settings: Any) -> None:
         check_vit(settings)
 
     def begun_with(self, names: set[str]) -> bool:
         return bool({"--images", "--scenes"} & names)
 
     def read(self, command: Command) -> Gallery:
-        return command.files.gallery(command.settings.data.valid)
+        gallery: Gallery = command.files.gallery(command.settings.data.valid)
+        return gallery
 
     def size(self, read: Gallery) -> int:
         return len(read.train)
@@ -84,4 +86,9 @@ class VitKind:
 
 
 def main(arguments: list[str]) -> None:
+    if "--fine-tune" in names_in(arguments) | names_in_run(arguments):
+        from qkv.cli.fine_tune_vit import main as fine_tune
+
+        fine_tune(arguments)
+        return
     training.main(VitKind(), arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -108,6 +108,22 @@ def main(kind: Kind, arguments: list[str]) -> None:
         # The first reading finds misspelt options before any work is done; the data decide the rest.
         command = parse(kind, arguments, default_command(kind, recipe(kind.nominal)))
         train(kind, command, arguments)
+
+
+def fine_tune(
+    kind_for: Callable[[str | None], Kind], arguments: list[str], decided: Collection[str], what: str
+) -> None:
+    """`kind_for` is given the folder after --fine-tune, if there is one.
+
+    `decided` are options, or groups of them, that say what the model has decided already.
+    """
+    groups = tuple(f"{each}." for each in decided)
+    given = sorted(name for name in names_in(arguments) if name in decided or name.startswith(groups))
+    if given:
+        raise UserError(f"with --fine-tune a model keeps {what}: leave out {' and '.join(given)}.")
+    if {"-h", "--help"} & set(arguments):  # `--fine-tune --help` names no folder
+        arguments = ["--help"]
+    main(kind_for(option(arguments, "--fine-tune")), arguments)
 
 
 def parse(kind: Kind, arguments: list[str], default: Any) -> TrainCommand[Any, Any]:

@@ -4,7 +4,7 @@ import gzip
 import struct
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,21 +87,40 @@ def read_image_folder(
     folder: Path, *, size: int | None = None, colours: Colours | None = None
 ) -> LabelledParts:
     """Pictures of a folder. With a size or a choice of colours, those that differ are made to fit."""
+    fit = size is not None or colours is not None
+    if fit and holds_idx_files(folder):
+        raise UserError("pictures in idx files stay as they are: leave out --size and --colours.")
+    return read_parts(folder, lambda first: form_for(first, size, colours), fit=fit)
+
+
+def read_images_for(folder: Path, form: Form, *, fit: bool) -> LabelledParts:
+    """Pictures of a folder as a model sees them: those that differ are made to fit, or refused where they may not be."""
+    parts = read_parts(folder, lambda first: form, fit=fit)
+    if parts.train.form == form:
+        return parts
+    if not fit:
+        raise UserError(
+            f"the pictures of {folder} are {parts.train.form}, and those of the model {form}: give --fit."
+        )
+    kept = [None if part is None else made_to_fit(part, form) for part in (parts.valid, parts.test)]
+    return LabelledParts(train=made_to_fit(parts.train, form), valid=kept[0], test=kept[1])
+
+
+def read_parts(folder: Path, form_of: Callable[[Path], Form], *, fit: bool) -> LabelledParts:
+    """`form_of` says how the pictures shall be, given the first; idx files are read as they are."""
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder: give one whose folders are named like the classes.")
     if holds_idx_files(folder):
-        if size is not None or colours is not None:
-            raise UserError("pictures in idx files stay as they are: leave out --size and --colours.")
         parts = [idx_part(folder, names) for names in ((TRAIN,), VALID, TEST)]
     elif (folder / TRAIN).is_dir():
-        first = folder_part(folder / TRAIN, size, colours)
+        first = folder_part(folder / TRAIN, form_of, fit)
         others = [next((folder / n for n in names if (folder / n).is_dir()), None) for names in (VALID, TEST)]
         parts = [
             first,
-            *(None if each is None else folder_part(each, size, colours, like=first) for each in others),
+            *(None if each is None else folder_part(each, form_of, fit, like=first) for each in others),
         ]
     else:
-        parts = [folder_part(folder, size, colours), None, None]
+        parts = [folder_part(folder, form_of, fit), None, None]
     train, valid, test = parts
     assert train is not None  # its file or folder was just seen
     for part in (valid, test):
@@ -116,7 +135,7 @@ def read_image_folder(
 
 
 def folder_part(
-    folder: Path, size: int | None, colours: Colours | None, like: Labelled | None = None
+    folder: Path, form_of: Callable[[Path], Form], fit: bool, like: Labelled | None = None
 ) -> Labelled:
     """The pictures below class-named folders; `like` is the part whose classes and form these have too."""
     names = sorted(path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
@@ -137,8 +156,8 @@ def folder_part(
         raise UserError(f"there is no picture in {folder / empty[0]}: fill it or take it away.")
     if not files:
         raise UserError(f"there is no picture below {folder}.")
-    form = form_for(files[0][0], size, colours) if like is None else like.form
-    pictures = read_pictures([path for path, _ in files], form, fit=size is not None or colours is not None)
+    form = form_of(files[0][0]) if like is None else like.form
+    pictures = read_pictures([path for path, _ in files], form, fit=fit)
     return Labelled(pictures, np.array([label for _, label in files], dtype=np.int64), tuple(names))
 
 
@@ -158,16 +177,28 @@ def form_for(first: Path, size: int | None, colours: Colours | None) -> Form:
 
 
 def read_pictures(paths: Sequence[Path], form: Form, *, fit: bool) -> Bytes:
-    needed = len(paths) * int(np.prod(form.shape))
-    if needed > MOST_BYTES:
-        raise UserError(
-            f"{len(paths):,} pictures of {form} need {needed / 1e9:.1f} GB of memory, more than the "
-            f"{MOST_BYTES / 1e9:.0f} that qkv takes: give a smaller --size."
-        )
-    pictures = np.empty((len(paths), *form.shape), dtype=np.uint8)
+    pictures = room_for(len(paths), form)
     for place, path in enumerate(paths):
         pictures[place] = read_picture(path, form, fit=fit)
     return pictures
+
+
+def made_to_fit(part: Labelled, form: Form) -> Labelled:
+    """Grey pictures, as idx files hold them, in another form."""
+    pictures = room_for(len(part), form)
+    for place, each in enumerate(part.pictures):
+        pictures[place] = channels_first(converted(Image.fromarray(each[0]), MODES[form.colours]), form)
+    return Labelled(pictures, part.labels, part.classes)
+
+
+def room_for(count: int, form: Form) -> Bytes:
+    needed = count * int(np.prod(form.shape))
+    if needed > MOST_BYTES:
+        raise UserError(
+            f"{count:,} pictures of {form} need {needed / 1e9:.1f} GB of memory, more than the "
+            f"{MOST_BYTES / 1e9:.0f} that qkv takes: give a smaller --size, or fewer pictures."
+        )
+    return np.empty((count, *form.shape), dtype=np.uint8)
 
 
 def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
@@ -186,18 +217,24 @@ def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
         try:
             picture.draft(wanted, (form.width, form.height))  # a large JPEG is read at a fraction of its size
             picture.load()
-            pixels = np.asarray(fitted(converted(picture, wanted), form), dtype=np.uint8)
+            pixels = channels_first(converted(picture, wanted), form)
         except MemoryError:
             raise
         except Exception as error:  # Pillow's readers raise whatever broken bytes lead them to
             raise UserError(
                 f"{path} is damaged or cut off ({one_line(error)}): replace it or take it away."
             ) from None
+    return pixels
+
+
+def channels_first(picture: Image.Image, form: Form) -> Bytes:
+    """At the wanted size.  (C, height, width)"""
+    pixels = np.asarray(fitted(picture, form), dtype=np.uint8)
     return pixels.reshape(form.height, form.width, -1).transpose(2, 0, 1)
 
 
 def to_fit(form: Form) -> str:
-    return f"convert it, or give --fit to a command that uses a model and --size {form.width} to one that trains."
+    return f"convert it, or give --fit where a model is given and --size {form.width} where a new one is trained."
 
 
 @contextmanager

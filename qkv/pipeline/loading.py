@@ -23,12 +23,16 @@ class Kind:
 
 
 KINDS = {
-    "vit": Kind("qkv.pipeline.pictures", "PictureClassifier", ("classify", "evaluate")),
+    "vit": Kind(
+        "qkv.pipeline.pictures", "PictureClassifier", ("classify", "evaluate", "train vit --fine-tune")
+    ),
     "codebook": Kind("qkv.pipeline.codes", "Codes", ("train dalle",)),
     "dalle": Kind("qkv.pipeline.painter", "Painter", ("draw", "evaluate")),
     "translator": Kind("qkv.pipeline.translator", "Translator", ("translate", "evaluate")),
-    "bert": Kind("qkv.pipeline.bert", "Bert", ("fill", "embed", "similar")),
-    "bert-classifier": Kind("qkv.pipeline.text_classifier", "TextClassifier", ("classify",)),
+    "bert": Kind("qkv.pipeline.bert", "Bert", ("fill", "embed", "similar", "train bert --fine-tune")),
+    "bert-classifier": Kind(
+        "qkv.pipeline.text_classifier", "TextClassifier", ("classify", "train bert --fine-tune")
+    ),
     "gpt": Kind("qkv.pipeline.generator", "Generator", ("generate", "evaluate")),
     "gpt-classifier": Kind("qkv.pipeline.gpt_classifier", "GPTClassifier", ("classify",)),
 }

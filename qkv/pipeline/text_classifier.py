@@ -1,7 +1,7 @@
 """What a BERT that was fine-tuned on labels says of texts: their class, or a number on a scale."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Self
 
@@ -82,6 +82,10 @@ class TextClassifier:
     def computing_in(self, compute: Compute) -> "TextClassifier":
         """The same in other numbers."""
         return TextClassifier(self.model, self.pieces, self.defaults, compute)
+
+    def reading_pairs(self, pairs: bool) -> "TextClassifier":
+        """The same, asked for one text at a time or for two."""
+        return TextClassifier(self.model, self.pieces, replace(self.defaults, pairs=pairs), self.compute)
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None

@@ -5,9 +5,10 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
+from torch import Tensor
 
 from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, save_report
 from qkv.checkpoint.files import file_hash
@@ -27,6 +28,8 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.distributed import Group
 from qkv.training.loop import Run, Watch
 from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train, with_epochs
+
+HEAD = "labels."  # how the names of its weights begin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,24 +87,37 @@ def fine_tune_bert(
     resume: bool = False,
     remember: Mapping[str, Any] | None = None,
 ) -> Outcome[TextClassifier]:
-    bert = load_for(base, "fill", Bert)
-    settings = with_precision(settings, bert.model.config.encoder.stack.width, choose_device())
-    task = LabelTask(examples, bert, base, settings)
-    settings = with_epochs(settings, lambda: task.data(examples.train, bert.pieces, shuffled=True))
+    before = bert_in(base)
+    if same_labels(before, examples):
+        examples = replace(examples, classes=before.classes)  # in its order
+    settings = with_precision(settings, before.model.config.encoder.stack.width, choose_device())
+    task = LabelTask(examples, before, base, settings)
+    settings = with_epochs(settings, lambda: task.data(examples.train, before.pieces, shuffled=True))
     task = replace(task, settings=settings)
     return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+
+
+def bert_in(base: Path) -> Bert | TextClassifier:
+    found = load_for(base, "train bert --fine-tune", object)
+    assert isinstance(found, Bert | TextClassifier)  # no other kind has this command
+    return found
+
+
+def same_labels(before: Bert | TextClassifier, examples: Examples) -> TypeGuard[TextClassifier]:
+    """The same classes, in whatever order, or numbers both times: then the head goes on as well."""
+    return isinstance(before, TextClassifier) and sorted(before.classes) == sorted(examples.classes)
 
 
 @dataclass(frozen=True)
 class LabelTask:
     examples: Examples
-    bert: Bert  # that is fine-tuned
+    before: Bert | TextClassifier  # that is fine-tuned
     base: Path
     settings: BertFineTuneSettings
 
     @property
     def width(self) -> int:
-        return self.bert.model.config.encoder.stack.width
+        return self.before.model.config.encoder.stack.width
 
     def fingerprint(self) -> dict[str, str]:
         return {
@@ -111,14 +127,14 @@ class LabelTask:
         }
 
     def files(self) -> dict[str, bytes]:
-        return {TOKENIZER_FILE: self.bert.pieces.text().encode()}
+        return {TOKENIZER_FILE: self.before.pieces.text().encode()}
 
     def data(self, examples: Labelled, pieces: WordPieces, *, shuffled: bool) -> "LabelData":
         return LabelData(
             examples,
             pieces,
             self.examples,
-            self.bert.defaults.longest,
+            self.before.defaults.longest,
             self.settings.training.batch_tokens,
             shuffled=shuffled,
         )
@@ -127,7 +143,7 @@ class LabelTask:
         pieces, examples = WordPieces.load(folder / TOKENIZER_FILE), self.examples
         mean, deviation = examples.scale
         defaults = TextClassifierDefaults(
-            longest=self.bert.defaults.longest,
+            longest=self.before.defaults.longest,
             classes=examples.classes,
             pairs=examples.train.seconds is not None,
             mean=mean,
@@ -140,25 +156,29 @@ class LabelTask:
         )
 
     def new_model(self) -> BertClassifier:
-        """The encoder of the model that is fine-tuned, and its pooler where it has one; the last matrix is new."""
-        encoder = self.bert.model.config.encoder
+        """The encoder of the model that is fine-tuned, and its pooler where it has one; the head, for the same labels."""
+        before, classes = self.before, self.examples.classes
+        encoder = before.model.config.encoder
         share = self.settings.dropout
         stack = replace(encoder.stack, dropout=share, attention_dropout=share)
-        classes = self.examples.classes
         model = BertClassifier(
             BertClassifierConfig(
                 encoder=replace(encoder, stack=stack), outputs=len(classes) or 1, numbers=not classes
             )
         )
         if self.settings.pretrained:
-            own = model.state_dict()
-            given = {name: tensor for name, tensor in self.bert.model.state_dict().items() if name in own}
+            own, given = model.state_dict(), before.model.state_dict()
+            given = {
+                name: tensor for name, tensor in given.items() if name in own and not name.startswith(HEAD)
+            }
+            if same_labels(before, self.examples):
+                given |= head_of(before, self.examples.scale)
             model.load_state_dict(own | given)
         return model
 
     def finish(self, product: TextClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
         examples, settings = self.examples, self.settings
-        report = {
+        report: dict[str, Any] = {
             **facts_of_run(run, product.model, chosen, settings),
             "kind": "bert-classifier",
             "data": {
@@ -168,13 +188,28 @@ class LabelTask:
             },
             "vocabulary": len(product.pieces),
             "validation": {"loss": round(chosen.loss, 4)},
+            "fine_tuned": {"from": self.base.name, "head": "new"},
             "results": results(product.computing_in("float32"), examples.valid),
         }
+        if settings.pretrained and same_labels(self.before, examples):
+            report["fine_tuned"] = {"from": self.base.name, "head": "kept"}
+            then = results(self.before.reading_pairs(product.defaults.pairs), examples.valid)
+            report["results"] = {f"{name} before": value for name, value in then.items()} | report["results"]
         title = "BERT, fine-tuned to " + (
             f"tell {', '.join(examples.classes)}" if examples.classes else "give numbers"
         )
         save_report(out, report, model_card(title, 'qkv classify . "…"', report))
         return report
+
+
+def head_of(before: TextClassifier, scale: tuple[float, float]) -> dict[str, Tensor]:
+    """Its head. Numbers are learned in units of their mean and deviation: it says the same ones in the new units."""
+    head, (mean, deviation) = before.model.labels.state_dict(), scale
+    weight, bias = head["weight"], head["bias"]
+    if not before.classes:
+        weight = weight * (before.defaults.deviation / deviation)
+        bias = (before.defaults.mean + before.defaults.deviation * bias - mean) / deviation
+    return {f"{HEAD}weight": weight, f"{HEAD}bias": bias}
 
 
 class LabelData:

@@ -155,6 +155,16 @@ class TuningSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class GoingOnSettings(TuningSettings):
+    """What a run has that goes on with the task of the model: what acts in training alone may be another."""
+
+    dropout: float | None = None
+    """Share of values dropped in training; that of the model where it is not given."""
+    smoothing: float | None = None
+    """Label smoothing; that of the model where it is not given."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PairSettings(RunSettings):
     """What every run on sentence pairs has."""
 
@@ -171,15 +181,11 @@ class TranslatorSettings(PairSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneTranslatorSettings(PairSettings, TuningSettings):
+class FineTuneTranslatorSettings(PairSettings, GoingOnSettings):
     """Sizes and vocabulary are those of the model that is fine-tuned, and so are its beam and its length penalty."""
 
     language: str | None = None
     """Target language of the pairs, for a model of several whose lines do not begin with theirs, such as >>fra<<."""
-    dropout: float | None = None
-    """Share of values dropped in training; that of the model where it is not given."""
-    smoothing: float | None = None
-    """Label smoothing; that of the model where it is not given."""
 
 
 # What means nothing to a kind of model is refused where it is given.
@@ -227,11 +233,8 @@ def check_settings(settings: TranslatorSettings) -> None:
 
 def check_fine_tuning(settings: FineTuneTranslatorSettings) -> None:
     refuse_broken(
-        rules_of_run(settings)
+        rules_of_going_on(settings)
         | {
-            "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf,
-            "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1,
-            "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1,
             "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
         }
     )
@@ -256,6 +259,14 @@ def rules_of_run(settings: RunSettings) -> dict[str, bool]:
         "--training.processes must not be negative": training.processes >= 0,
         "--training.accumulate must not be negative": training.accumulate >= 0,
         "--training.log-every must be at least 1": training.log_every >= 1,
+    }
+
+
+def rules_of_going_on(settings: GoingOnSettings) -> dict[str, bool]:
+    return rules_of_run(settings) | {
+        "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf,
+        "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1,
+        "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1,
     }
 
 

@@ -9,9 +9,12 @@ from qkv.training.vision_settings import (
     CodebookSettings,
     DalleModelSettings,
     DalleSettings,
+    FineTuneVitSettings,
     VitModelSettings,
     VitSettings,
 )
+
+USUAL = Augmentation(crop=2, operations=1, magnitude=0.3, erase=0.1)
 
 
 def vit(pictures: int) -> VitSettings:
@@ -29,7 +32,7 @@ def vit(pictures: int) -> VitSettings:
             weight_decay=0.1,
             validate_every=max(50, steps // 20),
         ),
-        augment=Augmentation(crop=2, operations=1, magnitude=0.3, erase=0.1),
+        augment=USUAL,
     )
 
 
@@ -54,6 +57,34 @@ VIT_RECIPES: dict[str, Callable[[int], VitSettings]] = {
     "mnist": mnist,
     "fashion": fashion,
 }
+
+
+def fine_tuning(pictures: int, width: int) -> FineTuneVitSettings:
+    """Three epochs with a low rate, the lower the wider the model; of few pictures more, until about 5,000 are seen."""
+    epochs = max(3, round(5_000 / max(1, pictures)))
+    steps = epochs * pictures / 32  # about: how many pictures make a batch depends on their patches
+    return FineTuneVitSettings(
+        steps=None,
+        epochs=epochs,
+        training=TrainingSettings(
+            batch_tokens=1_600,  # patches: 32 pictures of 28 × 28, or 8 of 224 × 224
+            rate=round(0.064 / width, 6),  # 0.001 at 64, 0.000083 at 768
+            warmup=round(min(400, steps / 10)),
+            weight_decay=0.01,
+            validate_every=round(max(20, min(1_000, steps / 10))),
+        ),
+        augment=USUAL,
+    )
+
+
+def fine_tune_recipes(width: int) -> dict[str, Callable[[int], FineTuneVitSettings]]:
+    """For a model of that width."""
+
+    def automatic(pictures: int) -> FineTuneVitSettings:
+        return fine_tuning(pictures, width)
+
+    automatic.__doc__ = fine_tuning.__doc__
+    return {"automatic": automatic}
 
 
 def codebook(pictures: int) -> CodebookSettings:

@@ -4,7 +4,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from qkv.data.augmentation import Augmentation
-from qkv.training.settings import BlockSettings, RunSettings, refuse_broken, rules_of_blocks, rules_of_run
+from qkv.training.settings import (
+    BlockSettings,
+    GoingOnSettings,
+    RunSettings,
+    refuse_broken,
+    rules_of_blocks,
+    rules_of_going_on,
+    rules_of_run,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +34,21 @@ class HeldOutSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VitSettings(RunSettings):
-    model: VitModelSettings
+class ClassedPictureSettings(RunSettings):
+    """What every run on pictures with classes has."""
+
     data: HeldOutSettings = HeldOutSettings(valid=5_000)
     augment: Augmentation = field(default_factory=Augmentation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VitSettings(ClassedPictureSettings):
+    model: VitModelSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuneVitSettings(ClassedPictureSettings, GoingOnSettings):
+    """Sizes are those of the model that is fine-tuned, and so is the form of its pictures."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,21 +115,27 @@ def rules_of_smoothed(model: SmoothedBlockSettings) -> dict[str, bool]:
 
 
 def check_vit(settings: VitSettings) -> None:
-    augment = settings.augment
     refuse_broken(
         rules_of_run(settings)
         | rules_of_smoothed(settings.model)
-        | {
-            "--model.patch must be at least 1": settings.model.patch >= 1,
-            "--data.valid must be at least 1": settings.data.valid >= 1,
-            "--augment.crop and --augment.operations must not be negative": min(
-                augment.crop, augment.operations
-            )
-            >= 0,
-            "--augment.magnitude and --augment.erase must lie between 0 and 1": 0 <= augment.magnitude <= 1
-            and 0 <= augment.erase <= 1,
-        }
+        | {"--model.patch must be at least 1": settings.model.patch >= 1}
+        | rules_of_classed_pictures(settings)
     )
+
+
+def check_fine_tuned_vit(settings: FineTuneVitSettings) -> None:
+    refuse_broken(rules_of_going_on(settings) | rules_of_classed_pictures(settings))
+
+
+def rules_of_classed_pictures(settings: ClassedPictureSettings) -> dict[str, bool]:
+    augment = settings.augment
+    return {
+        "--data.valid must be at least 1": settings.data.valid >= 1,
+        "--augment.crop and --augment.operations must not be negative": min(augment.crop, augment.operations)
+        >= 0,
+        "--augment.magnitude and --augment.erase must lie between 0 and 1": 0 <= augment.magnitude <= 1
+        and 0 <= augment.erase <= 1,
+    }
 
 
 def check_codebook(settings: CodebookSettings) -> None:

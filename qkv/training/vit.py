@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from qkv.training.loop import Position, Run, Watch
 from qkv.training.picture_data import Rows, hash_of, split
 from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
 from qkv.training.settings import BlockSettings
-from qkv.training.vision_settings import VitSettings, check_vit
+from qkv.training.vision_settings import ClassedPictureSettings, VitSettings, check_vit
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 
@@ -48,6 +48,12 @@ class Gallery:
             train, valid = split(train, most, seed=1)
         return cls(train=train, valid=valid, test=test, origin=origin)
 
+    def numbered_as(self, classes: tuple[str, ...]) -> "Gallery":
+        test = None if self.test is None else self.test.numbered_as(classes)
+        return replace(
+            self, train=self.train.numbered_as(classes), valid=self.valid.numbered_as(classes), test=test
+        )
+
 
 def train_vit(
     gallery: Gallery,
@@ -61,23 +67,27 @@ def train_vit(
 ) -> Outcome[PictureClassifier]:
     check_vit(settings)
     settings = with_precision(settings, settings.model.width, choose_device())
-
-    def watched(product: PictureClassifier) -> Watch:
-        return Accuracies(watch(product), product, gallery, out / "training" / CURVE_FILE)
-
-    return train(
-        VitTask(gallery, settings), out, watch=watched, group=group, resume=resume, remember=remember
-    )
+    task = VitTask(gallery, settings, architecture(settings, gallery.train))
+    return train(task, out, watch=task.noting(watch, out), group=group, resume=resume, remember=remember)
 
 
 @dataclass(frozen=True)
 class VitTask:
     gallery: Gallery
-    settings: VitSettings
+    settings: ClassedPictureSettings
+    config: VitConfig
 
     @property
     def width(self) -> int:
-        return self.settings.model.width
+        return self.config.stack.width
+
+    def noting(
+        self, watch: Callable[[PictureClassifier], Watch], out: Path
+    ) -> Callable[[PictureClassifier], Watch]:
+        """The watch that also notes accuracies."""
+        return lambda product: Accuracies(
+            watch(product), product, self.gallery, out / "training" / CURVE_FILE
+        )
 
     def fingerprint(self) -> dict[str, str]:
         train, valid = self.gallery.train, self.gallery.valid
@@ -89,26 +99,33 @@ class VitTask:
     def files(self) -> dict[str, bytes]:
         return {}
 
+    def data(self, pictures: Labelled, *, shuffled: bool) -> Rows:
+        """Those to learn from are shuffled, and shown differently each time."""
+        pieces = 1 + self.config.patches
+        at_once = self.settings.training.batch_tokens // pieces
+        shown = Augmented(pictures, self.settings.augment if shuffled else None)
+        return Rows(len(pictures), at_once, pieces, shown, shuffled=shuffled)
+
     def assemble(self, folder: Path) -> Assembled[PictureClassifier]:
-        settings, gallery = self.settings, self.gallery
-        model = Vit(architecture(settings, gallery.train))
+        gallery = self.gallery
         defaults = ClassifierDefaults(classes=gallery.train.classes, colours=gallery.train.form.colours)
-        pieces = 1 + model.config.patches
-        at_once = settings.training.batch_tokens // pieces
-        train = Augmented(gallery.train, settings.augment)
-        valid = Augmented(gallery.valid, None)
         return Assembled(
-            product=PictureClassifier(model, defaults),
-            train=Rows(len(gallery.train), at_once, pieces, train, shuffled=True),
-            valid=Rows(len(gallery.valid), at_once, pieces, valid, shuffled=False),
+            product=PictureClassifier(Vit(self.config), defaults),
+            train=self.data(gallery.train, shuffled=True),
+            valid=self.data(gallery.valid, shuffled=False),
         )
 
     def finish(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        report = self.report(product, run, chosen, out)
+        save_report(out, report, model_card("Picture classifier", "qkv classify . picture.png", report))
+        return report
+
+    def report(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
         gallery = self.gallery
         results = {"validation accuracy": percent(accuracy(product, gallery.valid), len(gallery.valid))}
         if gallery.test is not None:
             results["test accuracy"] = percent(accuracy(product, gallery.test), len(gallery.test))
-        report = {
+        return {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "vit",
             "data": {
@@ -120,8 +137,6 @@ class VitTask:
             "results": results,
             "curve": curve(out / "training" / CURVE_FILE),
         }
-        save_report(out, report, model_card("Picture classifier", "qkv classify . picture.png", report))
-        return report
 
 
 def architecture(settings: VitSettings, pictures: Labelled) -> VitConfig:

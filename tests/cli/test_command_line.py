@@ -51,10 +51,10 @@ OPTIONS = {
         --training.betas --training.epsilon --training.weight-decay --training.clip
         --training.validate-every --training.average --training.patience --training.processes
         --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones --model.depth --model.width --model.heads --model.hidden --model.dropout
-        --model.attention-dropout --model.activation --model.smoothing --model.patch --data.valid
-        --augment.crop --augment.flip --augment.operations --augment.magnitude --augment.no-colours
-        --augment.erase""",
+        --training.milestones --data.valid --augment.crop --augment.flip --augment.operations
+        --augment.magnitude --augment.no-colours --augment.erase --model.depth --model.width --model.heads
+        --model.hidden --model.dropout --model.attention-dropout --model.activation --model.smoothing
+        --model.patch""",
     "train codebook": """
         --out --recipe --resume --tensorboard --images --scenes --size --steps --minutes --seed
         --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
@@ -94,6 +94,17 @@ OPTIONS = {
     "explore": """
         --text --html --png --terminal --station --side --layer --head --host --port --no-open""",
     "info": "",
+}
+FINE_TUNE_OPTIONS = {
+    "train vit --fine-tune": """
+        --out --recipe --resume --tensorboard --images --scenes --fine-tune --fit --steps --minutes --seed
+        --epochs --dropout --smoothing
+        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
+        --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every
+        --training.milestones --data.valid --augment.crop --augment.flip --augment.operations
+        --augment.magnitude --augment.no-colours --augment.erase""",
 }
 
 
@@ -136,7 +147,7 @@ def test_the_public_names_are_these() -> None:
         _ = qkv.transalte
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", [*OPTIONS, *FINE_TUNE_OPTIONS])
 def test_the_options_of_a_command_are_these_and_no_others(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,7 +155,7 @@ def test_the_options_of_a_command_are_these_and_no_others(
     assert code_of(*name.split(), "--help") == 0
     shown = capsys.readouterr().out
     found = re.findall(r"^(?:│ | {1,3})(?:-h, )?(--[a-z][a-z.-]+)", shown, flags=re.MULTILINE)
-    assert [each for each in found if each != "--help"] == OPTIONS[name].split()
+    assert [each for each in found if each != "--help"] == (OPTIONS | FINE_TUNE_OPTIONS)[name].split()
 
 
 def test_the_commands_are_these_and_no_others() -> None:

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from qkv.data import images
-from qkv.data.images import Form, read_idx, read_image_folder, read_picture
+from qkv.data.images import Form, read_idx, read_image_folder, read_images_for, read_picture
 from qkv.errors import UserError
 
 GREY, COLOUR = Form(6, 8, "grey"), Form(6, 8, "colour")
@@ -212,3 +212,36 @@ def test_labels_must_be_there_and_as_many(tmp_path: Path) -> None:
     write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([0, 0]))
     with pytest.raises(UserError, match="one class"):
         read_image_folder(tmp_path)
+
+
+def test_pictures_for_a_model_come_in_its_form_or_are_refused(tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        for name in ("cat", "dog"):
+            saved(tmp_path / part / name / "a.png", size=(11, 9))
+    found = read_images_for(tmp_path, GREY, fit=True)
+    assert found.train.form == GREY
+    assert found.test is not None
+    assert found.test.form == GREY
+    assert np.array_equal(
+        found.train.pictures[0], read_picture(tmp_path / "train" / "cat" / "a.png", GREY, fit=True)
+    )
+    with pytest.raises(UserError, match="11 × 9 pixels large and not 8 × 6: convert it, or give --fit where"):
+        read_images_for(tmp_path, COLOUR, fit=False)
+
+
+def test_idx_files_are_brought_to_the_form_of_a_model_where_that_is_allowed(tmp_path: Path) -> None:
+    pictures = np.zeros((4, 8, 8), dtype=np.uint8)
+    pictures[:, :4] = 200  # bright above
+    write_idx(tmp_path / "train-images-idx3-ubyte", pictures)
+    write_idx(tmp_path / "train-labels-idx1-ubyte", np.arange(4) % 2)
+    wide = Form(4, 8, "colour")
+    found = read_images_for(tmp_path, wide, fit=True).train
+    assert found.form == wide
+    assert found.labels.tolist() == [0, 1, 0, 1]
+    assert (found.pictures[0, :, 0] > 150).all()
+    assert (found.pictures[0, :, -1] < 50).all()
+    with pytest.raises(
+        UserError, match="are 8 × 8 in grey, and those of the model 8 × 4 in colour: give --fit"
+    ):
+        read_images_for(tmp_path, wide, fit=False)
+    assert read_images_for(tmp_path, Form(8, 8, "grey"), fit=False).train.form == Form(8, 8, "grey")

@@ -73,7 +73,7 @@ def bert(folder: Path) -> list[Any]:
 
 def fine_tuned(begun: Callable[[Path], list[Any]]) -> Callable[[Path], list[Any]]:
     def arguments(folder: Path) -> list[Any]:
-        command, model = begun(folder), folder / "begun"
+        command, model = begun(folder), folder / begun.__name__
         assert code_of("train", *command, *RUN, "--out", model) == 0
         return [command[0], "--fine-tune", model, "--labels", labels(folder)]
 
@@ -83,6 +83,15 @@ def fine_tuned(begun: Callable[[Path], list[Any]]) -> Callable[[Path], list[Any]
 def vit(folder: Path) -> list[Any]:
     augmented = ["--augment.flip", "--augment.erase", "0.5", "--augment.operations", "2"]
     return ["vit", "--images", halves(folder / "images", each=20), *TINY_BLOCKS, *augmented]
+
+
+def tuned_vit(folder: Path) -> list[Any]:
+    """For classes of other names, so that the head is new; the pictures are made to fit."""
+    command, model = vit(folder), folder / "begun"
+    assert code_of("train", *command, *RUN, "--out", model) == 0
+    others = halves(folder / "others", each=20, size=11)
+    (others / "left").rename(others / "right")
+    return ["vit", "--fine-tune", model, "--images", others, "--fit", "--augment.flip", "--dropout", "0.1"]
 
 
 def codebook(folder: Path) -> list[Any]:
@@ -105,7 +114,9 @@ KINDS: dict[str, Callable[[Path], list[Any]]] = {
     "gpt with labels": fine_tuned(gpt),
     "bert": bert,
     "bert with labels": fine_tuned(bert),
+    "bert with labels that goes on": fine_tuned(fine_tuned(bert)),
     "vit": vit,
+    "vit that goes on": tuned_vit,
     "codebook": codebook,
     "dalle": dalle,
 }

@@ -41,8 +41,14 @@ MATRIX: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "pre-training": (lambda folder: write_bert(folder, BertForPreTraining), [*FILL, *EMBED, OUT]),
     "classes": (lambda folder: write_bert(folder, BertForSequenceClassification, id2label={0: "no", 1: "yes"}), [
         'classify model "the dog"', "classify model --labels labels.tsv", OUT,
+        f"train bert --fine-tune model {LABELS}", *CLASSIFY, "import tuned-out -o again", 'classify again "the dog"',
     ]),
-    "vit": (write_vit, ["classify model pictures/cat/0.png", "evaluate model --images pictures", OUT]),
+    "vit": (write_vit, [
+        "classify model pictures/cat/0.png", "evaluate model --images pictures", OUT,
+        f"train vit --fine-tune model --images pictures --steps 2 --out tuned {TUNED}",
+        "evaluate tuned --images pictures", "export tuned --to huggingface -o tuned-out",
+        "import tuned-out -o again", "classify again pictures/cat/0.png",
+    ]),
 }  # fmt: skip
 
 
@@ -55,7 +61,7 @@ def write_files() -> None:
     for name in ("bird", "cat", "dog"):
         folder = Path("pictures") / name
         folder.mkdir(parents=True)
-        for number in range(2):
+        for number in range(4):
             Image.fromarray(np.full((12, 12, 3), 40 * number, dtype=np.uint8)).save(folder / f"{number}.png")
 
 

@@ -201,7 +201,7 @@ def test_the_target_language_of_the_pairs_is_said_by_an_option_or_by_each_line(
         (
             "marian",
             {"dropout": 1.0, "epochs": 0.0},
-            "--epochs must be more than 0; --dropout must be at least 0",
+            "--epochs must be more than 0, and a number; --dropout must be at least 0",
         ),
     ],
 )

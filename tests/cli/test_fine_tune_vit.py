@@ -1,0 +1,107 @@
+"""`qkv train vit --fine-tune`: one command, resumed by another, and sentences for what cannot be."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import code_of, refused
+from drawings import SHORT_RUN, halves, untrained_classifier
+from tiny_bert import tiny_classifier
+
+from qkv import load
+
+Output = pytest.CaptureFixture[str]
+LEARNING = [
+    "--epochs",
+    "12",
+    "--training.rate",
+    "0.02",
+    "--training.batch-tokens",
+    "60",
+    "--training.processes",
+    "1",
+    "--data.valid",
+    "6",
+]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("base") / "model"
+    untrained_classifier().save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of another size than those of the model."""
+    return halves(tmp_path_factory.mktemp("images") / "halves", each=30, size=11)
+
+
+def test_a_model_is_tuned_used_and_resumed_without_its_options(
+    base: Path, images: Path, tmp_path: Path, capsys: Output
+) -> None:
+    out = tmp_path / "out"
+    given = ["train", "vit", "--fine-tune", base, "--images", images, "--fit", "--out", out]
+    assert code_of(*given, *LEARNING) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "on top of model; the classes are others: the head is new" in shown.err
+    assert code_of("evaluate", out, "--images", images, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
+    assert load(out).form == load(base).form
+    assert code_of("train", "vit", "--resume", "--out", out) == 0
+    assert "this run had ended already" in capsys.readouterr().err
+    assert code_of("train", "vit", "--resume", "--out", out, "--dropout", "0.5") == 2
+    assert "these differ: --dropout" in capsys.readouterr().err
+
+
+def test_one_that_was_tuned_goes_on_with_its_head(
+    base: Path, images: Path, tmp_path: Path, capsys: Output
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    given = ["--images", images, "--fit", *SHORT_RUN, "--training.batch-tokens", "60"]
+    assert code_of("train", "vit", "--fine-tune", base, *given, "--out", first) == 0
+    assert code_of("train", "vit", "--fine-tune", first, *given, "--out", second) == 0
+    assert "on top of first; the head is that of the model" in capsys.readouterr().err
+    report = json.loads((second / "report.json").read_text())
+    assert report["settings"]["training"]["rate"] == pytest.approx(0.064 / 12, abs=1e-6)  # its width is 12
+    measured = json.loads((first / "report.json").read_text())["results"]["validation accuracy"]
+    assert report["results"]["validation accuracy before"] == measured
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ["--fit", "--model.width", "32", "--model.patch", "2"],
+            "leave out --model.patch and --model.width.",
+        ),
+        (["--size", "8"], "keeps its sizes, to which --fit brings pictures: leave out --size."),
+        (["--colours=grey"], "leave out --colours."),
+        (["--recipe", "mnist"], "there is no recipe 'mnist'"),
+        (["--fit", "--epochs", "-1"], "--epochs must be more than 0"),
+        ([], "is 11 × 11 pixels large and not 8 × 8: convert it, or give --fit"),
+        (["--fit", "--scenes", "100"], "give --images with pictures, or --scenes"),
+    ],
+)
+def test_what_the_model_decides_itself_is_refused_with_a_sentence(
+    options: list[str], sentence: str, base: Path, images: Path, tmp_path: Path, capsys: Output
+) -> None:
+    out = tmp_path / "out"
+    code = code_of("train", "vit", "--fine-tune", base, "--images", images, "--out", out, *options)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+    assert not out.exists()
+
+
+def test_what_is_no_picture_classifier_is_refused(images: Path, tmp_path: Path, capsys: Output) -> None:
+    tiny_classifier().save(tmp_path / "texts")
+    out = tmp_path / "out"
+    code = code_of("train", "vit", "--fine-tune", tmp_path / "texts", "--images", images, "--out", out)
+    shown = capsys.readouterr()
+    assert "holds a bert-classifier" in refused(shown.err, shown.out, code)
+    code = code_of("train", "vit", "--fine-tune", tmp_path / "nowhere", "--images", images, "--out", out)
+    shown = capsys.readouterr()
+    refused(shown.err, shown.out, code)
+    assert not out.exists()
