@@ -92,10 +92,10 @@ class Job:
             if (outside_spans := tuple(place for place in places if not touches(place, kept)))
         ]
         wanted += [Wanted(phrase) for phrase in decoding.contain]
-        for owed in [*(each.text for each in wanted), *(span.text for span in kept)]:
+        for each in wanted:
             for avoided in decoding.avoid:
-                if avoided in owed:
-                    raise UserError(f"a translation cannot contain '{owed}' and avoid '{avoided}'.")
+                if avoided in each.text:
+                    raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
         return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
 
     @property

@@ -379,11 +379,6 @@ def test_whatever_was_said_and_wherever_it_looked_all_spans_are_there_at_the_end
     assert survive(completed(reading, said, links), reading.job.kept_texts)
 
 
-def test_a_span_that_is_owed_cannot_be_avoided() -> None:
-    with pytest.raises(UserError, match=r"cannot contain '\{name\}' and avoid 'name'"):
-        Job.of("a {name} here", Decoding(avoid=("name",)))
-
-
 def test_the_words_in_whose_place_a_term_stands_are_known() -> None:
     assert words_replaced("die Katze schläft auf der Straße .", "die Mieze schläft auf der Gasse .") == {
         "Katze",
