@@ -159,6 +159,7 @@ class Run:
         self.batches_of_epoch = len(self.train.epoch(self.order_of_epoch()))
         self.saved = state.step
         if self.writes:
+            self.outdated = self.left_over()
             for log, name in ((self.log, "log"), (self.timing, "timing")):
                 fault = log.cut_back(state.facts[name])
                 if fault:
@@ -349,6 +350,14 @@ class Run:
 
     def snapshot(self, step: int) -> Path:
         return self.plan.folder / "snapshots" / f"step-{step}.safetensors"
+
+    def left_over(self) -> list[int]:
+        """Snapshots that were outdated already when the run was cut off, and not removed any more."""
+        on_disk = [
+            int(path.stem.removeprefix("step-"))
+            for path in self.snapshot(0).parent.glob("step-*.safetensors")
+        ]
+        return [step for step in on_disk if step < min(self.position.snapshots, default=0)]
 
     def save(self) -> None:
         parts = {"model": self.model.state_dict(), "optimiser": self.optimiser.tensors()}

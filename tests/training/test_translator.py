@@ -53,6 +53,17 @@ def test_muon_and_subword_dropout_are_resumed_bit_for_bit_as_well(tmp_path: Path
     assert whole.losses != train(tmp_path / "plain")[1].losses
 
 
+def test_a_snapshot_that_a_kill_left_behind_is_removed_after_all(tmp_path: Path) -> None:
+    """Between a checkpoint that no longer needs it and its removal."""
+    train(tmp_path / "whole")
+    train(tmp_path / "parts", recorder=Recorder(at=14, action=send(signal.SIGINT)))
+    snapshots = tmp_path / "parts" / "training" / "snapshots"
+    oldest = min(snapshots.iterdir(), key=lambda path: int(path.stem.removeprefix("step-")))
+    (snapshots / "step-1.safetensors").write_bytes(oldest.read_bytes())
+    train(tmp_path / "parts", resume=True)
+    assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
+
+
 def test_a_run_killed_between_two_saves_goes_on_from_the_last_and_ends_the_same(tmp_path: Path) -> None:
     train(tmp_path / "whole")
 
