@@ -41,7 +41,7 @@ class TranslatorKind:
     summary: ClassVar = (
         "Train a translator on your own sentence pairs, for example\n"
         "  qkv train translator --source a.en --target a.de --out runs/en-de\n\n"
-        "With --model recurrent it is made of LSTMs with attention, as before the Transformer; the defaults follow.\n"
+        "With --model recurrent it is made of LSTMs with attention, as before the Transformer; the defaults follow.\n\n"
         "One that is there already, trained or imported, goes on with your pairs:\n"
         "  qkv train translator --fine-tune runs/opus --source a.en --target a.de --out runs/mine     (--fine-tune --help)"
     )

@@ -31,7 +31,7 @@ class VitKind:
     amount: ClassVar = "pictures"
     summary: ClassVar = (
         "Train a picture classifier on your own pictures, for example\n"
-        "  qkv train vit --images pictures --size 32 --out runs/mine\n"
+        "  qkv train vit --images pictures --size 32 --out runs/mine\n\n"
         "One that is there already, trained or imported, goes on with your pictures:\n"
         "  qkv train vit --fine-tune runs/published --images pictures --fit --out runs/mine     (--fine-tune --help)"
     )
