@@ -20,7 +20,7 @@ from qkv.configs import changed_options, from_dict
 from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
 from qkv.training.recipes import find_recipe
-from qkv.training.settings import RunSettings, TrainingSettings
+from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings
 
 if TYPE_CHECKING:
     from qkv.cli.terminal import TrainingDisplay
@@ -202,7 +202,9 @@ def parse_resumed(kind: Kind, arguments: list[str]) -> TrainCommand[Any, Any]:
     processes = wanted.processes or decided.processes  # may change; what was left to the command is as it was
     precision = decided.precision if wanted.precision == "auto" else wanted.precision
     often = wanted.validate_every
-    if hasattr(before.settings, "epochs"):  # where they gave few steps, it was lowered to fit them
+    if isinstance(
+        before.settings, TuningSettings
+    ):  # where its epochs gave few steps, it was lowered to fit them
         often = min(often, decided.validate_every)
     command = with_training(
         command, replace(wanted, processes=processes, precision=precision, validate_every=often)

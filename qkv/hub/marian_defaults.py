@@ -6,6 +6,7 @@ from qkv.hub.family import NOTES
 from qkv.hub.folder import Published
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Languages, TranslatorDefaults
+from qkv.pipeline.options import WIDEST_BEAM
 
 WHOLE = 200  # pieces of a source that is translated whole: these models were trained on sentences
 
@@ -32,17 +33,13 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
 
 def checked(defaults: TranslatorDefaults, config: TranslatorConfig, where: str) -> TranslatorDefaults:
     """What was written beside a model may have been written for another one."""
-    aligner, (blocks, heads) = defaults.aligner, config.looking
+    aligner = defaults.aligner
     holds = {
         "longest should be at least 1": defaults.longest >= 1,
-        "beam should be from 1 to 1000": 1 <= defaults.beam <= 1000,
+        f"beam should be from 1 to {WIDEST_BEAM}": 1 <= defaults.beam <= WIDEST_BEAM,
         "length_penalty should be from 0 to 100": 0 <= defaults.length_penalty <= 100,
         "the aligner should look with heads that the model has": aligner is None
-        or (
-            0 <= aligner.block < blocks
-            and bool(aligner.heads)
-            and all(0 <= head < heads for head in aligner.heads)
-        ),
+        or aligner.fits(*config.looking),
     }
     for rule, kept in holds.items():
         if not kept:

@@ -32,11 +32,14 @@ class Aligner:
         blocks, heads = model.config.looking
         return cls(block=max(0, blocks - 2), heads=tuple(range(heads)), late=False)
 
+    def fits(self, blocks: int, heads: int) -> bool:
+        """Has a model of so many blocks and heads those that are looked with?"""
+        return 0 <= self.block < blocks and bool(self.heads) and all(0 <= head < heads for head in self.heads)
+
     def check(self, model: TranslationModel) -> None:
         """That the model has these heads."""
         blocks, heads = model.config.looking
-        known = 0 <= self.block < blocks and self.heads and all(0 <= head < heads for head in self.heads)
-        if not known:
+        if not self.fits(blocks, heads):
             raise UserError(
                 f"alignments are read off heads {', '.join(map(str, self.heads)) or 'that are not named'} of block "
                 f"{self.block}, and this model has {blocks} blocks of {heads} heads, counted from 0: "

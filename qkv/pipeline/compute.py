@@ -19,6 +19,10 @@ Compute = Literal["float32", "bf16", "int8"]
 WITHOUT_ENGINE = "the fast engine, with the same results but slower"
 
 
+def silent(told: object = None) -> None:
+    """Nobody is told."""
+
+
 def computing_in(
     models: Sequence[TranslationModel], compute: Compute, warn: Callable[[str], None]
 ) -> tuple[list[TranslationModel], list[Engine]]:

@@ -18,7 +18,7 @@ from qkv.decoding.walk import walk
 from qkv.engine.gpt import GPTEngine, GPTEngineStep
 from qkv.errors import UserError
 from qkv.models.gpt import GPT, GPTConfig, GPTStep, TextBatch
-from qkv.pipeline.compute import Compute, continuing_in
+from qkv.pipeline.compute import Compute, continuing_in, silent
 from qkv.pipeline.loading import load_weights
 from qkv.text.characters import Characters
 from qkv.text.notes import VOICES, Frame, Notes
@@ -34,14 +34,6 @@ TOKENIZERS: dict[PieceKind, type[Tokenizer]] = {
     "published": PublishedPieces,
 }
 TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
-
-
-def silent(count: int = 0) -> None:
-    """Nobody is told."""
-
-
-def unheard(sentence: str) -> None:
-    """Nobody is told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +107,7 @@ class Generator:
         config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
         save_bundle(folder, "gpt", config, self.model.state_dict(), {TOKENIZER_FILE: self.tokenizer.text()})
 
-    def computing_in(self, compute: Compute, warn: Callable[[str], None] = unheard) -> "Generator":
+    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Generator":
         """The same by the engine, in float32 or int8, or in bf16 by torch; `warn` is told if there can be no engine."""
         model, engine = continuing_in(self.model, compute, warn)
         return Generator(model, self.tokenizer, self.defaults, engine)

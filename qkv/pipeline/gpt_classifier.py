@@ -13,7 +13,8 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.batching import token_batches
 from qkv.errors import UserError
 from qkv.models.gpt import GPTForTask, TaskBatch, TaskConfig
-from qkv.pipeline.generator import PieceKind, facts_of_gpt, silent, tokenizer_for
+from qkv.pipeline.compute import silent
+from qkv.pipeline.generator import PieceKind, facts_of_gpt, tokenizer_for
 from qkv.pipeline.loading import load_weights
 from qkv.pipeline.verdicts import Verdict, check_inputs
 from qkv.text.tokenizer import Tokenizer

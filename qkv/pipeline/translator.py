@@ -22,7 +22,7 @@ from qkv.errors import UserError
 from qkv.pipeline.alignment import Aligner, WordLooks, align, looks_of_words
 from qkv.pipeline.answers import Answer, Links, Word, distinct, features_of, surrounded, together
 from qkv.pipeline.architectures import built, config_from, two_stacks
-from qkv.pipeline.compute import Compute, computing_in
+from qkv.pipeline.compute import Compute, computing_in, silent
 from qkv.pipeline.defaults import TranslatorDefaults
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, words_replaced
 from qkv.pipeline.loading import load_weights
@@ -38,10 +38,6 @@ from qkv.text.words import FINE, SPACED, owners, spans
 ABOUT_AS_LONG = 1.1  # times as many words
 CLEARLY = 1.0  # by how much a score is better where lengths tell nothing
 HALF = "\ufffd"  # how bytes read that are no whole character
-
-
-def silent(told: object) -> None:
-    """Nobody is told."""
 
 
 @dataclass(frozen=True, kw_only=True)

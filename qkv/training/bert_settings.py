@@ -1,6 +1,5 @@
 """What a person may choose about a BERT, about fine-tuning one, and recipes. Importing this needs no torch."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +12,7 @@ from qkv.training.settings import (
     refuse_broken,
     rules_of_blocks,
     rules_of_run,
+    rules_of_tuning,
 )
 
 LETTERS_OF_A_PIECE = 4.5  # of a word piece with its space, about
@@ -90,9 +90,8 @@ def check_bert(settings: BertSettings) -> None:
 
 def check_bert_fine_tuning(settings: BertFineTuneSettings) -> None:
     refuse_broken(
-        rules_of_run(settings)
+        rules_of_tuning(settings)
         | {
-            "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf,
             "--dropout must be at least 0 and below 1": 0 <= settings.dropout < 1,
             "--valid must be above 0 and at most 0.5": 0 < settings.valid <= 0.5,
         }

@@ -1,6 +1,5 @@
 """What a person may choose about a language model, about fine-tuning one, and recipes. Importing this needs no torch."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -13,6 +12,7 @@ from qkv.training.settings import (
     refuse_broken,
     rules_of_blocks,
     rules_of_run,
+    rules_of_tuning,
 )
 
 LETTERS_OF_A_PIECE = 3.5  # of a subword, about
@@ -89,9 +89,8 @@ def check_music(settings: MusicSettings) -> None:
 
 def check_fine_tuning(settings: FineTuneSettings) -> None:
     refuse_broken(
-        rules_of_run(settings)
+        rules_of_tuning(settings)
         | {
-            "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf,
             "--auxiliary must not be negative": settings.auxiliary >= 0,
             "--dropout must be at least 0 and below 1": 0 <= settings.dropout < 1,
             "--valid must be above 0 and at most 0.5": 0 < settings.valid <= 0.5,

@@ -262,9 +262,14 @@ def rules_of_run(settings: RunSettings) -> dict[str, bool]:
     }
 
 
-def rules_of_going_on(settings: GoingOnSettings) -> dict[str, bool]:
+def rules_of_tuning(settings: TuningSettings) -> dict[str, bool]:
     return rules_of_run(settings) | {
-        "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf,
+        "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf
+    }
+
+
+def rules_of_going_on(settings: GoingOnSettings) -> dict[str, bool]:
+    return rules_of_tuning(settings) | {
         "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1,
         "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1,
     }
