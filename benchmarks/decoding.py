@@ -1,5 +1,7 @@
 """Speed of translation beside CTranslate2 and Hugging Face: same weights, same outputs, one run, all in turns.
 
+Hugging Face's Marian is beside it where weights are random: it has no place for the rotary positions of our recipes.
+
 One sentence at a time (how long somebody waits) and a whole file (how much a machine does), greedy and with a beam.
 Every system has the same number of cores. A figure of one system alone says little on a shared machine: read ratios.
 """
@@ -46,7 +48,7 @@ class Options:
     model: tuple[Path, ...] = ()
     """Bundles to translate with; without them, random weights of the base and the tiny shape and answers of 20 ids."""
     data: Path | None = None
-    """Folder with Multi30k (test_2016_flickr.lc.norm.tok.en); without it, made-up sentences of the same lengths."""
+    """Folder with Multi30k, whose test2016 is translated; without it, made-up sentences of about the same lengths."""
     rounds: int = 3
     """Turns of each system."""
     sentences: int = 20
@@ -72,7 +74,7 @@ def all_systems(contest: Contest, folder: Path) -> list[System]:
             name = f"CTranslate2, {compute}, {inter} × {intra} threads"
             opener = ctranslate2(contest, where, compute, inter, intra, 32)
             found.append(opened(name, opener, for_sentences=inter == 1))
-    if importlib.util.find_spec("transformers") is not None:
+    if contest.fixed is not None and importlib.util.find_spec("transformers") is not None:
         found.append(opened("Hugging Face generate, float32", marian(contest, 32)))
     return found
 
@@ -80,7 +82,34 @@ def all_systems(contest: Contest, folder: Path) -> list[System]:
 # What is translated ------------------------------------------------------------------------------------------
 
 
-def random_contest(shape: str, count: int) -> Contest:
+def made_up(count: int) -> Sources:
+    """Ids drawn at random, as many as picture captions have."""
+    generator = random.Random(1)
+    lengths = [min(40, max(4, round(generator.gauss(14, 4)))) for _ in range(count)]
+    return [[generator.randrange(3, VOCAB) for _ in range(length)] for length in lengths]
+
+
+def captions(options: Options) -> list[str]:
+    if options.data is None:
+        raise UserError("--model needs --data: a trained model translates real sentences.")
+    return lines_of(options.data, "test_2016_flickr.lc.norm.tok.en")[: options.lines]
+
+
+def lines_of(folder: Path, name: str) -> list[str]:
+    if not (folder / name).is_file():
+        raise UserError(f"{folder} has no {name}: --data wants the folder with Multi30k.")
+    return (folder / name).read_text(encoding="utf-8").splitlines()
+
+
+def in_pieces(options: Options, folder: Path) -> Sources:
+    """Test2016 in the pieces of a vocabulary that is learned from the training part, as for a trained model."""
+    from qkv.text.tokenizer import Tokenizer
+
+    texts = [line for language in ("en", "de") for line in lines_of(folder, f"train.lc.norm.tok.{language}")]
+    return Tokenizer.learn(texts, VOCAB).encode_all(captions(options))
+
+
+def random_contest(shape: str, sources: Sources) -> Contest:
     import torch
 
     from qkv.core.block import StackConfig
@@ -94,9 +123,6 @@ def random_contest(shape: str, count: int) -> Contest:
     config = TranslatorConfig(
         vocab=VOCAB, context=256, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
     )
-    generator = random.Random(1)
-    lengths = [min(40, max(4, round(generator.gauss(14, 4)))) for _ in range(count)]  # picture captions
-    sources = [[generator.randrange(3, VOCAB) for _ in range(length)] for length in lengths]
     return Contest(shape, Translator(config).eval(), sources, FIXED)
 
 
@@ -104,17 +130,16 @@ def bundle_contest(path: Path, options: Options) -> Contest:
     from qkv.pipeline import Translator, load_for
 
     translator = load_for(path, "translate", Translator)
-    if options.data is None:
-        raise UserError("--model needs --data: a trained model translates real sentences.")
-    lines = (options.data / "test_2016_flickr.lc.norm.tok.en").read_text(encoding="utf-8").splitlines()
-    sources = translator.tokenizer.encode_all(lines[: options.lines])
-    return Contest(path.name, translator.model.eval(), sources, None)
+    return Contest(
+        path.name, translator.model.eval(), translator.tokenizer.encode_all(captions(options)), None
+    )
 
 
 def contests(options: Options) -> list[Contest]:
     if options.model:
         return [bundle_contest(path, options) for path in options.model]
-    return [random_contest(shape, options.lines) for shape in SHAPES]
+    sources = made_up(options.lines) if options.data is None else in_pieces(options, options.data)
+    return [random_contest(shape, sources) for shape in SHAPES]
 
 
 # Measuring ----------------------------------------------------------------------------------------------------
@@ -218,17 +243,21 @@ def bandwidth_share(system: System, contest: Contest) -> float:
         block.sum()
         best = min(best, time.perf_counter() - begun)
     speed = block.numel() * 4 / best
-    ids = contest.fixed or FIXED
+    some = contest.sources[:32]
+    ids = contest.fixed or 1 + sum(map(len, system.translate(some, 1))) / len(some)  # with the end mark
     return weights * ids / speed / system.time_of("sentence", 1)
 
 
-def agreement(systems: list[System], contest: Contest) -> float:
-    """How many answers ours and CTranslate2 have in common, both in float32 and greedy."""
+def agreement(systems: list[System], contest: Contest) -> dict[str, float]:
+    """How many answers ours and each of the others in float32 have in common, greedily."""
     some = contest.sources[:32]
-    first = next(each for each in systems if each.name == "ours, float32")
-    second = next(each for each in systems if each.name.startswith("CTranslate2, float32"))
-    pairs = zip(first.translate(some, 1), second.translate(some, 1), strict=True)
-    return sum(one == other for one, other in pairs) / len(some)
+    exact = [system for system in systems if "float32" in system.name]
+    wanted = exact[0].translate(some, 1)
+    return {
+        system.name: sum(one == other for one, other in zip(wanted, system.translate(some, 1), strict=True))
+        / len(some)
+        for system in exact[1:]
+    }
 
 
 def show(name: str, result: dict[str, Any]) -> None:
@@ -244,7 +273,8 @@ def show(name: str, result: dict[str, Any]) -> None:
     print(
         f"{name}: of the time of one sentence, {100 * result['of_bandwidth']:.0f} % is what reading the weights takes"
     )
-    print(f"{name}: same answers in float32 as CTranslate2: {100 * result['same']:.0f} %")
+    same = ", ".join(f"{100 * share:.0f} % as {system}" for system, share in result["same"].items())
+    print(f"{name}: same answers of ours, float32: {same}")
     print(f"{name}: " + ", ".join(f"{key} {value:.2f} ms" for key, value in result["growth"].items()))
 
 
@@ -254,7 +284,7 @@ def measured_quickly(began: float) -> str:
 
     building = threading.Thread(target=library)  # where there is none yet, that takes seconds
     building.start()
-    contest = random_contest("base", 96)
+    contest = random_contest("base", made_up(96))
     folder = Path(tempfile.mkdtemp(prefix="qkv-decoding-"))
     try:
         as_folder(contest, folder)

@@ -10,6 +10,15 @@ from typing import Any
 
 FIXED = 20  # ids of every answer where weights are random
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+THEIRS_ALONE = (
+    "final_logits_bias",
+    "lm_head.weight",
+    *(
+        f"model.{side}.embed_{kind}.weight"
+        for side in ("encoder", "decoder")
+        for kind in ("tokens", "positions")
+    ),
+)  # zeros, copies of the words' vectors, and fixed positions
 Sources = list[list[int]]
 
 
@@ -79,7 +88,6 @@ def resident() -> float:
 
 def ours(contest: Contest, *, int8: bool) -> Callable[[], Callable[[Sources, int], list[list[int]]]]:
     def open_it() -> Callable[[Sources, int], list[list[int]]]:
-        from qkv.data.batching import token_batches
         from qkv.decoding.beam import paper_penalty
         from qkv.engine import Engine, PlainSearch
 
@@ -89,7 +97,7 @@ def ours(contest: Contest, *, int8: bool) -> Callable[[], Callable[[Sources, int
         def translate(sources: Sources, beam: int) -> list[list[int]]:
             plain = PlainSearch(width=beam, penalty=paper_penalty(0.0), least=contest.fixed or 1)
             lengths = [len(source) + 1 for source in sources]
-            batches = token_batches(lengths, engine.budget(lengths, beam), seed=None)[::-1]
+            batches = engine.batches(lengths, beam)[::-1]
             given = [[[*sources[row], end] for row in rows] for rows in batches]
             limits = [contest.limits([sources[row] for row in rows]) for rows in batches]
             found: list[list[int]] = [[] for _ in sources]
@@ -119,7 +127,7 @@ def ctranslate2(
                 [[f"p{token}" for token in source] for source in sources],
                 beam_size=beam,
                 length_penalty=0.0,
-                max_batch_size=batch,
+                max_batch_size=min(batch, -(-len(sources) // inter)),  # every worker has something to do
                 max_decoding_length=max(contest.limits(sources)),
                 min_decoding_length=contest.fixed or 1,
             )
@@ -131,11 +139,13 @@ def ctranslate2(
 
 
 def marian(contest: Contest, batch: int) -> Callable[[], Callable[[Sources, int], list[list[int]]]]:
-    """Hugging Face's generate on a Marian of the same shape; its weights are its own, so its answers have a fixed length."""
+    """Hugging Face's generate on a Marian with the same weights; answers have the contest's fixed length."""
 
     def open_it() -> Callable[[Sources, int], list[list[int]]]:
         import torch
         from transformers import MarianConfig, MarianMTModel
+
+        from qkv.hub.marian import their_name
 
         config = contest.model.config
         stack = config.decoder
@@ -155,28 +165,34 @@ def marian(contest: Contest, batch: int) -> Callable[[], Callable[[Sources, int]
                 decoder_start_token_id=config.start,
                 forced_eos_token_id=None,
                 max_position_embeddings=config.context,
+                scale_embedding=True,
             )
         ).eval()
+        weights = {their_name(name): weight for name, weight in contest.model.state_dict().items()}
+        left = model.load_state_dict(weights, strict=False)
+        if left.unexpected_keys or not all(name in THEIRS_ALONE for name in left.missing_keys):
+            raise ValueError(f"not a Marian's weights: {left}")
 
         @torch.inference_mode()
         def translate(sources: Sources, beam: int) -> list[list[int]]:
             from qkv.data.batching import pad_rows
 
             torch.set_num_threads(CORES)
-            found: list[list[int]] = []
-            ordered = sorted(sources, key=len)
+            found: list[list[int]] = [[] for _ in sources]
+            ordered = sorted(range(len(sources)), key=lambda row: len(sources[row]))
             for start in range(0, len(sources), batch):
-                ids = pad_rows([[*each, config.end] for each in ordered[start : start + batch]], config.pad)
-                length = contest.fixed or FIXED
+                rows = ordered[start : start + batch]
+                ids = pad_rows([[*sources[row], config.end] for row in rows], config.pad)
                 said = model.generate(
                     ids,
                     attention_mask=ids != config.pad,
                     num_beams=beam,
-                    min_new_tokens=length,
-                    max_new_tokens=length,
+                    min_new_tokens=contest.fixed,
+                    max_new_tokens=contest.fixed,
                     do_sample=False,
                 )
-                found += said[:, 1:].tolist()
+                for row, answer in zip(rows, said[:, 1:].tolist(), strict=True):
+                    found[row] = answer
             return found
 
         return translate

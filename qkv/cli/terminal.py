@@ -166,3 +166,8 @@ def heat_map(source: Sequence[str], target: Sequence[str], weights: Sequence[Seq
 def say(text: str = "") -> None:
     """A line for the person at the terminal: never markup, and never broken, for it may hold a command."""
     err.print(text, markup=False, soft_wrap=True)
+
+
+def warn(sentence: str) -> None:
+    """Something that the person should know, though the command goes on."""
+    err.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]", soft_wrap=True)

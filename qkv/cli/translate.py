@@ -142,7 +142,7 @@ def check(command: Translate) -> None:
 def opened(command: Translate) -> "Translator":
     import torch
 
-    from qkv.cli.terminal import say
+    from qkv.cli.terminal import warn
     from qkv.pipeline import Translator, load_for
 
     if command.threads is not None:
@@ -150,7 +150,7 @@ def opened(command: Translate) -> "Translator":
     translator, *others = (load_for(path, "translate", Translator) for path in (command.model, *command.also))
     if others:
         translator = translator.with_others(*others)
-    return translator.computing_in(command.compute, lambda sentence: say(f"qkv: {sentence}"))
+    return translator.computing_in(command.compute, warn)
 
 
 def decoding_of(command: Translate) -> "Decoding":

@@ -117,10 +117,15 @@ class Engine:
                 found[at // plain.best].append(Hypothesis(said[:words], score, bool(whole), each[:steps]))
         return found
 
-    def budget(self, lengths: Sequence[int], width: int) -> int:
-        """Tokens of sources in a batch, for beams of a width: so many that every thread has a batch, if there are enough."""
-        most = max(1, TOGETHER // width)
-        return most if len(lengths) < FEW * self.threads else min(most, -(-sum(lengths) // self.threads))
+    def batches(self, lengths: Sequence[int], width: int, most: int = TOGETHER) -> list[list[int]]:
+        """Which sources are decoded together, for beams of a width: those of like length, which end together.
+
+        What the threads have at the same time is dealt out to them like cards, so that they end together too.
+        """
+        threads = self.threads if len(lengths) >= FEW * self.threads else 1
+        order = sorted(range(len(lengths)), key=lambda row: lengths[row])
+        rounds = equal_parts(order, lengths, threads * max(1, min(most, TOGETHER) // width))
+        return [each[hand::threads] for each in rounds for hand in range(threads) if each[hand:]]
 
 
 class EngineStep:
@@ -154,6 +159,17 @@ class EngineStep:
     def select(self, rows: Tensor) -> None:
         self.session.select(rows)
         self.real = self.real[rows]
+
+
+def equal_parts(order: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Neighbours in parts of about the same number of tokens, and not many more than `most`."""
+    total = sum(lengths)
+    parts: list[list[int]] = [[] for _ in range(-(-total // most))]
+    before = 0
+    for row in order:
+        parts[before * len(parts) // total].append(row)
+        before += lengths[row]
+    return [part for part in parts if part]
 
 
 def check_position(position: int, config: TranslatorConfig) -> None:

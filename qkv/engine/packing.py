@@ -20,6 +20,7 @@ from qkv.engine.library import (
 )
 from qkv.engine.memory import Memory
 from qkv.engine.rounding import UNIT, heads_apart, padded, rounded, up_to_unit
+from qkv.errors import UserError
 from qkv.models.bert import Encoder
 from qkv.models.gpt import GPT
 from qkv.models.translator import Translator
@@ -124,7 +125,7 @@ class Packed:
         return self.linear(torch.cat(weights), torch.cat(biases))
 
     def linear(self, weight: Tensor, bias: Tensor | None) -> LinearStruct:
-        whole = padded(weight.detach().float())
+        whole = padded(all_numbers(weight.detach().float()))
         outputs, inputs = whole.shape
         struct = LinearStruct(inputs=inputs, outputs=outputs)
         if bias is not None:
@@ -146,11 +147,18 @@ class Packed:
         return NormStruct(weight=weight, bias=bias)
 
     def floats(self, tensor: Tensor) -> int:
-        return self.pointer(tensor.detach().float().contiguous())
+        return self.pointer(all_numbers(tensor.detach().float().contiguous()))
 
     def pointer(self, tensor: Tensor) -> int:
         self.kept.append(tensor)
         return tensor.data_ptr()
+
+
+def all_numbers(weights: Tensor) -> Tensor:
+    """A weight that is no number would not always be seen in what the compiled loops make of it."""
+    if not weights.isfinite().all():
+        raise UserError("some of the model's weights are not numbers: it is broken; train it again.")
+    return weights
 
 
 def rows_apart(attention: Attention, name: str) -> tuple[Tensor, Tensor]:

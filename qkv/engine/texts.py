@@ -1,6 +1,7 @@
 """Texts through an encoder by the compiled loops: no padding, weights packed once, float32 or int8."""
 
 import ctypes
+import os
 from array import array
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +39,9 @@ class TextEngine:
     def __init__(self, encoder: Encoder, *, int8: bool, threads: int):
         self.library, self.threads, self.config = library(), threads, encoder.config
         self.packed = Packed.encoder(encoder, int8=int8)
-        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.pools: dict[
+            int, ThreadPoolExecutor
+        ] = {}  # of each process: a fork has none of its parent's threads
 
     def __call__(
         self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int], pooling: Pooling = "each"
@@ -52,12 +55,18 @@ class TextEngine:
         given = array("i", ids), array("i", segments)
         found = torch.empty(len(ids) if pooling == "each" else len(lengths), up_to_unit(width))
         parts = shared_out(lengths, min(CHUNK, -(-len(ids) // (2 * self.threads))))
-        if self.pool is None or len(parts) == 1:
+        if self.threads == 1 or len(parts) == 1:
             for part in parts:
                 self.run(given, part, pooling, self.threads, found)
         else:
-            list(self.pool.map(lambda part: self.run(given, part, pooling, 1, found), parts))
+            list(self.pool().map(lambda part: self.run(given, part, pooling, 1, found), parts))
         return found if found.shape[1] == width else found[:, :width]
+
+    def pool(self) -> ThreadPoolExecutor:
+        process = os.getpid()
+        if process not in self.pools:
+            self.pools[process] = ThreadPoolExecutor(self.threads)
+        return self.pools[process]
 
     def check(self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int]) -> None:
         config = self.config

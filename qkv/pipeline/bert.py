@@ -14,7 +14,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.errors import UserError
 from qkv.models.bert import Bert as BertModel
 from qkv.models.bert import BertConfig, EncoderConfig
-from qkv.pipeline.compute import Compute
+from qkv.pipeline.compute import Compute, silent
 from qkv.pipeline.encoding import Encoding, Pooling, Row, of_length_one
 from qkv.pipeline.loading import load_weights
 from qkv.text.segment import split_to_fit
@@ -40,10 +40,10 @@ class Guess:
 
 class Bert:
     def __init__(
-        self, model: BertModel, pieces: WordPieces, defaults: BertDefaults, compute: Compute = "float32"
+        self, model: BertModel, pieces: WordPieces, defaults: BertDefaults, encoding: Encoding | None = None
     ):
-        self.model, self.pieces, self.defaults, self.compute = model, pieces, defaults, compute
-        self.encoding: Encoding | None = None  # made, from the weights of that time, when it is first needed
+        self.model, self.pieces, self.defaults = model, pieces, defaults
+        self.encoding = encoding  # made, from the weights of that time, when it is first needed
 
     def __repr__(self) -> str:
         return f"Bert({self.model.config.encoder.stack.sentence()}, {len(self.pieces):,} pieces)"
@@ -78,9 +78,9 @@ class Bert:
             + (", normalised" if self.defaults.normalised else ""),
         }
 
-    def computing_in(self, compute: Compute) -> "Bert":
-        """The same in other numbers."""
-        return Bert(self.model, self.pieces, self.defaults, compute)
+    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Bert":
+        """The same in other numbers; `warn` is told if there can be no engine."""
+        return Bert(self.model, self.pieces, self.defaults, Encoding(self.model.encoder, compute, warn))
 
     # Hidden words --------------------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class Bert:
                 raise UserError(f"text {number} is empty: there is nothing to embed.")
         parts, owners = self.parts_of(texts, pooling)
         if self.encoding is None:
-            self.encoding = Encoding(self.model.encoder, self.compute)
+            self.encoding = Encoding(self.model.encoder)
         vectors = self.encoding.pooled(parts, pooling, done)
         if len(parts) > len(texts):
             weights = torch.tensor([float(len(row.ids)) for row in parts])

@@ -16,7 +16,7 @@ from qkv.engine.rounding import round_layers
 from qkv.engine.texts import TextEngine
 from qkv.errors import UserError
 from qkv.models.bert import Encoder
-from qkv.pipeline.compute import Compute
+from qkv.pipeline.compute import WITHOUT_ENGINE, Compute, silent
 
 BATCH_TOKENS = 4_096  # whose states are held at once
 
@@ -36,18 +36,19 @@ Pooling = Literal["mean", "first"]
 class Encoding:
     """An encoder at work. On a CPU with a compiler the engine computes it; elsewhere torch does."""
 
-    def __init__(self, encoder: Encoder, compute: Compute = "float32"):
+    def __init__(self, encoder: Encoder, compute: Compute = "float32", warn: Callable[[str], None] = silent):
         self.encoder, self.compute = encoder.eval(), compute
         self.device = encoder.tokens.weight.device
-        self.engine = self.engine_if_possible()
+        self.engine = self.engine_if_possible(warn)
         self.plain = encoder if self.engine else by_torch(encoder, compute)
 
-    def engine_if_possible(self) -> TextEngine | None:
+    def engine_if_possible(self, warn: Callable[[str], None]) -> TextEngine | None:
         if self.device.type != "cpu" or self.compute == "bf16":
             return None
         try:
             return TextEngine(self.encoder, int8=self.compute == "int8", threads=torch.get_num_threads())
-        except NoEngineError:
+        except NoEngineError as error:
+            warn(f"reading without {WITHOUT_ENGINE}: {error}.")
             return None
 
     def pooled(

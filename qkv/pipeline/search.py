@@ -167,11 +167,11 @@ class Searcher:
             alike.setdefault((bool(request.contain), request.once, request.no_repeat, width), []).append(row)
         for (*_, width), members in alike.items():
             lengths = [len(requests[row].source) + 1 for row in members]
-            budget = max(1, search.batch_tokens // width)
             if self.engine is not None:
-                budget = min(budget, self.engine.budget(lengths, width))
-            for batch in token_batches(lengths, budget, seed=None):
-                yield [members[place] for place in batch], width
+                batches = self.engine.batches(lengths, width, search.batch_tokens)
+            else:
+                batches = token_batches(lengths, max(1, search.batch_tokens // width), seed=None)
+            yield from (([members[place] for place in batch], width) for batch in batches)
 
     def decode(self, batch: Sequence[Request], search: Search) -> list[list[Hypothesis]]:
         config, device = self.config, self.device

@@ -13,7 +13,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.errors import UserError
 from qkv.models.bert import BertClassifier, BertClassifierConfig
 from qkv.pipeline.bert import facts_of, pieces_of, rows_of
-from qkv.pipeline.compute import Compute
+from qkv.pipeline.compute import Compute, silent
 from qkv.pipeline.encoding import Encoding
 from qkv.pipeline.loading import load_weights
 from qkv.pipeline.verdicts import Verdict, check_inputs
@@ -37,10 +37,10 @@ class TextClassifier:
         model: BertClassifier,
         pieces: WordPieces,
         defaults: TextClassifierDefaults,
-        compute: Compute = "float32",
+        encoding: Encoding | None = None,
     ):
-        self.model, self.pieces, self.defaults, self.compute = model, pieces, defaults, compute
-        self.encoding: Encoding | None = None  # made, from the weights of that time, when it is first needed
+        self.model, self.pieces, self.defaults = model, pieces, defaults
+        self.encoding = encoding  # made, from the weights of that time, when it is first needed
 
     def __repr__(self) -> str:
         return f"TextClassifier({', '.join(self.classes) or 'numbers'}; {len(self.pieces):,} pieces)"
@@ -79,13 +79,14 @@ class TextClassifier:
             "longest input": f"{self.defaults.longest:,} pieces",
         }
 
-    def computing_in(self, compute: Compute) -> "TextClassifier":
-        """The same in other numbers."""
-        return TextClassifier(self.model, self.pieces, self.defaults, compute)
+    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "TextClassifier":
+        """The same in other numbers; `warn` is told if there can be no engine."""
+        encoding = Encoding(self.model.encoder, compute, warn)
+        return TextClassifier(self.model, self.pieces, self.defaults, encoding)
 
     def reading_pairs(self, pairs: bool) -> "TextClassifier":
         """The same, asked for one text at a time or for two."""
-        return TextClassifier(self.model, self.pieces, replace(self.defaults, pairs=pairs), self.compute)
+        return TextClassifier(self.model, self.pieces, replace(self.defaults, pairs=pairs), self.encoding)
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
@@ -110,7 +111,7 @@ class TextClassifier:
         )
         self.model.eval()
         if self.encoding is None:
-            self.encoding = Encoding(self.model.encoder, self.compute)
+            self.encoding = Encoding(self.model.encoder)
         states = self.encoding.pooled(rows, "first", done)
         device = next(self.model.parameters()).device
         return self.model.labels(self.model.pooler(states[:, None].to(device))).float().cpu()

@@ -38,7 +38,7 @@ def test_the_ratio_is_to_the_best_setting_of_the_same_numbers(decoding) -> None:
 def test_ours_and_ctranslate2_give_answers_of_the_fixed_length_in_order(decoding, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     pytest.importorskip("ctranslate2")
     decoding.SHAPES["small"] = (1, 32, 48, 2)
-    contest = decoding.random_contest("small", 7)
+    contest = decoding.random_contest("small", decoding.made_up(7))
     folder = decoding.as_folder(contest, tmp_path)
     mine = decoding.ours(contest, int8=False)()
     theirs = decoding.ctranslate2(contest, folder, "float32", 1, 1, 4)()
@@ -48,7 +48,32 @@ def test_ours_and_ctranslate2_give_answers_of_the_fixed_length_in_order(decoding
         assert sum(one == other for one, other in zip(found, wanted, strict=True)) >= 6
 
 
+def test_marian_has_the_same_weights_and_says_the_same(decoding) -> None:  # type: ignore[no-untyped-def]
+    pytest.importorskip("transformers")
+    decoding.SHAPES["small"] = (1, 32, 48, 2)
+    contest = decoding.random_contest("small", decoding.made_up(7))
+    mine, theirs = decoding.ours(contest, int8=False)(), decoding.marian(contest, 4)()
+    assert theirs(contest.sources, 1) == mine(contest.sources, 1)
+
+
 def test_without_ctranslate2_it_ends_with_a_sentence(decoding, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(decoding.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(decoding.UserError, match="not installed"):
         decoding.run(decoding.Options(quick=True))
+
+
+def test_real_sentences_come_in_pieces_that_are_learned_from_the_training_part(
+    decoding, tmp_path: Path
+) -> None:  # type: ignore[no-untyped-def]
+    for language in ("en", "de"):
+        (tmp_path / f"train.lc.norm.tok.{language}").write_text(
+            "a man rides a horse .\n" * 9, encoding="utf-8"
+        )
+    (tmp_path / "test_2016_flickr.lc.norm.tok.en").write_text("a horse .\na man\na rider\n", encoding="utf-8")
+    sources = decoding.in_pieces(decoding.Options(data=tmp_path, lines=2), tmp_path)
+    assert [len(source) for source in sources] == [3, 2]
+
+
+def test_a_folder_without_multi30k_is_refused(decoding, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(decoding.UserError, match=r"has no train\.lc\.norm\.tok\.en"):
+        decoding.contests(decoding.Options(data=tmp_path))

@@ -16,6 +16,7 @@ from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Hypothesis
 from qkv.engine import Engine, PlainSearch
 from qkv.engine.rounding import RoundedTranslator
+from qkv.errors import UserError
 from qkv.models.translator import Translator, TranslatorConfig
 
 PAD, START, END = 0, 1, 2
@@ -218,11 +219,34 @@ def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
         _ = step.looked
 
 
-def test_broken_weights_give_scores_that_are_no_numbers() -> None:
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("name", ["tokens.weight", "decoder.blocks.0.attention.sublayer.query.bias"])
+def test_a_weight_that_is_no_number_is_refused(name: str, int8: bool) -> None:
     model = translator(CONFIG)
-    model.tokens.weight.fill_(float("nan"))
-    for int8 in (False, True):
-        for [*answers] in Engine(model, int8=int8, threads=1).search(
-            SOURCES, LIMITS, PlainSearch(width=1, penalty=PENALTY)
-        ):
-            assert not any(abs(each.score) < float("inf") for each in answers)
+    dict(model.named_parameters())[name].view(-1)[3] = float("nan")
+    with pytest.raises(UserError, match="not numbers"):
+        Engine(model, int8=int8, threads=1)
+
+
+def test_threads_get_batches_of_as_many_sources_and_tokens() -> None:
+    engine = Engine(translator(CONFIG), int8=False, threads=2)
+    lengths = [3 + row * 7 % 40 for row in range(64)]
+    batches = engine.batches(lengths, 1)
+    assert sorted(row for batch in batches for row in batch) == list(range(64))
+    assert [len(batch) for batch in batches] == [32, 32]
+    tokens = [sum(lengths[row] for row in batch) for batch in batches]
+    assert abs(tokens[0] - tokens[1]) <= max(lengths)
+
+
+def test_rounds_hold_sources_of_like_length_and_keep_to_what_is_asked_for() -> None:
+    engine = Engine(translator(CONFIG), int8=False, threads=2)
+    lengths = [1 + row * 13 % 30 for row in range(300)]
+    batches = engine.batches(lengths, 4, 800)
+    assert sorted(row for batch in batches for row in batch) == list(range(300))
+    assert max(sum(lengths[row] for row in batch) for batch in batches) <= 200 + max(lengths)
+    for one, other in zip(batches[::2], batches[2::2], strict=False):
+        assert max(lengths[row] for row in one) <= min(lengths[row] for row in other)
+
+
+def test_a_few_sources_are_one_batch_for_all_threads() -> None:
+    assert Engine(translator(CONFIG), int8=False, threads=2).batches([5, 3, 9], 1) == [[1, 0, 2]]

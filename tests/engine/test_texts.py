@@ -81,10 +81,11 @@ def test_a_text_is_the_same_whatever_stands_beside_it_and_whoever_shares_it(int8
 @torch.no_grad()
 def test_callers_at_the_same_time_and_forks_have_threads_of_their_own() -> None:
     engine = TextEngine(encoder_of(32, 2, 48), int8=False, threads=2)
-    wanted = engine(IDS[6:15], SEGMENTS[6:15], [9])
+    wanted, several = engine(IDS[6:15], SEGMENTS[6:15], [9]), engine(IDS, SEGMENTS, LENGTHS)
 
     def all_the_same(_: int) -> bool:
-        return all(torch.equal(engine(IDS[6:15], SEGMENTS[6:15], [9]), wanted) for _ in range(20))
+        alone = all(torch.equal(engine(IDS[6:15], SEGMENTS[6:15], [9]), wanted) for _ in range(20))
+        return alone and torch.equal(engine(IDS, SEGMENTS, LENGTHS), several)
 
     with ThreadPoolExecutor(3) as callers:
         assert all(callers.map(all_the_same, range(6)))

@@ -4,6 +4,7 @@ import pytest
 import torch
 from tiny_bert import tiny_bert
 
+from qkv.engine import NoEngineError
 from qkv.errors import UserError
 from qkv.pipeline.encoding import Encoding, Row, batches, by_torch
 
@@ -38,6 +39,19 @@ def test_without_a_compiler_int8_is_the_same_arithmetic() -> None:
     by_engine = encoding.pooled(ROWS, "mean")
     encoding.engine, encoding.plain = None, by_torch(encoder, "int8")
     torch.testing.assert_close(encoding.pooled(ROWS, "mean"), by_engine, rtol=1e-2, atol=1e-2)
+
+
+def test_without_a_compiler_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_compiler(*given: object, **named: object) -> None:
+        raise NoEngineError("there is no C++ compiler")
+
+    monkeypatch.setattr("qkv.pipeline.encoding.TextEngine", without_compiler)
+    told: list[str] = []
+    model = tiny_bert().computing_in("float32", told.append)
+    assert len(model.embed(["a b"])) == 1
+    assert told == [
+        "reading without the fast engine, with the same results but slower: there is no C++ compiler."
+    ]
 
 
 @pytest.mark.parametrize("compute", ["int8", "bf16"])
