@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.errors import UserError, naming
 
 if TYPE_CHECKING:
     from qkv.pipeline.verdicts import Classifier, Verdict
@@ -56,12 +57,14 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(measured(classifier, command.labels, command.columns)))
         return
     best = command.best or (3 if classifier.reads == "pictures" else 1)
+    before = 0
     for inputs in chunks(command, classifier):
-        with counting("classifying", len(inputs)) as done:
+        with as_they_came(command, before), counting("classifying", len(inputs)) as done:
             verdicts = classifier.classify(inputs, done=done)
         for given, verdict in zip(inputs, verdicts, strict=True):
             print(as_json(given, verdict) if command.json else as_line(verdict, best))
         sys.stdout.flush()
+        before += len(inputs)
 
 
 def check(command: Classify) -> None:
@@ -126,6 +129,13 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
         number += len(lines)
 
 
+def as_they_came(command: Classify, before: int) -> AbstractContextManager[None]:
+    """Inputs that are lines are called by their lines in complaints; so many came before them."""
+    if command.inputs:
+        return nullcontext()
+    return naming(lambda number: f"{command.input or 'standard input'}, line {before + number + 1}")
+
+
 def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
     if not pairs:
         return (line,)
@@ -135,29 +145,30 @@ def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
     return texts
 
 
-def measured(classifier: "Classifier", path: Path, columns: str) -> dict[str, float | int]:
+def measured(classifier: "Classifier", path: Path, columns: str) -> dict[str, float | None]:
     """How the model does on examples whose labels are known."""
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import counting, say
     from qkv.data.labels import read_labelled
-    from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
+    from qkv.evaluation.classification import accuracy, macro_f1, pearson, rounded, spearman
 
     if classifier.reads == "choices":
         return share_chosen(classifier, path)
-    examples = read_labelled(path, columns)
+    examples = read_labelled(path, columns, say)
     if (classifier.reads == "pairs") != (examples.seconds is not None):
         wanted = "two texts" if classifier.reads == "pairs" else "one text"
         raise UserError(f"{path}: this model reads {wanted} in a row; say which columns by --columns.")
     numbers = [] if classifier.classes else examples.numbers()
     if classifier.classes:
         examples.places(classifier.classes)
-    with counting("classifying", len(examples)) as done:
+    by_line = naming(lambda number: f"{path}, line {examples.lines[number]}")
+    with by_line, counting("classifying", len(examples)) as done:
         verdicts = classifier.classify(examples.inputs, done=done)
     if numbers:
         given = [verdict.number or 0.0 for verdict in verdicts]
         return {
             "examples": len(examples),
-            "pearson": round(pearson(given, numbers), 5),
-            "spearman": round(spearman(given, numbers), 5),
+            "pearson": rounded(pearson(given, numbers)),
+            "spearman": rounded(spearman(given, numbers)),
         }
     said = [verdict.label for verdict in verdicts]
     return {
@@ -167,7 +178,7 @@ def measured(classifier: "Classifier", path: Path, columns: str) -> dict[str, fl
     }
 
 
-def share_chosen(classifier: "Classifier", path: Path) -> dict[str, float | int]:
+def share_chosen(classifier: "Classifier", path: Path) -> dict[str, float | None]:
     """Of questions with several answers, how often the right one was chosen."""
     from qkv.cli.terminal import counting
     from qkv.data.choices import read_questions

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 import tyro
 
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.errors import UserError, naming
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ def main(arguments: list[str]) -> None:
         torch.set_num_threads(command.threads)
     model = load_for(command.model, "embed", Bert).computing_in(command.compute, warn)
     texts = all_texts(command)
-    with counting("embedding", len(texts)) as done:
+    with as_they_came(command), counting("embedding", len(texts)) as done:
         vectors = model.embed(
             texts, pooling=command.pooling, normalised=False if command.raw else None, done=done
         )
@@ -102,6 +103,13 @@ def all_texts(command: Embed) -> list[str]:
             "there is no text to embed: give texts, a file as --input, or lines on standard input."
         )
     return texts
+
+
+def as_they_came(command: Embed) -> AbstractContextManager[None]:
+    """Texts that are lines are called by their lines in complaints."""
+    if command.text:
+        return nullcontext()
+    return naming(lambda number: f"{command.input or 'standard input'}, line {number + 1}")
 
 
 def record(text: str, vector: list[float]) -> str:

@@ -78,12 +78,13 @@ class FineTuneKind:
         return "--labels" in names
 
     def read(self, command: Command) -> Labels:
+        from qkv.cli.terminal import say
         from qkv.training.fine_tuning import read_labels
 
         files = command.files
         if files.fine_tune is None or files.labels is None:
             raise UserError("give both --fine-tune with a model and --labels with a file.")
-        return read_labels(files.labels, files.valid_labels, files.columns, command.settings)
+        return read_labels(files.labels, files.valid_labels, files.columns, command.settings, say)
 
     def size(self, read: Labels) -> int:
         return len(read.train)

@@ -76,15 +76,16 @@ class BertLabelKind:
         return "--labels" in names
 
     def read(self, command: Command) -> tuple[Labelled, Labelled | None]:
+        from qkv.cli.terminal import say
         from qkv.data.labels import read_labelled
 
         files = command.files
         if files.fine_tune is None or files.labels is None:
             raise UserError("fine-tuning needs a model and examples: give --fine-tune and --labels.")
-        train = read_labelled(files.labels, files.columns)
+        train = read_labelled(files.labels, files.columns, say)
         if files.valid_labels is None:
             return train, None
-        return train, read_labelled(files.valid_labels, files.valid_columns or files.columns)
+        return train, read_labelled(files.valid_labels, files.valid_columns or files.columns, say)
 
     def size(self, read: tuple[Labelled, Labelled | None]) -> int:
         return len(read[0])

@@ -18,6 +18,8 @@ class Import:
     """Folder for the bundle."""
     language: str | None = None
     """For a translator into several languages: the code of the one that is wanted where a text does not say."""
+    pairs: bool = False
+    """For a classifier of texts: it compares two texts, which published folders seldom say."""
     revision: str | None = None
     """Of a model on the hub: a branch, a tag or a commit."""
     allow_pickle: bool = False
@@ -46,6 +48,7 @@ def main(arguments: list[str]) -> None:
         command.out,
         origin=command.model,
         language=command.language,
+        pairs=command.pairs,
         allow_pickle=command.allow_pickle,
     )
     for name, value in imported.product.facts().items():

@@ -1,6 +1,6 @@
 """`qkv similar`: how alike two texts are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import tyro
 
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.errors import UserError, naming
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,27 +52,33 @@ def main(arguments: list[str]) -> None:
     if command.labels is not None:
         print(json.dumps(agreement(model.embed, command.labels, command.columns)))
         return
-    firsts, seconds = pairs_of(command)
-    for number in cosines(model.embed, firsts, seconds):
+    if command.pairs is None:
+        found = cosines(model.embed, [command.text[0]], [command.text[1]])
+    else:
+        lines, firsts, seconds = pairs_in(command.pairs)
+        with naming(lambda number: f"{command.pairs}, line {lines[number % len(lines)]}"):
+            found = cosines(model.embed, firsts, seconds)
+    for number in found:
         print(f"{number:.6f}")
 
 
-def pairs_of(command: Similar) -> tuple[list[str], list[str]]:
-    if command.pairs is None:
-        return [command.text[0]], [command.text[1]]
+def pairs_in(path: Path) -> tuple[list[int], list[str], list[str]]:
+    """The number of each line, its first text and its second."""
     from qkv.data.lines import numbered_lines
 
-    firsts, seconds = [], []
-    for number, line in numbered_lines(command.pairs):
+    lines, firsts, seconds = [], [], []
+    for number, line in numbered_lines(path):
         texts = line.split("\t")
         if len(texts) != 2:
-            raise UserError(f"{command.pairs}, line {number} is no pair: write two texts with a tab between.")
+            raise UserError(f"{path}, line {number} is no pair: write two texts with a tab between.")
+        lines.append(number)
         firsts.append(texts[0])
         seconds.append(texts[1])
-    return firsts, seconds
+    return lines, firsts, seconds
 
 
-def cosines(embed: Callable[..., Any], firsts: list[str], seconds: list[str]) -> list[float]:
+def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
+    """Of all firsts and then all seconds one vector each."""
     from qkv.cli.terminal import counting
 
     with counting("embedding", 2 * len(firsts)) as done:
@@ -81,17 +87,20 @@ def cosines(embed: Callable[..., Any], firsts: list[str], seconds: list[str]) ->
     return found
 
 
-def agreement(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, float | int]:
+def agreement(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, float | None]:
+    from qkv.cli.terminal import say
     from qkv.data.labels import read_labelled
-    from qkv.evaluation.classification import pearson, spearman
+    from qkv.evaluation.classification import pearson, rounded, spearman
 
-    examples = read_labelled(path, columns)
+    examples = read_labelled(path, columns, say)
     if examples.seconds is None:
         raise UserError(f"{path}: similarity needs two texts in a row; say which columns by --columns.")
     numbers = examples.numbers()
-    found = cosines(embed, examples.texts, examples.seconds)
+    lines = examples.lines
+    with naming(lambda number: f"{path}, line {lines[number % len(lines)]}"):
+        found = cosines(embed, examples.texts, examples.seconds)
     return {
         "pairs": len(examples),
-        "pearson": round(pearson(found, numbers), 5),
-        "spearman": round(spearman(found, numbers), 5),
+        "pearson": rounded(pearson(found, numbers)),
+        "spearman": rounded(spearman(found, numbers)),
     }

@@ -4,12 +4,14 @@
     A plane lands. <TAB> A plane takes off. <TAB> 1.2     text, second text, label
 
 A first line of names (`label`, `sentence`, …) says which column is which, as does `columns`, by names or by
-numbers from 1: "6,7,5" is the layout of STS-B. Every fault is a sentence with the number of its line.
+numbers from 1: "6,7,5" is the layout of STS-B. A first line that can only be one of names is read as such, too,
+and `tell` is told so. Every fault is a sentence with the number of its line.
 """
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,16 @@ TEXT_NAMES = (
 )
 SECOND_NAMES = ("text2", "sentence2", "hypothesis", "question2", "second")
 LABEL_NAMES = ("label", "labels", "class", "score", "similarity", "gold_label", "target", "category")
+KNOWN = frozenset([*TEXT_NAMES, *SECOND_NAMES, *LABEL_NAMES])
+# Said of a value that is not there, never of a column.
+MISSING = ("nan", "na", "n/a", "none", "null", "nil", "inf", "missing", "unknown")
+LONGEST_NAME = 40  # characters of a column's name
+NEARLY_ALL = 0.8  # so many labels are numbers where one that is none is a slip
+LARGEST = 1e30  # a number that squares and single precision hold
 SHOWN = 8  # classes named in a complaint
+
+Line = tuple[int, list[str]]
+"""The number of a line, and its cells."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +83,27 @@ class Labelled:
         )
 
     def are_numbers(self) -> bool:
-        """Numbers on a scale rather than names of classes: all can be read as numbers, and some have a point."""
-        return all(map(is_number, self.labels)) and any("." in label for label in self.labels)
+        """Numbers on a scale rather than names of classes: all can be read as numbers, and some have a point.
+
+        A few others among them are refused: they would silently make a class of every number.
+        """
+        odd = [place for place, label in enumerate(self.labels) if not is_number(label)]
+        points = any("." in label for label in self.labels if is_number(label))
+        if odd and points and len(self) - len(odd) >= NEARLY_ALL * len(self):
+            raise UserError(
+                f"{self.where}, line {self.lines[odd[0]]}: the label '{self.labels[odd[0]]}' is not a number, and nearly "
+                "all others are: write a number or remove the line, or give every class a name that is no number."
+            )
+        return points and not odd
 
     def numbers(self) -> list[float]:
         for line, label in zip(self.lines, self.labels, strict=True):
             if not is_number(label):
                 raise UserError(f"{self.where}, line {line}: the label '{label}' is not a number.")
+            if abs(float(label)) > LARGEST:
+                raise UserError(
+                    f"{self.where}, line {line}: {label} is too large a number to learn or compare."
+                )
         return [float(label) for label in self.labels]
 
     def classes(self) -> tuple[str, ...]:
@@ -110,16 +135,28 @@ class Columns:
     label: int
 
     @property
+    def places(self) -> list[int]:
+        """Text first and label last."""
+        return [self.text, *([] if self.second is None else [self.second]), self.label]
+
+    @property
     def needed(self) -> int:
-        return 1 + max(self.text, self.label, self.second or 0)
+        return 1 + max(self.places)
 
 
-def read_labelled(path: Path, columns: str = "") -> Labelled:
+def read_labelled(path: Path, columns: str = "", tell: Callable[[str], None] = lambda line: None) -> Labelled:
     """Read a label file; `columns` is "text,label" or "text,second,label" as names or numbers, where they must be told."""
     rows = [(number, line.split("\t")) for number, line in numbered_lines(path) if line.strip()]
-    first_number, first = rows[0]
-    places, header = layout(first, columns, f"{path}, line {first_number}")
-    if header:
+    number, first = rows[0]
+    names, where = [cell.strip().lower() for cell in first], f"{path}, line {number}"
+    places, named = told_layout(names, columns, where) if columns else layout(rows, names, where)
+    if not named and are_names(rows, places):
+        shown = some([first[place].strip() for place in places.places])
+        tell(
+            f"{where} ({shown}) is read as names of the columns; if it is an example, let another line be first."
+        )
+        named = True
+    if named:
         rows = rows[1:]
     if not rows:
         raise UserError(f"{path} holds a line of names and no examples: give a file with labels in it.")
@@ -134,22 +171,50 @@ def read_labelled(path: Path, columns: str = "") -> Labelled:
     )
 
 
-def layout(first: list[str], columns: str, where: str) -> tuple[Columns, bool]:
-    """Which columns to read, and whether the first line is one of names."""
-    names = [cell.strip().lower() for cell in first]
-    if columns:
-        return told_layout(names, columns, where)
-    named = named_layout(names)
-    if named is not None:
-        return named, True
-    if len(first) == 1:
+def layout(rows: Sequence[Line], names: list[str], where: str) -> tuple[Columns, bool]:
+    """Which columns to read, and whether the first line names text and label."""
+    known = named_layout(names, where)
+    if known is not None:
+        return known, True
+    concluded = concluded_layout(names, where)
+    if concluded is not None and are_names(rows, concluded):
+        return concluded, False
+    if len(names) == 1:
         raise UserError(f"{where} has no tab: each line is a text, a tab and its label.")
-    if len(first) > 3:
+    if len(names) > 3:
         raise UserError(
-            f"{where} has {len(first)} columns and no names that are known: say which to read by --columns, such "
+            f"{where} has {len(names)} columns, and its names do not say which are text and label: say it by --columns, such "
             "as 1,2 for text and label or 6,7,5 for two texts and label."
         )
-    return Columns(0, 1 if len(first) == 3 else None, len(first) - 1), False
+    by_place = Columns(0, 1 if len(names) == 3 else None, len(names) - 1)
+    if KNOWN & set(names) and are_names(rows, by_place):
+        raise UserError(
+            f"{where} names {some(names)}, and it is not known what each is: say which to read by --columns, text first "
+            "and label last."
+        )
+    return by_place, False
+
+
+def are_names(rows: Sequence[Line], columns: Columns) -> bool:
+    """Is the first line one of names, though they are not all known?
+
+    Its label is that of no other line, and either a cell is a known name, or the labels of all other lines are
+    numbers or come several times.
+    """
+    (_, first), *others = rows
+    if len(first) < columns.needed:
+        return False
+    cells = [first[place].strip() for place in columns.places]
+    counts = Counter(row[columns.label].strip() for _, row in others if len(row) > columns.label)
+    if cells[-1] in counts or not all(map(may_be_name, cells)):
+        return False
+    if any(cell.lower() in KNOWN for cell in cells):
+        return True
+    return bool(counts) and (all(map(is_number, counts)) or (len(counts) > 1 and min(counts.values()) > 1))
+
+
+def may_be_name(cell: str) -> bool:
+    return cell[:1].isalpha() and len(cell) <= LONGEST_NAME and cell.lower() not in MISSING
 
 
 def told_layout(names: list[str], columns: str, where: str) -> tuple[Columns, bool]:
@@ -173,8 +238,8 @@ def told_layout(names: list[str], columns: str, where: str) -> tuple[Columns, bo
     return Columns(places[0], places[1] if len(places) == 3 else None, places[-1]), True
 
 
-def named_layout(names: list[str]) -> Columns | None:
-    """The columns by the names people give them; without a text and a label it is no line of names."""
+def named_layout(names: list[str], where: str) -> Columns | None:
+    """The columns by the names people give them: a label, and a text or two."""
 
     def find(known: Sequence[str]) -> int | None:
         return next((names.index(name) for name in known if name in names), None)
@@ -182,7 +247,27 @@ def named_layout(names: list[str]) -> Columns | None:
     text, second, label = find(TEXT_NAMES), find(SECOND_NAMES), find(LABEL_NAMES)
     if text is None or label is None:
         return None
-    return Columns(text, second, label)
+    texts = [place for place, name in enumerate(names) if name in TEXT_NAMES]
+    if second is not None or len(texts) == 1:
+        return Columns(text, second, label)
+    if len(texts) > 2:
+        raise UserError(
+            f"{where} names {len(texts)} texts, {some([names[place] for place in texts])}: say which to read by --columns."
+        )
+    return Columns(texts[0], texts[1], label)  # "question" and "sentence" are a pair
+
+
+def concluded_layout(names: list[str], where: str) -> Columns | None:
+    """Where text or label is not among the known names, the one column that is unknown is what is missing."""
+    unknown = [place for place, name in enumerate(names) if name not in KNOWN]
+    if len(unknown) != 1:
+        return None
+    for missing in (LABEL_NAMES[0], TEXT_NAMES[0]):
+        filled = [missing if place in unknown else name for place, name in enumerate(names)]
+        found = named_layout(filled, where)
+        if found is not None:
+            return found
+    return None
 
 
 def checked(path: Path, number: int, row: list[str], columns: Columns, exact: int | None) -> list[str]:
@@ -195,8 +280,7 @@ def checked(path: Path, number: int, row: list[str], columns: Columns, exact: in
         )
     if len(row) < columns.needed:
         raise UserError(f"{where} has {counted(len(row))}, but column {columns.needed} is to be read.")
-    places = [columns.text, *([] if columns.second is None else [columns.second]), columns.label]
-    cells = [row[place].strip() for place in places]
+    cells = [row[place].strip() for place in columns.places]
     if not cells[-1]:
         raise UserError(f"{where} has no label: write one, or remove the line.")
     if not all(cells):

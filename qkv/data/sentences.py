@@ -23,7 +23,8 @@ SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+(?=[\"'«“(\[]*[A-Z�
 ENDS = re.compile(r"[.!?…:;。！？][\"'»”)\]]*$")
 MOSTLY = 0.7  # so many of the lines end like a sentence where lines are sentences
 PROSE = 0.6  # so many of the characters of prose are small letters
-FEW = 10  # so many documents or more are held out whole
+FEW = 10  # of so many documents or more some are held out whole
+SHORTEST_CUT = 4  # sentences of a document that is cut in two
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,23 +73,30 @@ def sentences_of(block: str) -> list[str]:
 
 
 def hold_out_prose(prose: Prose, share: float, seed: int) -> tuple[Prose, Prose]:
-    """Whole documents, about a `share` of them chosen by the seed; of few documents the end of each."""
+    """Whole documents, about a `share` of them chosen by the seed; of few documents the end of each.
+
+    Both parts have a next sentence to tell: what is held out has two sentences at least, and leaves as many.
+    """
     documents = prose.documents
-    if len(documents) < FEW:
-        cuts = [len(each) - max(2, round(share * len(each))) for each in documents]
-        train = [each[:cut] for each, cut in zip(documents, cuts, strict=True) if cut > 0]
-        valid = [each[cut:] for each, cut in zip(documents, cuts, strict=True) if cut > 0]
-    else:
-        order = list(range(len(documents)))
-        random.Random(seed).shuffle(order)
-        out = set(order[: max(1, round(share * len(order)))])
-        train = [each for place, each in enumerate(documents) if place not in out]
-        valid = [each for place, each in enumerate(documents) if place in out]
-    if not train or not valid:
+    longer = [place for place, each in enumerate(documents) if len(each) > 1] or list(range(len(documents)))
+    cut = {
+        place: len(each) - max(2, round(share * len(each)))
+        for place, each in enumerate(documents)
+        if len(each) >= SHORTEST_CUT
+    }
+    if len(longer) >= FEW or not cut:
+        random.Random(seed).shuffle(longer)
+        cut = dict.fromkeys(longer[: max(1, round(share * len(longer)))], 0) if len(longer) > 1 else {}
+    train = [each[: cut.get(place, len(each))] for place, each in enumerate(documents)]
+    valid = [documents[place][begin:] for place, begin in sorted(cut.items())]
+    if not valid:
         raise UserError(
             f"{prose.origin} has {prose.sentences} sentences, too few to hold some out: give more text, or --valid-text."
         )
-    return Prose(documents=train, origin=prose.origin), Prose(documents=valid, origin=prose.origin)
+    return (
+        Prose(documents=[each for each in train if each], origin=prose.origin),
+        Prose(documents=valid, origin=f"the held-out part of {prose.origin}"),
+    )
 
 
 # What is there without a download --------------------------------------------------------------------------------

@@ -31,6 +31,11 @@ def pearson(first: Sequence[float], second: Sequence[float]) -> float:
     return float(x @ y) / spread if spread else float("nan")
 
 
+def rounded(correlation: float) -> float | None:
+    """For JSON, which has no word for what is no number but null."""
+    return None if np.isnan(correlation) else round(correlation, 5)
+
+
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
     """How nearly both put things in the same order: Pearson's correlation of the ranks."""
     return pearson(ranks(first).tolist(), ranks(second).tolist())

@@ -24,15 +24,28 @@ class Imported:
 
 
 def import_model(
-    folder: Path, out: Path, *, origin: str, language: str | None = None, allow_pickle: bool = False
+    folder: Path,
+    out: Path,
+    *,
+    origin: str,
+    language: str | None = None,
+    pairs: bool = False,
+    allow_pickle: bool = False,
 ) -> Imported:
-    """From a folder in Hugging Face's layout to a bundle; `origin` is what the person has called it."""
+    """From a folder in Hugging Face's layout to a bundle; `origin` is what the person has called it.
+
+    `pairs` says of a classifier of texts that it compares two.
+    """
     refuse_taken(out)
     published = read_folder(folder, allow_pickle=allow_pickle)
     family = family_of(published.config, published.where)
     if language is not None and published.config["model_type"] not in TRANSLATE:
         raise UserError(f"{published.where} is no translator: --language is for those.")
     product = family.read(published, language)
+    if pairs:
+        if not hasattr(product, "reading_pairs"):
+            raise UserError(f"{published.where} is no classifier of texts: --pairs is for those.")
+        product = product.reading_pairs(True)
     proof = prove(family, product, published)
     report = report_of(published.config, product, origin, proof)
     with all_or_nothing(out) as temporary:

@@ -6,7 +6,7 @@ from qkv.hub.family import NOTES
 from qkv.hub.folder import Published
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Languages, TranslatorDefaults
-from qkv.pipeline.options import WIDEST_BEAM
+from qkv.pipeline.options import STRONGEST_PENALTY, WIDEST_BEAM
 
 WHOLE = 200  # pieces of a source that is translated whole: these models were trained on sentences
 
@@ -37,7 +37,9 @@ def checked(defaults: TranslatorDefaults, config: TranslatorConfig, where: str) 
     holds = {
         "longest should be at least 1": defaults.longest >= 1,
         f"beam should be from 1 to {WIDEST_BEAM}": 1 <= defaults.beam <= WIDEST_BEAM,
-        "length_penalty should be from 0 to 100": 0 <= defaults.length_penalty <= 100,
+        f"length_penalty should be from 0 to {STRONGEST_PENALTY:g}": 0
+        <= defaults.length_penalty
+        <= STRONGEST_PENALTY,
         "the aligner should look with heads that the model has": aligner is None
         or aligner.fits(*config.looking),
     }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
-from qkv.errors import UserError
+from qkv.errors import InputError, UserError
 from qkv.models.bert import Bert as BertModel
 from qkv.models.bert import BertConfig, EncoderConfig
 from qkv.pipeline.compute import Compute, silent
@@ -137,9 +137,6 @@ class Bert:
             raise UserError("embed takes several texts: give a list, [text].")
         pooling = pooling or self.defaults.pooling
         normalised = self.defaults.normalised if normalised is None else normalised
-        for number, text in enumerate(texts, 1):
-            if not text.strip():
-                raise UserError(f"text {number} is empty: there is nothing to embed.")
         parts, owners = self.parts_of(texts, pooling)
         if self.encoding is None:
             self.encoding = Encoding(self.model.encoder)
@@ -161,7 +158,7 @@ class Bert:
             if len(ids) > limit - 2 and pooling == "mean":
                 pieces = split_to_fit(texts[number], lambda part: len(self.pieces.encode(part)), limit - 2)
                 parts = [part for part in self.pieces.encode_all(pieces) if part]
-            found += rows_of(self.pieces, [[part] for part in parts], limit, first=number + 1)
+            found += [row_of(self.pieces, [part], limit, number) for part in parts]
             owners += [number] * len(parts)
         return found, owners
 
@@ -171,19 +168,22 @@ class Bert:
         return float(a @ b)
 
 
-def rows_of(
-    pieces: WordPieces, inputs: Sequence[Sequence[Sequence[int]]], longest: int, first: int = 1
-) -> list[Row]:
-    """Texts, or pairs of texts, as a model reads them; too many pieces are refused, not cut off."""
-    rows = []
-    for number, texts in enumerate(inputs, first):
-        ids, segments = pieces.joined(texts)
-        if len(ids) > longest:
-            raise UserError(
-                f"text {number} has {len(ids)} pieces, and this model reads {longest} at most: split the text."
-            )
-        rows.append(Row(ids, segments))
-    return rows
+def rows_of(pieces: WordPieces, inputs: Sequence[Sequence[Sequence[int]]], longest: int) -> list[Row]:
+    """Texts, or pairs of texts, as a model reads them."""
+    return [row_of(pieces, texts, longest, number) for number, texts in enumerate(inputs)]
+
+
+def row_of(pieces: WordPieces, texts: Sequence[Sequence[int]], longest: int, number: int) -> Row:
+    """The input of this number. Too many pieces are refused, not cut off; none at all leave nothing to read."""
+    kind = "text" if len(texts) == 1 else "pair"
+    if not all(texts):
+        what = "is empty" if len(texts) == 1 else "has an empty text"
+        raise InputError(number, f"{what}: there is nothing to read.", kind)
+    ids, segments = pieces.joined(texts)
+    if len(ids) > longest:
+        fault = f"has {len(ids)} pieces, and this model reads {longest} at most: shorten it or leave it out."
+        raise InputError(number, fault, kind)
+    return Row(ids, segments)
 
 
 def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieces:

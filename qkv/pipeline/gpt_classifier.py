@@ -100,10 +100,7 @@ class GPTClassifier:
     ) -> list[Verdict]:
         """A verdict for each input: the class, the number, or the answer that fits best."""
         self.model.eval()
-        check_inputs(inputs)
-        wanted = {"text": 1, "pairs": 2}.get(self.reads)
-        if any(len(texts) != wanted if wanted else len(texts) < 3 for texts in inputs):
-            raise UserError(f"this model reads {self.reads}: {HOW[self.reads]}.")
+        check_inputs(inputs, self.reads)
         device = self.model.gpt.tokens.weight.device
         examples = [self.readings(texts) for texts in inputs]
         verdicts: list[Verdict | None] = [None] * len(inputs)
@@ -122,13 +119,6 @@ class GPTClassifier:
             return Verdict.on_scale(middle + spread * float(scores[0]))
         names = self.classes or texts[1:]
         return Verdict.of(names, scores.softmax(-1).tolist())
-
-
-HOW = {
-    "text": "give one text for each",
-    "pairs": "give two texts for each",
-    "choices": "give a text and at least two answers to choose from",
-}
 
 
 def orders(form: Form, texts: Sequence[list[int]]) -> list[list[list[int]]]:

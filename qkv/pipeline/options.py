@@ -10,6 +10,7 @@ from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind
 
 PROTECTED: tuple[Kind, ...] = tuple(PATTERNS)  # all that can be
 WIDEST_BEAM = 1_000  # a slip of the finger would take all memory
+STRONGEST_PENALTY = 50.0  # on length: to this power the length of any text is still a number
 BATCH_TOKENS = 4_096  # source tokens times beams decoded together
 
 
@@ -54,8 +55,10 @@ class Decoding:
 
     def __post_init__(self) -> None:
         beam, alpha = self.beam, self.length_penalty
-        if (beam is not None and beam < 1) or (alpha is not None and not 0 <= alpha < math.inf):
-            raise UserError("--beam must be at least 1 and the length penalty not negative.")
+        if (beam is not None and beam < 1) or (alpha is not None and not 0 <= alpha <= STRONGEST_PENALTY):
+            raise UserError(
+                f"--beam must be at least 1, and the length penalty from 0 to {STRONGEST_PENALTY:g}."
+            )
         if self.nbest < 1 or self.batch_tokens < 1:
             raise UserError("the number of answers and the tokens decoded together must be at least 1.")
         if max(beam or 1, self.nbest) > WIDEST_BEAM:

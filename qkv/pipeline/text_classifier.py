@@ -86,6 +86,8 @@ class TextClassifier:
 
     def reading_pairs(self, pairs: bool) -> "TextClassifier":
         """The same, asked for one text at a time or for two."""
+        if pairs and self.model.config.encoder.segments < 2:
+            raise UserError("this model cannot tell a second text from a first one: it reads single texts.")
         return TextClassifier(self.model, self.pieces, replace(self.defaults, pairs=pairs), self.encoding)
 
     def classify(
@@ -100,10 +102,7 @@ class TextClassifier:
     @torch.inference_mode()
     def logits(self, inputs: Sequence[tuple[str, ...]], done: Callable[[int], None]) -> Tensor:
         """(inputs, outputs)"""
-        check_inputs(inputs)
-        for number, texts in enumerate(inputs, 1):
-            if not all(text.strip() for text in texts):
-                raise UserError(f"text {number} is empty: there is nothing to classify.")
+        check_inputs(inputs, self.reads)
         flat = self.pieces.encode_all([text for texts in inputs for text in texts])
         size = 2 if self.defaults.pairs else 1
         rows = rows_of(

@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from qkv.errors import UserError
+from qkv.errors import InputError, UserError
+
+ReadsTexts = Literal["text", "pairs", "choices"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +31,7 @@ class Classifier(Protocol):
     """A loaded bundle that can be asked which class something belongs to."""
 
     @property
-    def reads(
-        self,
-    ) -> Literal["text", "pairs", "choices", "pictures"]: ...  # pictures by the names of their files
+    def reads(self) -> ReadsTexts | Literal["pictures"]: ...  # pictures by the names of their files
 
     @property
     def classes(self) -> tuple[str, ...]: ...  # none where it gives numbers, or chooses
@@ -43,7 +43,25 @@ class Classifier(Protocol):
         ...
 
 
-def check_inputs(inputs: Sequence[tuple[str, ...]]) -> None:
-    """A string is a sequence of strings as well, of letters, which nobody means."""
+HOW = {
+    "text": "give one text for each",
+    "pairs": "give two texts for each",
+    "choices": "give a text and at least two answers to choose from",
+}
+
+
+def check_inputs(inputs: Sequence[tuple[str, ...]], reads: ReadsTexts) -> None:
+    """As many texts in each input as the model reads.
+
+    A string is a sequence of strings as well, of letters, which nobody means.
+    """
     if isinstance(inputs, str) or any(isinstance(each, str) for each in inputs):
         raise UserError("classify takes a list of inputs, and each is a tuple of its texts: [(text,)].")
+    for number, texts in enumerate(inputs):
+        if not fits(len(texts), reads):
+            count = "1 text" if len(texts) == 1 else f"{len(texts)} texts"
+            raise InputError(number, f"has {count}, and this model reads {reads}: {HOW[reads]}.", "input")
+
+
+def fits(count: int, reads: ReadsTexts) -> bool:
+    return count >= 3 if reads == "choices" else count == (2 if reads == "pairs" else 1)

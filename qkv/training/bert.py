@@ -68,6 +68,7 @@ class BertTask:
         settings = self.settings
         texts = all_sentences(self.reading.train)
         pieces = WordPieces.learn(texts, settings.vocabulary, lowercase=not settings.cased)
+        MaskedData(self.reading.valid, pieces, settings, shuffled=False)  # refused before anything is written
         return {TOKENIZER_FILE: pieces.text().encode()}
 
     def assemble(self, folder: Path) -> Assembled[Bert]:
@@ -134,6 +135,11 @@ class MaskedData:
             refuse_without_next(prose)
         self.rows: list[tuple[Hidden, list[int], int]] = []
         self.make(0)
+        if not self.rows:
+            raise UserError(
+                f"{prose.origin} has no word that is made of pieces of the training text, so there is nothing to guess: "
+                "give text in the same language."
+            )
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -14,11 +14,11 @@ from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, save_report
 from qkv.checkpoint.files import file_hash
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.labels import Labelled
-from qkv.errors import UserError
+from qkv.errors import UserError, naming
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.models.bert import BertClassifier, BertClassifierConfig, LabelBatch
 from qkv.pipeline import load_for
-from qkv.pipeline.bert import Bert
+from qkv.pipeline.bert import Bert, rows_of
 from qkv.pipeline.encoding import Row
 from qkv.pipeline.text_classifier import TextClassifier, TextClassifierDefaults
 from qkv.text.word_pieces import WordPieces
@@ -252,19 +252,11 @@ class LabelData:
 
 
 def rows_with_lines(examples: Labelled, pieces: WordPieces, longest: int) -> list[Row]:
-    """A text with more pieces than the model reads is refused with its line, and never cut."""
+    """A text with no pieces, or with more than the model reads, is refused with its line, and never cut."""
     flat = pieces.encode_all([text for texts in examples.inputs for text in texts])
     size = 1 if examples.seconds is None else 2
-    rows = []
-    for number, line in enumerate(examples.lines):
-        ids, segments = pieces.joined(flat[number * size : (number + 1) * size])
-        if len(ids) > longest:
-            raise UserError(
-                f"{examples.where}, line {line} has {len(ids)} pieces, and the model reads {longest} at most: shorten "
-                "or remove it."
-            )
-        rows.append(Row(ids, segments))
-    return rows
+    with naming(lambda number: f"{examples.where}, line {examples.lines[number]}"):
+        return rows_of(pieces, [flat[start : start + size] for start in range(0, len(flat), size)], longest)
 
 
 def results(classifier: TextClassifier, valid: Labelled) -> dict[str, str]:

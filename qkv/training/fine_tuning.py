@@ -63,11 +63,18 @@ class Labels:
         return fmean(self.train.answers), pstdev(self.train.answers) or 1.0
 
 
-def read_labels(path: Path, valid: Path | None, columns: str, settings: FineTuneSettings) -> Labels:
+def read_labels(
+    path: Path,
+    valid: Path | None,
+    columns: str,
+    settings: FineTuneSettings,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Labels:
     """What was written in the files; where there is no second one, examples are held out by the seed."""
     if settings.form == "choice":
         return read_choices(path, valid, settings)
-    labelled, second = read_labelled(path, columns), None if valid is None else read_labelled(valid, columns)
+    labelled = read_labelled(path, columns, tell)
+    second = None if valid is None else read_labelled(valid, columns, tell)
     if second is not None and (second.seconds is None) != (labelled.seconds is None):
         raise UserError(f"{path} and {valid} do not have the same number of texts in a row.")
     form = form_of(labelled, settings)

@@ -226,7 +226,7 @@ def check_settings(settings: TranslatorSettings) -> None:
             "--model.context must be at least 8": model.context >= 8,  # any one character fits
             "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
             "--decoding.beam must be at least 1": decoding.beam >= 1,
-            "--decoding.length-penalty must not be negative": decoding.length_penalty >= 0,
+            "--decoding.length-penalty must be from 0 to 50": 0 <= decoding.length_penalty <= 50,
         }
     )
 

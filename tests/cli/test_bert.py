@@ -105,7 +105,15 @@ def test_info_says_what_they_are(models: Path, said) -> None:  # type: ignore[no
         ("embed M/bert x --output none/v.npy", "there is no folder none"),
         ("embed M/bert x --input a.txt", "either texts or --input"),
         ("embed M/bert --input none.txt", "cannot be read"),
-        ("embed M/bert --input T/blank.txt", "text 2 is empty"),
+        ("embed M/bert --input T/blank.txt", "blank.txt, line 2 is empty"),
+        ("embed M/bert the \u200b", "text 2 is empty"),
+        ("similar M/bert the \u200b", "text 2 is empty"),
+        ("similar M/bert --pairs T/second.tsv", "second.tsv, line 2 is empty"),
+        ("similar M/bert --labels T/scores.tsv", "scores.tsv, line 4 is empty"),
+        ("classify M/pairs --labels T/verdicts.tsv", "verdicts.tsv, line 4 has an empty text"),
+        ("classify M/classifier --labels T/long.tsv", "long.tsv, line 4 has 42 pieces"),
+        ("classify M/classifier the \u200b", "text 2 is empty"),
+        ("classify M/pairs the cat the \u200b", "pair 2 has an empty text"),
         ("embed M/bert x --threads 0", "--threads must be at least 1"),
         ("similar M/bert one", "between two texts, not 1"),
         ("similar M/bert", "give two texts, --pairs or --labels"),
@@ -129,6 +137,14 @@ def test_a_mistake_is_one_sentence(
 ) -> None:
     (tmp_path / "blank.txt").write_text("the cat\n\n")
     (tmp_path / "l.tsv").write_text(LABELS)
+    (tmp_path / "second.tsv").write_text("the cat\ta dog\nthe cat\t\u200b\n")
+    for name, label in (
+        ("scores.tsv", 1.5),
+        ("verdicts.tsv", "bad"),
+    ):  # a line of names, a blank one, two examples
+        rows = [f"the cat\ta dog\t{label}", f"the cat\t\u200b\t{label}"]
+        (tmp_path / name).write_text("\n".join(["sentence1\tsentence2\tlabel", "", *rows]))
+    (tmp_path / "long.tsv").write_text("text\tlabel\n\nwhy?\tbad\n" + "cat " * 40 + "\tgood\n")
     (tmp_path / "new.tsv").write_text("the cat\tbad\na dog\tawful\n")
     (tmp_path / "missing.tsv").write_text("the cat\tbad\na dog\t\n")
     words = [
@@ -138,6 +154,46 @@ def test_a_mistake_is_one_sentence(
     code = code_of(*words)
     shown = capsys.readouterr()
     assert says in refused(shown.err, shown.out, code)
+
+
+@pytest.mark.parametrize("given", ["--input", "standard input"])
+def test_a_line_keeps_its_number_in_later_parts_of_a_file(
+    given: str,
+    models: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    parts = [["the cat", "why?"], ["a dog", "cat " * 40]]
+    monkeypatch.setattr("qkv.cli.file_job.LINES_OF_A_PART", 2)
+    monkeypatch.setattr("qkv.cli.translate.standard_input", lambda: iter(parts))
+    file = tmp_path / "a.txt"
+    file.write_text("".join(f"{line}\n" for part in parts for line in part))
+    options = ["--input", file] if given == "--input" else []
+    assert code_of("classify", models / "classifier", *options) == 2
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == 2  # the first part was answered
+    assert f"{'a.txt' if options else given}, line 4 has 42 pieces" in shown.err
+
+
+@pytest.mark.parametrize("rows", ["a\tb\t1.5\n", "a\tb\t1.5\nthe cat\twhy?\t1.5\n"])
+def test_a_correlation_that_is_no_number_is_null(rows: str, models: Path, said, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "n.tsv").write_text(rows)
+    for command in (["similar", models / "bert"], ["classify", models / "numbers"]):
+        [line] = said(*command, "--labels", tmp_path / "n.tsv")
+        record = json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+        assert (record["pearson"], record["spearman"]) == (None, None)
+
+
+def test_a_first_line_of_unknown_names_is_told(
+    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "l.tsv").write_text("one\tother\tgold\nthe cat\twhy?\t0.5\na dog\ta cat\t2.5\n")
+    for command in (["similar", models / "bert"], ["classify", models / "numbers"]):
+        assert code_of(*command, "--labels", tmp_path / "l.tsv") == 0
+        shown = capsys.readouterr()
+        assert 2 in json.loads(shown.out).values()
+        assert "l.tsv, line 1 ('one', 'other', 'gold') is read as names of the columns" in shown.err
 
 
 def test_too_long_a_text_is_refused_and_not_cut(models: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,7 @@ OPTIONS = {
     "draw": """
         --best --scale --threads --candidates --seed --temperature --top-p --guidance --ranking""",
     "classify": "--input --labels --columns --json --best --fit --threads",
-    "import": "--language --revision --allow-pickle",
+    "import": "--language --pairs --revision --allow-pickle",
     "export": "--to --numbers --source --target",
     "explore": """
         --text --html --png --terminal --station --side --layer --head --host --port --no-open""",

@@ -386,7 +386,7 @@ FILE_MISTAKES = {
     "nothing to compare": ("good.xx --reference a.xx --against nowhere", "there is no folder and no file nowhere"),
     "a mistyped model with a beam": ("nowhere --source a.en --reference a.xx --beam 3", "no file nowhere"),
     "languages without pairs": ("good.xx --reference a.xx --source-language en", "are for --pairs: leave them out"),
-    "no number": ("model --source a.en --reference a.xx --length-penalty nan", "the length penalty not negative"),
+    "no number": ("model --source a.en --reference a.xx --length-penalty nan", "the length penalty from 0 to 50"),
     "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge goes by what was translated: give --source"),
     "no reference": ("good.xx --reference", "give either --reference with one file or more, or --pairs"),
     "neither references nor pairs": ("good.xx", "give either --reference with one file or more, or --pairs"),

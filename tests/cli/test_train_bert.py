@@ -136,10 +136,17 @@ def test_a_mistake_is_one_sentence(
         ("a\tx\nb\t\n", "", "line 2 has no label"),
         ("a\tx\nb\tx\n", "", "every label is 'x'"),
         ("a\tx\nb\ty\n", "", "too few examples to hold some out"),
-        ("a\tx\nb\ty\n" * 20 + "the " * 40 + "\tx\n", "", "line 41 has 42 pieces, and the model reads 24"),
+        ("a\tx\nb\ty\n" * 20 + "the " * 40 + "\tx\n", "", "line 41 has 42 pieces, and this model reads 24"),
         ("a\tx\nb\ty\n" * 20, "--valid-labels V", "line 2: the label 'z' is new"),
         ("a\tx\nb\ty\n" * 20, "--task numbers", "line 1: the label 'x' is not a number"),
         ("a\tx\nb\ty\n" * 20, "--columns 1,5", "column 5 is to be read"),
+        (
+            "a\t1.5\nb\t2.0\n" * 20 + "c\tN/A\n",
+            "",
+            "line 41: the label 'N/A' is not a number, and nearly all others",
+        ),
+        ("a\t0.5\nb\t1e200\n" * 20, "", "line 2: 1e200 is too large a number"),
+        ("a\tx\nb\ty\n" * 20 + "\u200b\tx\n", "", "line 41 is empty"),
     ],
 )
 def test_a_mistake_in_labels_is_one_sentence(
@@ -152,6 +159,41 @@ def test_a_mistake_in_labels_is_one_sentence(
     code = code_of("train", "bert", *files, *given)
     shown = capsys.readouterr()
     assert says in refused(shown.err, shown.out, code)
+
+
+def test_an_unknown_line_of_names_is_no_class(
+    trained: Path, labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels.write_text(f"review\tsentiment\n{labels.read_text()}")
+    out = tmp_path / "out"
+    options = ["--steps", "1", "--training.processes", "1"]
+    assert code_of("train", "bert", "--fine-tune", trained, "--labels", labels, "--out", out, *options) == 0
+    error = capsys.readouterr().err
+    assert "line 1 ('review', 'sentiment') is read as names" in error
+    assert "labels are 2 classes" in error
+
+
+def test_validation_text_of_which_no_word_is_known_is_refused_before_anything_is_written(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "chinese.txt").write_text("猫在睡觉。狗在跑。\n\n鸟在唱歌。马在等。\n", encoding="utf-8")
+    files = ["--text", text, "--valid-text", tmp_path / "chinese.txt", "--out", tmp_path / "out"]
+    for options in ([], ["--no-next-sentence"]):
+        code = code_of("train", "bert", *files, "--steps", "2", *TINY, *options)
+        shown = capsys.readouterr()
+        assert "chinese.txt has no word that is made of pieces" in refused(shown.err, shown.out, code)
+        assert not (tmp_path / "out").exists()
+
+
+def test_documents_of_one_sentence_do_not_stop_a_training(text: Path, tmp_path: Path) -> None:
+    """They are most of the documents here, and none of them is held out."""
+    (tmp_path / "mixed.txt").write_text("\n\n".join(["The cat sleeps."] * 300 + [text.read_text()]))
+    out = tmp_path / "out"
+    assert (
+        code_of("train", "bert", "--text", tmp_path / "mixed.txt", "--out", out, "--steps", "1", *TINY) == 0
+    )
+    data = json.loads((out / "report.json").read_text())["data"]
+    assert data["sentences"] + data["validation_sentences"] == 300 + 6 * 60
 
 
 def test_only_a_bert_can_be_fine_tuned(

@@ -118,6 +118,20 @@ def test_a_bad_beam_is_refused(model: Path, capsys: pytest.CaptureFixture[str]) 
     assert "--beam must be at least 1" in refused(shown.err, shown.out, code)
 
 
+@pytest.mark.parametrize("penalty", ["1000", "inf", "-1", "nan"])
+def test_a_length_penalty_beyond_all_numbers_is_refused(
+    penalty: str, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = code_of("translate", model, "one", "--beam", "2", f"--length-penalty={penalty}")
+    shown = capsys.readouterr()
+    assert "the length penalty from 0 to 50" in refused(shown.err, shown.out, code)
+
+
+def test_the_strongest_length_penalty_is_computed(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of("translate", model, "one two", "--beam", "2", "--length-penalty", "50") == 0
+    assert capsys.readouterr().out.count("\n") == 1
+
+
 def test_a_line_on_a_pipe_is_answered_before_the_next_is_sent(model: Path) -> None:
     translator = qkv.load(model).computing_in("int8")
     with process("translate", str(model)) as running:

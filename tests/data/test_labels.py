@@ -36,6 +36,82 @@ def test_a_line_of_names_says_which_column_is_which(write: Write, names: str) ->
     assert (found.texts, found.labels, found.lines) == (["no wit", "a fine film"], ["0", "1"], [2, 3])
 
 
+REVIEWS = "a fine film\tgood\nno wit\tbad\n" * 3
+SCORES = "A plane.\tA jet.\t4.2\nA cat.\tA dog.\t1.0\nA man.\tA boy.\t3.5\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "columns"),
+    [
+        ("review\tsentiment", REVIEWS, ""),  # one name is known
+        ("body\tsentiment", REVIEWS, ""),  # none is, and every other label comes several times
+        ("body\tsentiment", REVIEWS, "1,2"),
+        ("sentence1\tsentence2\tgold", SCORES, ""),
+        ("one\tother\tgold", SCORES, ""),  # all others are numbers
+        ("one\tother\tgold", SCORES, "1,2,3"),
+    ],
+)
+def test_a_first_line_that_can_only_be_names_is_no_example(
+    write: Write, names: str, rows: str, columns: str
+) -> None:
+    told: list[str] = []
+    found = read_labelled(write(f"{names}\n{rows}"), columns, told.append)
+    assert found.lines == list(range(2, 2 + rows.count("\n")))
+    assert found.are_numbers() == (rows is SCORES)
+    [line] = told
+    assert "line 1 ('" in line
+    assert "is read as names of the columns" in line
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "a fine film\tgood\n" + REVIEWS,  # its label is one of the others
+        "a fine film\tsplendid\nno wit\tbad\nnot bad\tgood\n",  # every label comes once
+        "a fine film\tsplendid\nno wit\tbad\ndull\tbad\n",  # a class that is needed
+        "review\tnoun\ndance\tnoun\ndance\tverb\n",  # the text happens to be a known name
+        "question\t2.85\nanswer\t3.1\n",
+        "a film that " + "very " * 10 + "much is\tfine\n" + REVIEWS,  # nobody names a column like that
+    ],
+)
+def test_a_first_line_that_may_be_an_example_is_one(write: Write, rows: str) -> None:
+    told: list[str] = []
+    assert read_labelled(write(rows), "", told.append).lines[0] == 1
+    assert not told
+
+
+def test_the_one_column_with_an_unknown_name_is_the_one_that_is_missing(write: Write) -> None:
+    label_first = read_labelled(write("sentiment\treview\n1\tnice\n0\tdull\n"))
+    assert (label_first.texts, label_first.labels) == (["nice", "dull"], ["1", "0"])
+    text_last = read_labelled(write("label\tutterance\n1\tnice\n0\tdull\n"))
+    assert (text_last.texts, text_last.labels) == (["nice", "dull"], ["1", "0"])
+
+
+def test_two_known_texts_are_a_pair_in_the_order_of_their_columns(write: Write) -> None:
+    qnli = read_labelled(write("index\tquestion\tsentence\tlabel\n0\tWho?\tHe did.\tentailment\n"))
+    assert qnli.inputs == [("Who?", "He did.")]
+    named = read_labelled(write("question\tquestion2\tlabel\nWho?\tWhat?\t0\n"))
+    assert named.inputs == [("Who?", "What?")]
+
+
+@pytest.mark.parametrize("odd", ["nan", "4,2", "N/A", "-"])
+@pytest.mark.parametrize("line", [1, 4])
+def test_a_slip_among_numbers_makes_no_classes_of_them(write: Write, odd: str, line: int) -> None:
+    rows = [f"a {number}\t{number / 4}" for number in range(9)]
+    rows.insert(line - 1, f"a\t{odd}")
+    found = read_labelled(write("\n".join(rows)))
+    assert len(found) == 10
+    with pytest.raises(
+        UserError, match=rf"line {line}: the label '{odd}' is not a number, and nearly all others are"
+    ):
+        found.are_numbers()
+
+
+def test_names_that_are_partly_numbers_are_classes(write: Write) -> None:
+    assert not read_labelled(write("a\t1.0\nb\t2.0\nc\tbeta\nd\talpha\n")).are_numbers()
+    assert not read_labelled(write("a\t0\nb\t1\nc\t2\nd\t3\ne\t4\nf\tnone\n")).are_numbers()
+
+
 def test_three_columns_are_a_pair_and_its_label(write: Write) -> None:
     found = read_labelled(write("A plane.\tAn air plane.\t5.000\nA cat.\tA dog.\t1\n"))
     assert found.seconds == ["An air plane.", "A dog."]
@@ -61,13 +137,19 @@ def test_columns_can_be_told_by_numbers_and_by_names(write: Write) -> None:
         ("a\tgood\n\tbad\n", "", "line 2 has no text"),
         ("a\tgood\nb\tx\tbad\n", "", "line 2 has 3 columns, but the first line has 2"),
         ("a good film\n", "", "line 1 has no tab"),
-        ("a\tb\tc\td\n", "", "say which to read by --columns"),
+        ("a\tb\tc\td\n", "", "do not say which are text and label: say it by --columns"),
         ("a\tb\n", "1,4", "line 1 has 2 columns, but column 4 is to be read"),
         ("a\tb\n", "0,1", "counts from 1"),
         ("a\tb\n", "1", "two or three different columns"),
         ("a\tb\n", "1,1", "two or three different columns"),
         ("text\tlabel\na\tb\n", "body,label", "names no column 'body', but 'text', 'label'"),
         ("text\tlabel\n", "", "holds a line of names and no examples"),
+        (
+            "id\ttext\tgold\n1\ta\tx\n2\tb\ty\n",
+            "",
+            "line 1 names 'id', 'text', 'gold'.* say which to read by --col",
+        ),
+        ("text\treview\tcontent\tlabel\na\tb\tc\tx\n", "", "names 3 texts, 'text', 'review', 'content'"),
         ("", "", "is empty"),
     ],
 )
@@ -87,6 +169,8 @@ def test_one_class_alone_and_a_word_among_numbers_are_refused(write: Write) -> N
         read_labelled(write("a\tgood\nb\tgood\n")).classes()
     with pytest.raises(UserError, match="line 2: the label 'much' is not a number"):
         read_labelled(write("a\t1.5\nb\tmuch\n")).numbers()
+    with pytest.raises(UserError, match="line 1: 1e200 is too large a number"):
+        read_labelled(write("a\t1e200\nb\t0.5\n")).numbers()
 
 
 def test_the_fingerprint_changes_with_text_and_label(write: Write) -> None:

@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from qkv.data.sentences import Prose, documents_of, hold_out_prose, in_prose, python_prose, read_prose
+from qkv.data.sentences import (
+    Prose,
+    all_sentences,
+    documents_of,
+    hold_out_prose,
+    in_prose,
+    python_prose,
+    read_prose,
+)
 from qkv.errors import UserError
 
 
@@ -33,6 +41,39 @@ def test_whole_documents_are_held_out_and_of_few_the_end(tmp_path: Path) -> None
     train, valid = hold_out_prose(few, 0.1, seed=1)
     assert train.documents[0] + valid.documents[0] == few.documents[0]
     assert len(valid.documents[0]) == 2
+
+
+def prose(*lengths: int) -> Prose:
+    """Documents of so many sentences each."""
+    return Prose(
+        documents=[[f"{place} {n}." for n in range(length)] for place, length in enumerate(lengths)],
+        origin="here",
+    )
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        [1] * 60 + [2] * 12,  # among many: those with one sentence stay
+        [1] * 11 + [200],  # a book and its mottos
+        [1, 2, 30, 2],  # few: the short ones stay whole
+        [3, 3],
+        [2, 2, 1],
+    ],
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_both_parts_have_a_next_sentence_and_no_sentence_is_lost(lengths: list[int], seed: int) -> None:
+    whole = prose(*lengths)
+    train, valid = hold_out_prose(whole, 0.05, seed)
+    assert sorted([*all_sentences(train), *all_sentences(valid)]) == sorted(all_sentences(whole))
+    assert all(len(document) > 1 for document in valid.documents)
+    assert any(len(document) > 1 for document in train.documents)
+    assert valid.origin == "the held-out part of here"
+
+
+def test_documents_of_one_sentence_are_held_out_where_there_are_no_others() -> None:
+    train, valid = hold_out_prose(prose(*[1] * 40), 0.1, seed=1)
+    assert (len(train.documents), len(valid.documents)) == (36, 4)
 
 
 def test_too_little_text_is_a_sentence(tmp_path: Path) -> None:

@@ -71,6 +71,24 @@ def test_every_family_goes_in_out_and_back_with_the_same_outputs(name: str, tmp_
         assert torch.equal(second.model.state_dict()[weight], tensor), weight
 
 
+@pytest.mark.parametrize("name", ["classes", "number"])
+def test_a_classifier_is_imported_as_one_of_pairs_where_this_is_said(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / "published")
+    import_model(tmp_path / "published", tmp_path / "bundle", origin="here", pairs=True)
+    model = load(tmp_path / "bundle")
+    assert model.reads == "pairs"
+    assert len(model.classify([("a dog", "the cat")])) == 1
+    export_to_transformers(tmp_path / "bundle", tmp_path / "out")
+    import_model(tmp_path / "out", tmp_path / "again", origin="here")
+    assert load(tmp_path / "again").reads == "pairs"
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "vit"])
+def test_pairs_are_for_classifiers_of_texts(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / "published")
+    refused(tmp_path / "published", "is no classifier of texts: --pairs is for those", pairs=True)
+
+
 @pytest.mark.parametrize("name", ["gpt2", "openai-gpt", "bert"])
 def test_a_thousand_lines_of_mixed_scripts_have_the_ids_of_hugging_face(name: str, tmp_path: Path) -> None:
     WRITERS[name](tmp_path / "published")

@@ -83,6 +83,8 @@ def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
         (lambda bert: bert.fill("the cat sat"), r"has no \[MASK\]"),
         (lambda bert: bert.fill("the [MASK] " + "cat " * 30), "reads 24 at most"),
         (lambda bert: bert.embed(["the cat", "  "]), "text 2 is empty"),
+        (lambda bert: bert.embed(["the cat", "why?", "\u200b"]), "text 3 is empty"),
+        (lambda bert: bert.follows("the cat", "\u200b"), "pair 1 has an empty text"),
         (lambda bert: bert.embed(["cat " * 30], pooling="first"), "text 1 has 32 pieces"),
         (lambda bert: bert.follows("the cat", "cat " * 30), "reads 24 at most"),
     ],

@@ -76,7 +76,7 @@ def test_the_answers_are_what_is_chosen_from() -> None:
 )
 def test_another_number_of_texts_is_refused(form: Form, given: tuple[str, ...]) -> None:
     classes = () if form == "choice" else ("no", "yes")
-    with pytest.raises(UserError, match="this model reads"):
+    with pytest.raises(UserError, match=f"input 1 has {len(given)} texts?, and this model reads"):
         classifier(form, classes).classify([given])
 
 

@@ -1,5 +1,6 @@
 """A classifier of texts: verdicts, pairs, numbers, and sentences for what it cannot read."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,44 @@ def test_saved_and_loaded_it_says_the_same(classes: tuple[str, ...], tmp_path: P
 def test_a_text_that_is_no_tuple_of_texts_is_refused(inputs: Any) -> None:
     with pytest.raises(UserError, match="each is a tuple of its texts"):
         tiny_classifier().classify(inputs)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "inputs", "says"),
+    [
+        (
+            False,
+            [("the cat",), ("a dog", "why?")],
+            "input 2 has 2 texts, and this model reads text: give one text",
+        ),
+        (False, [()], "input 1 has 0 texts"),
+        (
+            True,
+            [("the cat", "a dog"), ("why?",), ("the mat",)],
+            "input 2 has 1 text, and this model reads pairs",
+        ),
+        (True, [("the cat", "a dog", "why?")], "input 1 has 3 texts"),
+    ],
+)
+def test_another_number_of_texts_is_refused(pairs: bool, inputs: Any, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        tiny_classifier(pairs=pairs).classify(inputs)
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "\u200b", "\x00\ufeff"])
+def test_a_text_of_which_no_piece_is_left_is_empty(nothing: str) -> None:
+    with pytest.raises(UserError, match="text 2 is empty"):
+        tiny_classifier().classify([("the cat",), (nothing,)])
+    with pytest.raises(UserError, match="pair 1 has an empty text"):
+        tiny_classifier(pairs=True).classify([("the cat", nothing)])
+
+
+def test_a_model_of_one_segment_reads_no_pairs() -> None:
+    classifier = tiny_classifier()
+    encoder = replace(classifier.model.config.encoder, segments=1)
+    classifier.model.config = replace(classifier.model.config, encoder=encoder)
+    with pytest.raises(UserError, match="cannot tell a second text from a first"):
+        classifier.reading_pairs(True)
 
 
 def test_empty_and_long_texts_are_refused() -> None:
