@@ -30,7 +30,7 @@ Product = Bert | TextClassifier
 class BertFamily:
     def read(self, published: Published, language: str | None) -> Product:
         config, weights, where = published.config, published.weights, published.where
-        if "classifier.weight" in weights:
+        if is_classifier(published):
             classifier = classifier_from(config, weights, where)
             pieces = word_pieces(published, classifier.config.encoder.vocab)
             return TextClassifier(classifier, pieces, label_settings(published, classifier.config.outputs))
@@ -103,6 +103,12 @@ class BertFamily:
                 return {"logits": bert.next_logits(states)}
         found = {"last_hidden_state": states}
         return found if bert.pooler is None else {**found, "pooler_output": bert.pooler(states)}
+
+
+def is_classifier(published: Published) -> bool:
+    """As its config says; where it says nothing, by its weights."""
+    names = published.config.get("architectures")
+    return "BertForSequenceClassification" in names if names else "classifier.weight" in published.weights
 
 
 def encoder_of(product: Product) -> EncoderConfig:
