@@ -57,7 +57,7 @@ def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: 
         if other is None or other.shape != tensor.shape or not bool(torch.isfinite(tensor).all()):
             raise UserError(f"{where}: the {name} are not those of {against}: nothing was written.")
         difference = float((tensor - other).abs().max())
-        allowed = TOLERANCE * max(1.0, float(other.abs().max()))
+        allowed = allowed_of(other)
         if not difference <= allowed:
             raise UserError(
                 f"{where}: the {name} differ by up to {difference:.1e} from those of {against}, and {allowed:.1e} is "
@@ -65,6 +65,11 @@ def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: 
             )
         worst = max(worst, difference)
     return Proof(difference=worst, against=against)
+
+
+def allowed_of(tensor: Tensor) -> float:
+    """The largest difference that rounding explains: sums of 32 bits are as exact as their numbers are small."""
+    return TOLERANCE * max(1.0, float(tensor.abs().max()))
 
 
 def computed_by_transformers(
