@@ -54,7 +54,9 @@ def check_class(config: Mapping[str, Any], kind: str, where: str) -> None:
     """A folder that says which class it is for is read as that one, or not at all."""
     names = config.get("architectures") or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise UserError(f"{where}: architectures in its config.json should be a list of names, not {names!r}.")
+        raise UserError(
+            f"{where}: architectures in its config.json should be a list of names, not {names!r}."
+        )
     for name in names:
         if name not in CLASSES[kind]:
             raise UserError(

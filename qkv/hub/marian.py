@@ -22,6 +22,7 @@ from qkv.hub.naming import Settings, built, check_copies, renamed
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Translator
+from qkv.text.sentence_pieces import SentencePieces
 
 ACTIVATIONS = {
     "relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu", "gelu_new": "gelu_tanh",
@@ -30,7 +31,7 @@ ACTIVATIONS = {
 THEIR_ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu": "gelu", "gelu_tanh": "gelu_new"}
 WITHOUT_EFFECT = {
     "activation_dropout", "encoder_layerdrop", "decoder_layerdrop", "classif_dropout", "init_std", "num_hidden_layers",
-    "extra_pos_embeddings", "gradient_checkpointing", "is_decoder", "num_labels",
+    "extra_pos_embeddings", "gradient_checkpointing", "is_decoder",
 }  # fmt: skip
 CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
 NORMS = {"marian": "post", "pegasus": "pre"}
@@ -174,8 +175,19 @@ class MarianFamily:
         asked = {"input_ids": source, "attention_mask": inputs["attention_mask"], "generation": generation}
         return [answer.ids for answer in answers], {**asked, "begun": 1, "end": config.end}
 
+    def encode(self, product: Translator, line: str) -> list[int] | None:
+        """Without the piece that asks for a target language, which transformers puts only where the text has it."""
+        tokenizer = product.tokenizer
+        return tokenizer.other().encode(line) if isinstance(tokenizer, SentencePieces) else None
+
     def notes(self, product: Translator) -> dict[str, Any]:
-        return {"defaults": to_dict(product.defaults)}
+        """Decoding, languages, and the target language that is wanted where nobody says."""
+        tokenizer = product.tokenizer
+        language = tokenizer.language if isinstance(tokenizer, SentencePieces) else None
+        return {
+            "defaults": to_dict(product.defaults),
+            **({} if language is None else {"language": language}),
+        }
 
 
 # In ------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The engine says what the reference path says: every variant, step by step, under reordering, and by its own search."""
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -182,10 +183,13 @@ def test_what_is_never_said_has_no_share_of_the_probability(width: int, vocab: i
     model.bias[never] = 30.0  # said all the time, if it could be
     plain = PlainSearch(width=width, penalty=PENALTY, best=width, never=never)
     wanted = reference(model, plain)
-    assert never in Engine(model, int8=False, threads=1).search(SOURCES, LIMITS, replace(plain, never=None))[0][0].ids
+    assert (
+        never
+        in Engine(model, int8=False, threads=1).search(SOURCES, LIMITS, replace(plain, never=None))[0][0].ids
+    )
     for threads in (1, 2):
         found = Engine(model, int8=False, threads=threads).search(SOURCES, LIMITS, plain)
-        for mine, theirs in zip(sum(found, []), sum(wanted, []), strict=True):
+        for mine, theirs in zip(chain(*found), chain(*wanted), strict=True):
             assert mine.ids == theirs.ids
             assert never not in mine.ids
             assert mine.score == pytest.approx(theirs.score, abs=1e-4)
