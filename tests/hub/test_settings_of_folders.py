@@ -108,12 +108,12 @@ def test_a_tokenizer_that_transformers_reads_otherwise_is_refused(
     theirs = AutoTokenizer.from_pretrained(bert)
     theirs.backend_tokenizer.normalizer = None
     monkeypatch.setattr(proof, "opened_tokenizer", lambda folder: theirs)
-    with pytest.raises(UserError, match="cuts 'The Quick .* into other pieces than qkv would: nothing was"):
+    with pytest.raises(UserError, match=r"cuts 'The Quick .* into other pieces than qkv would: nothing was"):
         import_model(bert, tmp_path / "out", origin="here")
     assert not (tmp_path / "out").exists()
 
 
-def test_numbers_of_pieces_are_those_of_the_embeddings(bert: Path, gpt2: Path, tmp_path: Path) -> None:
+def test_numbers_of_pieces_are_those_of_the_embeddings(gpt2: Path) -> None:
     path = gpt2 / "tokenizer.json"
     stored = json.loads(path.read_text(encoding="utf-8"))
     last = max(stored["model"]["vocab"], key=stored["model"]["vocab"].get)
