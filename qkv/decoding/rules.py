@@ -110,16 +110,6 @@ class InTurns:
         return scores.masked_fill(~self.allowed[turn].to(scores.device), NEVER)
 
 
-@dataclass(frozen=True)
-class Never:
-    """An id that is not said, such as one that fills up rows."""
-
-    id: int
-
-    def __call__(self, scores: Tensor, said: Tensor, rows: Tensor) -> Tensor:
-        return scores.index_fill(1, torch.tensor([self.id], device=scores.device), NEVER)
-
-
 class PhraseTable:
     """Phrases of each sentence of a batch, as a table."""
 

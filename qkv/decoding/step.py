@@ -33,6 +33,25 @@ class Hypothesis:
     )  # of each id, and of the end where it was reached
 
 
+class Without:
+    """A step that never says one id, such as one that fills up rows: the others share its probability."""
+
+    def __init__(self, step: Step, id: int):
+        self.step, self.id = step, id
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        logits = self.step(ids)
+        return logits.index_fill(-1, torch.tensor([self.id], device=logits.device), float("-inf"))
+
+    def select(self, rows: Tensor) -> None:
+        self.step.select(rows)
+
+    @property
+    def looked(self) -> Tensor:
+        looking: LookingStep = self.step  # type: ignore[assignment]  # who asks has begun such a step
+        return looking.looked
+
+
 class Ensemble:
     """Several models with one vocabulary as one: the mean of their probabilities."""
 

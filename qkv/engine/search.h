@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 
 #include "session.h"
 
@@ -30,17 +29,22 @@ class Step {
         rows_ = rows;
     }
 
-    void see(int thread, int row, int tile, float* logits, int real, std::initializer_list<int> forbidden) {
+    // What is never said has no share of the probability; what is forbidden now keeps its own.
+    void see(int thread, int row, int tile, float* logits, int real, int never, int forbidden) {
         for (int i = real; i % LANES; i++) logits[i] = NEVER;
+        if (never >= 0 && tile == never / TILE) logits[never % TILE] = NEVER;
         Floats most = load(logits);
         for (int i = LANES; i < real; i += LANES) most = larger(most, load(logits + i));
         const float top = largest_of(most);
+        if (top == NEVER) {  // nothing else is in this tile
+            largest[size_t(row) * tiles + tile] = NEVER, sums[size_t(row) * tiles + tile] = 0;
+            return;
+        }
         Floats sum{};
         for (int i = 0; i < real; i += LANES) sum += exponential(load(logits + i) - top);
         largest[size_t(row) * tiles + tile] = top;
         sums[size_t(row) * tiles + tile] = sum_of(sum);
-        for (int id : forbidden)
-            if (id >= 0 && tile == id / TILE) logits[id % TILE] = NEVER;
+        if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
         Candidate* list = &best[(size_t(thread) * rows_ + row) * count];
         if (top <= list[count - 1].logit) return;
         for (int i = 0; i < real; i += LANES)
@@ -95,7 +99,7 @@ template <class Decide> void search(Session& session, const Wish& wish, int most
             const int forbidden = session.said() <= wish.least ? wish.end : -1;
             session.pass(me, 1);
             session.outputs(me, 1, [&](int row, int tile, float* logits, int real) {
-                step->see(index, row, tile, logits, real, {forbidden, wish.never});
+                step->see(index, row, tile, logits, real, wish.never, forbidden);
             });
             team.meet();
             if (index == 0) decide(*step), leave = team.size > 1 && is_crowded();

@@ -85,6 +85,7 @@ def encoder_config(config: Mapping[str, Any], where: str) -> EncoderConfig:
     vocab = known.size("vocab_size")
     context, pad = known.size("max_position_embeddings"), known.id("pad_token_id", vocab, 0)
     segments, stack = known.size("type_vocab_size", 2), stack_from(known, "post", 0.1)
+    known.must_be("emb_size", stack.width, stack.width)
     known.refuse_others()
     return EncoderConfig(vocab=vocab, context=context, pad=pad, segments=segments, stack=stack)
 

@@ -16,6 +16,7 @@ from qkv.models.gpt import GPT
 from qkv.models.translator import Translator, TranslatorConfig
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "swish": "SWISH"}
+NEVER_SAID = -1e9  # added to a logit
 Numbers = Literal["float32", "int8"]
 
 
@@ -47,8 +48,9 @@ def save_ctranslate2(
             embeddings.weight = tokens
         fill_stack(side, stack, table_of(positions, config))
     spec.decoder.projection.weight = tokens
-    if model.bias is not None:
-        spec.decoder.projection.bias = as_array(model.bias)
+    bias = output_bias(model)
+    if bias is not None:
+        spec.decoder.projection.bias = as_array(bias)
     spec.register_source_vocabulary(list(pieces))
     spec.register_target_vocabulary(list(pieces))
     told = spec.config
@@ -58,6 +60,16 @@ def save_ctranslate2(
     told.add_source_eos = True
     told.layer_norm_epsilon = config.encoder.norm_eps
     write(spec, folder, numbers)
+
+
+def output_bias(model: Translator) -> Tensor | None:
+    """Marian's padding, which a translation begins with, must not come again: CTranslate2 knows no rule for that."""
+    config = model.config
+    if config.pad != config.start:
+        return model.bias
+    bias = torch.zeros(config.vocab) if model.bias is None else model.bias.detach().clone()
+    bias[config.pad] = NEVER_SAID
+    return bias
 
 
 def save_gpt(model: GPT, pieces: Sequence[str], folder: Path, *, numbers: Numbers = "float32") -> None:

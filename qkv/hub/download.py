@@ -1,13 +1,15 @@
 """Models by their name on Hugging Face's hub: fetched with `huggingface_hub`, or taken from its cache."""
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 from qkv.errors import UserError
+from qkv.hub.folder import pickle_refusal
 
 NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
 WANTED = ["*.json", "*.safetensors", "*.spm", "vocab.txt", "merges.txt"]
-PICKLED = "pytorch_model*.bin"
+PICKLES = "pytorch_model*.bin"
 
 
 def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = False) -> Path:
@@ -23,9 +25,9 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
         raise UserError(
             f"there is no folder {model}; to fetch models from the hub, pip install huggingface_hub."
         ) from None
-    patterns = [*WANTED, PICKLED] if allow_pickle else WANTED
+    patterns = [*WANTED, PICKLES] if allow_pickle else WANTED
     try:
-        return Path(huggingface_hub.snapshot_download(model, revision=revision, allow_patterns=patterns))
+        folder = Path(huggingface_hub.snapshot_download(model, revision=revision, allow_patterns=patterns))
     except errors.LocalEntryNotFoundError:
         raise UserError(
             f"the hub cannot be reached, and {model} is not among the models fetched before; "
@@ -43,3 +45,20 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
         raise UserError(
             f"{model} could not be fetched from the hub ({type(error).__name__}: {reason}); try again later."
         ) from None
+    if (
+        not allow_pickle
+        and not any(folder.glob("*.safetensors"))
+        and any(fnmatch(name, PICKLES) for name in published_files(model, revision))
+    ):
+        raise pickle_refusal(model)
+    return folder
+
+
+def published_files(model: str, revision: str | None) -> list[str]:
+    """All that the hub has of it; none where it cannot be asked."""
+    import huggingface_hub
+
+    try:
+        return huggingface_hub.list_repo_files(model, revision=revision)
+    except Exception:  # what was fetched, perhaps long ago, is looked at without it
+        return []

@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, read_config
 from qkv.checkpoint.files import write_file
-from qkv.decoding.greedy import greedy
-from qkv.decoding.rules import Never
 from qkv.errors import UserError
 from qkv.hub.bert_folder import BertFamily
 from qkv.hub.ctranslate2 import Numbers, save_bert, save_ctranslate2, save_gpt
 from qkv.hub.gpt import GptFamily
 from qkv.hub.importing import all_or_nothing, refuse_taken
 from qkv.hub.marian import MarianFamily
-from qkv.hub.proof import TOLERANCE, Proof
+from qkv.hub.proof import Proof, allowed_of
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.pipeline import Decoding, Translator, load
 from qkv.pipeline.bert import Bert
@@ -30,14 +29,30 @@ OPENED_AS = {"translator": "Translator", "gpt": "Generator", "bert": "Encoder"}
 
 
 @dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Of our outputs and those of CTranslate2."""
+
+    difference: float
+    allowed: float
+    same: int
+    asked: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExportedToCTranslate2:
     opened_as: str
     proof: Proof
+    allowed: float
+    """The largest difference with which the outputs count as the same."""
     same: int
     """Greedy outputs that are the same, of …"""
     asked: int
     translations: tuple[list[str], list[str]] | None
     """Of the lines that were given: ours and those of CTranslate2, both greedily, for beams are scored differently."""
+
+    @property
+    def is_the_same(self) -> bool:
+        return self.proof.difference <= self.allowed and self.same == self.asked
 
 
 def export_to_ctranslate2(
@@ -56,8 +71,7 @@ def export_to_ctranslate2(
         write_model(product, temporary, numbers)
         write_file(temporary / TOKENIZER_FILE, (model / TOKENIZER_FILE).read_bytes())
         exported = checked(product, temporary, numbers, lines)
-        exact = numbers == "float32"
-        if exact and (exported.proof.difference > TOLERANCE or exported.same < exported.asked):
+        if numbers == "float32" and not exported.is_the_same:
             raise UserError(
                 f"{out}: CTranslate2 computes something else ({exported.proof.sentence()}; {exported.same} of "
                 f"{exported.asked} greedy outputs are the same): nothing was written."
@@ -98,13 +112,13 @@ def checked(product: Any, folder: Path, numbers: Numbers, lines: Sequence[str]) 
     against = f"CTranslate2 {ctranslate2.__version__} in {numbers}"
     if isinstance(product, Translator):
         engine = ctranslate2.Translator(str(folder), **how)
-        difference, same, asked = compare_translator(product, engine)
+        found = compare_translator(product, engine)
         told = None if not lines else (greedily(product, lines), translated(product, engine, lines))
     elif isinstance(product, Generator):
-        difference, same, asked = compare_generator(product, ctranslate2.Generator(str(folder), **how))
+        found = compare_generator(product, ctranslate2.Generator(str(folder), **how))
         told = None
     else:
-        difference, same, asked = compare_encoder(product, ctranslate2.Encoder(str(folder), **how))
+        found = compare_encoder(product, ctranslate2.Encoder(str(folder), **how))
         told = None
     return ExportedToCTranslate2(
         opened_as=OPENED_AS[
@@ -114,14 +128,15 @@ def checked(product: Any, folder: Path, numbers: Numbers, lines: Sequence[str]) 
             if isinstance(product, Generator)
             else "bert"
         ],
-        proof=Proof(difference=difference, against=against),
-        same=same,
-        asked=asked,
+        proof=Proof(difference=found.difference, against=against),
+        allowed=found.allowed,
+        same=found.same,
+        asked=found.asked,
         translations=told,
     )
 
 
-def compare_translator(product: Translator, engine: Any) -> tuple[float, int, int]:
+def compare_translator(product: Translator, engine: Any) -> Comparison:
     """Log-probabilities of given targets, and what is said greedily to given sources."""
     family, config, pieces = MarianFamily(), product.model.config, names_of(product.tokenizer)
     inputs = family.probe(product)
@@ -132,29 +147,21 @@ def compare_translator(product: Translator, engine: Any) -> tuple[float, int, in
     targets = [row[1:] for row in inputs["decoder_input_ids"].tolist()]
     asked = [[pieces[number] for number in row] for row in sources]
     scored = engine.score_batch(asked, [[pieces[number] for number in row] for row in targets])
-    ours = family.computed(product, inputs)["logits"].log_softmax(-1)  # (B, T, V)
+    logits = family.computed(product, inputs)["logits"]  # (B, T, V)
+    if config.pad == config.start:
+        logits[..., config.pad] = float("-inf")
+    ours = logits.log_softmax(-1)
     wanted = [
         ours[row].gather(1, torch.tensor([*ids, config.end])[:, None])[:, 0]
         for row, ids in enumerate(targets)
     ]
-    difference = max(
-        float((torch.tensor(each.log_probs) - own).abs().max())
-        for each, own in zip(scored, wanted, strict=True)
-    )
-    limit, once = min(20, config.context - 1), config.pad == config.start
-    count = len(sources)
-    answers = greedy(
-        product.model.begin(inputs["input_ids"]),
-        torch.full((count,), config.start),
-        config.end,
-        torch.full((count,), limit),
-        [Never(config.pad)] if once else [],
-    )
-    avoid = {"suppress_sequences": [[pieces[config.pad]]]} if once else {}
-    found = engine.translate_batch(asked, beam_size=1, max_decoding_length=limit, **avoid)
-    said = [[pieces[number] for number in answer.ids] for answer in answers]
+    theirs = torch.cat([torch.tensor(each.log_probs) for each in scored])
+    answers, settings = family.greedy(product, inputs)
+    limit = settings["generation"]["max_new_tokens"]
+    found = engine.translate_batch(asked, beam_size=1, max_decoding_length=limit)
+    said = [[pieces[number] for number in answer] for answer in answers]
     same = sum(each.hypotheses[0] == own for each, own in zip(found, said, strict=True))
-    return difference, same, count
+    return comparison(torch.cat(wanted), theirs, same, len(sources))
 
 
 def asked_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
@@ -178,26 +185,24 @@ def translated(product: Translator, engine: Any, lines: Sequence[str]) -> list[s
     config = product.model.config
     requests, limits = asked_for(product, lines)
     asked = [[pieces[number] for number in request.source] for request in requests]
-    avoid = {"suppress_sequences": [[pieces[config.pad]]]} if config.pad == config.start else {}
     found = engine.translate_batch(
         asked,
         beam_size=1,
         max_decoding_length=config.context,
         max_batch_size=2_048,
         batch_type="tokens",
-        **avoid,
     )
     said = [each.hypotheses[0][:limit] for each, limit in zip(found, limits, strict=True)]
     return [tokenizer.decode([numbers[piece] for piece in each]) for each in said]
 
 
-def compare_generator(product: Generator, engine: Any) -> tuple[float, int, int]:
+def compare_generator(product: Generator, engine: Any) -> Comparison:
     family, config, tokens = GptFamily(), product.model.config, product.tokenizer
     inputs = family.probe(product)
     pieces = [str(tokens.pieces.id_to_token(number)) for number in range(len(tokens))]
     rows = [[pieces[number] for number in row] for row in inputs["input_ids"].tolist()]
     theirs = torch.tensor([each.tolist() for each in as_arrays(engine.forward_batch(rows))])
-    difference = float((theirs - family.computed(product, inputs)["logits"]).abs().max())
+    ours = family.computed(product, inputs)["logits"]
     answers, settings = family.greedy(product, inputs)
     begun = [row[: settings["begun"]] for row in rows]
     found = engine.generate_batch(
@@ -210,7 +215,7 @@ def compare_generator(product: Generator, engine: Any) -> tuple[float, int, int]
     )
     said = [[pieces[number] for number in answer] for answer in answers]
     same = sum(list(each.sequences[0]) == own for each, own in zip(found, said, strict=True))
-    return difference, same, len(rows)
+    return comparison(ours, theirs, same, len(rows))
 
 
 def as_arrays(view: Any) -> Any:
@@ -220,7 +225,7 @@ def as_arrays(view: Any) -> Any:
     return np.array(view)
 
 
-def compare_encoder(product: Bert, engine: Any) -> tuple[float, int, int]:
+def compare_encoder(product: Bert, engine: Any) -> Comparison:
     """States of real places; segments cannot be left out there, so they are given."""
     inputs = BertFamily().probe(product)
     ids, segments = inputs["input_ids"], inputs["token_type_ids"]
@@ -231,5 +236,9 @@ def compare_encoder(product: Bert, engine: Any) -> tuple[float, int, int]:
     theirs = torch.from_numpy(as_arrays(output.last_hidden_state))
     ours = product.model.eval().encoder(ids, segments)
     real = inputs["attention_mask"].bool()
-    difference = float((theirs - ours)[real].abs().max())
-    return difference, len(rows), len(rows)
+    return comparison(ours[real], theirs[real], len(rows), len(rows))
+
+
+def comparison(ours: Tensor, theirs: Tensor, same: int, asked: int) -> Comparison:
+    difference = float((ours - theirs).abs().max())
+    return Comparison(difference=difference, allowed=allowed_of(ours), same=same, asked=asked)

@@ -15,6 +15,7 @@ from torch import Tensor
 from qkv.checkpoint.files import HASH, tensors_hash
 from qkv.errors import UserError
 
+ADAPTER = "adapter_config.json"
 CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
 LARGEST_JSON = 64 << 20  # bytes; a tokenizer.json of a large vocabulary has a few million
 LARGEST_HEADER = 32 << 20  # bytes of the header of a weight file, which names each weight
@@ -53,23 +54,37 @@ def read_folder(folder: Path, *, allow_pickle: bool = False) -> Published:
             f"{folder}: its config.json asks for code of its own (auto_map), which qkv never runs; "
             "without that code nobody knows what this model computes."
         )
+    if (folder / ADAPTER).is_file():
+        raise UserError(
+            f"{folder} has an {ADAPTER}: it changes another model, which qkv does not compute; merge the two first."
+        )
     return Published(folder=folder, config=config, weights=read_weights(folder, allow_pickle))
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """A JSON file of a reasonable size."""
+    """A JSON file of a reasonable size that holds an object."""
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise UserError(f"{path} should hold an object, not a {type(value).__name__}.")
+    return value
+
+
+def bounded(path: Path) -> Path:
+    """The path of a text file, if it is of a reasonable size."""
+    size = path.stat().st_size
+    if size > LARGEST_JSON:
+        raise UserError(f"{path} has {size:,} bytes, which is too much to be read.")
+    return path
+
+
+def read_json(path: Path) -> Any:
     try:
-        size = path.stat().st_size
-        if size > LARGEST_JSON:
-            raise UserError(f"{path} has {size:,} bytes, which is too much to be read.")
-        text = path.read_text(encoding="utf-8")
+        text = bounded(path).read_text(encoding="utf-8")
         value = json.loads(text)
         if "\\ud" in text.lower():  # half a character can be written as an escape, and as nothing else
             json.dumps(value, ensure_ascii=False).encode()
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} cannot be read as JSON ({error}).") from None
-    if not isinstance(value, dict):
-        raise UserError(f"{path} should hold an object, not a {type(value).__name__}.")
     return value
 
 
@@ -87,10 +102,7 @@ def read_weights(folder: Path, allow_pickle: bool) -> dict[str, Tensor]:
         if not (whole.is_file() or index.is_file()):
             continue
         if name == PICKLED and not allow_pickle:
-            raise UserError(
-                f"{folder} has its weights as a pickle ({PICKLED}), a format that can hold harmful code. With "
-                "--allow-pickle they are read by torch's restricted loader; prefer a copy with model.safetensors."
-            )
+            raise pickle_refusal(folder)
         paths = [whole] if whole.is_file() else shards(folder, index)
         found: dict[str, Tensor] = {}
         for path in paths:
@@ -102,6 +114,13 @@ def read_weights(folder: Path, allow_pickle: bool) -> dict[str, Tensor]:
             check_index(folder, read_object(index), found)
         return {name: in_float32(tensor) for name, tensor in found.items()}
     raise UserError(f"{folder} has no weights: neither {WEIGHTS} nor an index of several such files.")
+
+
+def pickle_refusal(where: object) -> UserError:
+    return UserError(
+        f"{where} has its weights as a pickle ({PICKLED}), a format that can hold harmful code. With "
+        "--allow-pickle they are read by torch's restricted loader; prefer a copy with model.safetensors."
+    )
 
 
 def in_float32(tensor: Tensor) -> Tensor:

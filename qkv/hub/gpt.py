@@ -13,8 +13,16 @@ from qkv.core.block import StackConfig
 from qkv.decoding.greedy import greedy
 from qkv.errors import UserError
 from qkv.hub.family import Written
-from qkv.hub.folder import Published, first_pieces, read_object
+from qkv.hub.folder import Published, bounded, first_pieces, read_object
 from qkv.hub.naming import Settings, built, check_copies
+from qkv.hub.tokenizer_settings import (
+    BY_ITS_FILE,
+    check_numbers,
+    class_of,
+    must_be,
+    refuse_added,
+    tokenizer_settings,
+)
 from qkv.models.gpt import GPT, GPTConfig
 from qkv.pipeline.generator import Generator, GeneratorDefaults
 from qkv.text.published_pieces import PublishedPieces
@@ -36,6 +44,7 @@ WITHOUT_EFFECT = {
     "embd_pdrop", "n_ctx", "n_special", "predict_special_tokens", "reorder_and_upcast_attn", "summary_activation",
     "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj",
 }  # fmt: skip
+TOKENIZERS = ("GPT2Tokenizer", "GPT2TokenizerFast", "OpenAIGPTTokenizer", "OpenAIGPTTokenizerFast")
 TOKENS = {"gpt2": "wte.weight", "openai-gpt": "tokens_embed.weight"}
 POSITIONS = {"gpt2": "wpe.weight", "openai-gpt": "positions_embed.weight"}
 NORM = {"gpt2": "ln_f"}
@@ -58,11 +67,7 @@ class GptFamily:
         check_copies(weights, {"lm_head.weight": TOKENS[config["model_type"]]}, where)
         architecture = gpt_config(config, end_of(published, tokenizer), where)
         model = built(lambda: GPT(architecture), gpt_weights(weights), architecture.stack.depth, where)
-        if len(tokenizer) != architecture.vocab:
-            raise UserError(
-                f"{where}: the tokenizer has {len(tokenizer):,} pieces and the model embeddings for "
-                f"{architecture.vocab:,}; these files do not belong together."
-            )
+        check_numbers(published, tokenizer.pieces.get_vocab().values(), architecture.vocab)
         if isinstance(tokenizer, PublishedPieces):
             tokenizer.end = architecture.end
         return Generator(model, tokenizer, GeneratorDefaults(pieces=pieces))  # type: ignore[arg-type]
@@ -113,6 +118,10 @@ class GptFamily:
 
     def notes(self, product: Generator) -> dict[str, Any]:
         return {"pieces": product.defaults.pieces}
+
+    def encode(self, product: Generator, line: str) -> list[int] | None:
+        tokenizer = product.tokenizer
+        return tokenizer.encode(line) if isinstance(tokenizer, PublishedPieces) else None
 
     def their_class(self, product: Generator) -> str:
         return CLASSES[kind_of(product)]
@@ -230,14 +239,31 @@ def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
 
             return TOKENIZERS[ours].load(path), ours
         read_object(path)  # of a reasonable size
-        return PublishedPieces.load(path), "published"
+        found = PublishedPieces.load(path)
+        check_settings(published, puts_space(found))
+        return found, "published"
     if not (published.has("vocab.json") and published.has("merges.txt")):
         raise UserError(
             f"{published.where} has no tokenizer: neither tokenizer.json nor vocab.json with merges.txt."
         )
     byte_level = published.config["model_type"] == "gpt2"
-    files = published.folder / "vocab.json", published.folder / "merges.txt"
-    return PublishedPieces.of_merges(*files, byte_level=byte_level), "published"
+    check_settings(published, False)
+    vocabulary, merges = (bounded(published.folder / name) for name in ("vocab.json", "merges.txt"))
+    found = PublishedPieces.of_merges(vocabulary, merges, byte_level=byte_level)
+    refuse_added(published, found.pieces.get_vocab())
+    return found, "published"
+
+
+def check_settings(published: Published, space: bool) -> None:
+    """`space` is whether it puts one before a text."""
+    settings = tokenizer_settings(published, TOKENIZERS)
+    if class_of(published) not in BY_ITS_FILE:
+        must_be(settings, "add_prefix_space", space, published.where)
+        must_be(settings, "add_bos_token", False, published.where)
+
+
+def puts_space(tokenizer: PublishedPieces) -> bool:
+    return bool(getattr(tokenizer.pieces.pre_tokenizer, "add_prefix_space", False))
 
 
 def end_of(published: Published, tokenizer: Tokenizer) -> int:

@@ -12,7 +12,7 @@ from qkv.configs import to_dict
 from qkv.core.block import StackConfig
 from qkv.core.positions import sinusoid
 from qkv.decoding.greedy import greedy
-from qkv.decoding.rules import Never
+from qkv.decoding.step import Without
 from qkv.errors import UserError
 from qkv.hub.family import Written
 from qkv.hub.folder import Published
@@ -22,6 +22,7 @@ from qkv.hub.naming import Settings, built, check_copies, renamed
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.models.translator import TranslatorConfig
 from qkv.pipeline import Translator
+from qkv.text.sentence_pieces import SentencePieces
 
 ACTIVATIONS = {
     "relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu", "gelu_new": "gelu_tanh",
@@ -30,7 +31,7 @@ ACTIVATIONS = {
 THEIR_ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu": "gelu", "gelu_tanh": "gelu_new"}
 WITHOUT_EFFECT = {
     "activation_dropout", "encoder_layerdrop", "decoder_layerdrop", "classif_dropout", "init_std", "num_hidden_layers",
-    "extra_pos_embeddings", "gradient_checkpointing", "is_decoder", "num_labels",
+    "extra_pos_embeddings", "gradient_checkpointing", "is_decoder",
 }  # fmt: skip
 CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
 NORMS = {"marian": "post", "pegasus": "pre"}
@@ -125,7 +126,7 @@ class MarianFamily:
                 "max_length": config.context,
                 "num_beams": product.defaults.beam,
                 "length_penalty": product.defaults.length_penalty,
-                **({"bad_words_ids": [[config.pad]]} if config.pad == config.start else {}),
+                **unsaid(config),
             },
         )
 
@@ -158,25 +159,35 @@ class MarianFamily:
         """What we say to the sources of the probe, and how `generate` is asked the same."""
         config, source = product.model.config, inputs["input_ids"]
         limit = min(20, config.context - 1)
-        once = config.pad == config.start
+        step = product.model.eval().begin(source)
         answers = greedy(
-            product.model.eval().begin(source),
+            Without(step, config.pad) if config.pad == config.start else step,
             torch.full((len(source),), config.start),
             config.end,
             torch.full((len(source),), limit),
-            [Never(config.pad)] if once else [],
         )
         generation = {
             "max_new_tokens": limit,
             "pad_token_id": config.pad,
             "decoder_start_token_id": config.start,
-            **({"bad_words_ids": [[config.pad]]} if once else {}),
+            **unsaid(config),
         }
         asked = {"input_ids": source, "attention_mask": inputs["attention_mask"], "generation": generation}
         return [answer.ids for answer in answers], {**asked, "begun": 1, "end": config.end}
 
+    def encode(self, product: Translator, line: str) -> list[int] | None:
+        """Without the piece that asks for a target language, which transformers puts only where the text has it."""
+        tokenizer = product.tokenizer
+        return tokenizer.other().encode(line) if isinstance(tokenizer, SentencePieces) else None
+
     def notes(self, product: Translator) -> dict[str, Any]:
-        return {"defaults": to_dict(product.defaults)}
+        """Decoding, languages, and the target language that is wanted where nobody says."""
+        tokenizer = product.tokenizer
+        language = tokenizer.language if isinstance(tokenizer, SentencePieces) else None
+        return {
+            "defaults": to_dict(product.defaults),
+            **({} if language is None else {"language": language}),
+        }
 
 
 # In ------------------------------------------------------------------------------------------------------------
@@ -315,6 +326,11 @@ def in_halves(model: TranslatorModel) -> TranslatorModel:
         {name: in_order(name, tensor, order) for name, tensor in model.state_dict().items()}
     )
     return other.eval()
+
+
+def unsaid(config: TranslatorConfig) -> dict[str, Any]:
+    """For `generate`: padding that a translation begins with does not come again, and has no share of the probability."""
+    return {"bad_words_ids": [[config.pad]], "renormalize_logits": True} if config.pad == config.start else {}
 
 
 def fixed_positions(config: TranslatorConfig) -> Tensor:

@@ -1,14 +1,15 @@
 """The tokenizers of translators: Marian's two SentencePiece models with one vocabulary, or byte-level pieces of ours."""
 
 import json
-from typing import Any
 
 from tokenizers import Tokenizer as Pieces
 from tokenizers import processors
 
 from qkv.checkpoint.files import json_bytes
 from qkv.errors import UserError
+from qkv.hub.family import NOTES
 from qkv.hub.folder import LARGEST_JSON, Published, first_pieces, read_object
+from qkv.hub.tokenizer_settings import check_numbers, name_of, refuse_added, tokenizer_settings
 from qkv.models.translator import TranslatorConfig
 from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.tokenizer import SPECIAL, Tokenizer
@@ -42,7 +43,7 @@ def read_tokenizer(published: Published, config: TranslatorConfig, language: str
 
 
 def sentence_pieces(published: Published, config: TranslatorConfig, language: str | None) -> SentencePieces:
-    where, settings = published.where, published.json(SETTINGS)
+    where, settings = published.where, tokenizer_settings(published, ("MarianTokenizer",))
     if settings.get("separate_vocabs"):
         raise UserError(
             f"{where} has a vocabulary for each language (separate_vocabs), and qkv knows one for both."
@@ -52,6 +53,7 @@ def sentence_pieces(published: Published, config: TranslatorConfig, language: st
             f"{where} asks SentencePiece for more than to cut text (sp_model_kwargs): qkv does not know it."
         )
     vocabulary = vocabulary_of(published)
+    refuse_added(published, set(vocabulary))
     unknown = name_of(settings.get("unk_token"), "<unk>")
     if unknown not in vocabulary:
         raise UserError(f"{where}/{VOCABULARY} lacks {unknown}, the piece for all that is unknown.")
@@ -68,8 +70,16 @@ def sentence_pieces(published: Published, config: TranslatorConfig, language: st
         start=config.start,
         end=config.end,
         unknown=vocabulary.index(unknown),
-        language=language,
+        language=noted_language(published) if language is None else language,
     )
+
+
+def noted_language(published: Published) -> str | None:
+    """The target language that was wanted by default where we have written this folder."""
+    language = published.json(NOTES).get("language")
+    if language is not None and not isinstance(language, str):
+        raise UserError(f"{published.where}/{NOTES}: language should be the code of one, not {language!r}.")
+    return language
 
 
 def vocabulary_of(published: Published) -> list[str]:
@@ -88,12 +98,6 @@ def vocabulary_of(published: Published) -> list[str]:
     return pieces
 
 
-def name_of(token: Any, default: str) -> str:
-    """A special token is written by its name, or as an object that has it."""
-    token = token.get("content") if isinstance(token, dict) else token
-    return token if isinstance(token, str) else default
-
-
 def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
     path = published.folder / FAST
     stored = read_object(path)
@@ -108,7 +112,9 @@ def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
             f"and Marian's {SOURCE}, {TARGET} and {VOCABULARY}."
         )
     stored["post_processor"] = None  # we put the end mark ourselves
-    return Tokenizer.from_text(json.dumps(stored), str(path))
+    tokenizer = Tokenizer.from_text(json.dumps(stored), str(path))
+    check_numbers(published, tokenizer.pieces.get_vocab().values(), config.vocab)
+    return tokenizer
 
 
 # Out -----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """From another library's names of weights to ours: every weight has a place, every place a weight, or it is said."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -86,15 +87,22 @@ def outputs_of(weights: Mapping[str, Tensor], where: str) -> int:
 
 
 def classes(config: Mapping[str, Any], outputs: int, where: str) -> tuple[str, ...]:
-    """In the order of the outputs; without names they are numbers from 0."""
+    """In the order of the outputs; without names they are numbers from 0. What shares its name has its number beside it.
+
+    ImageNet has two cranes, one of them a bird.
+    """
     names = config.get("id2label") or {str(number): str(number) for number in range(outputs)}
     try:
         found = tuple(str(names[str(number)]) for number in range(outputs))
     except (KeyError, TypeError):
         raise UserError(f"{where}: id2label does not name each of the {outputs} classes.") from None
-    if len(set(found)) < outputs or len(names) != outputs:
-        raise UserError(f"{where}: id2label does not name each of the {outputs} classes once.")
-    return found
+    if len(names) != outputs:
+        raise UserError(f"{where}: id2label has {len(names)} names for {outputs} classes.")
+    shared = {name for name, count in Counter(found).items() if count > 1}
+    told = tuple(f"{name} ({number})" if name in shared else name for number, name in enumerate(found))
+    if len(set(told)) < outputs:
+        raise UserError(f"{where}: id2label does not tell the {outputs} classes apart.")
+    return told
 
 
 class Settings:
@@ -105,7 +113,8 @@ class Settings:
 
     def __init__(self, config: Mapping[str, Any], without_effect: set[str], where: str):
         self.config, self.where = config, where
-        self.known = {"model_type", "architectures"} | ALWAYS_WITHOUT_EFFECT | without_effect
+        inert = {name for name, value in INERT.items() if config.get(name) == value}
+        self.known = {"model_type", "architectures"} | ALWAYS_WITHOUT_EFFECT | without_effect | inert
 
     def fault(self, sentence: str) -> UserError:
         return UserError(f"{self.where}: {sentence}")
@@ -158,6 +167,11 @@ class Settings:
             )
 
 
+INERT = {  # with these values; with others they would change what is computed
+    "pruned_heads": {},
+    "use_bfloat16": False,
+    "sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity",
+}
 ALWAYS_WITHOUT_EFFECT = {
     "_name_or_path", "_attn_implementation_autoset", "_num_labels", "attn_implementation", "bos_token_id",
     "chunk_size_feed_forward", "classifier_dropout", "cross_attention_hidden_size", "decoder_start_token_id", "dtype",
@@ -167,7 +181,7 @@ ALWAYS_WITHOUT_EFFECT = {
     "prefix", "problem_type", "remove_invalid_values", "return_dict", "return_dict_in_generate", "sep_token_id",
     "task_specific_params", "tokenizer_class", "torch_dtype", "torchscript", "transformers_version", "use_cache",
     "forced_bos_token_id", "forced_eos_token_id", "suppress_tokens", "begin_suppress_tokens", "bad_words_ids",
-    "num_beams", "length_penalty", "early_stopping", "no_repeat_ngram_size", "do_sample", "temperature", "top_k",
+    "num_beams", "length_penalty", "early_stopping", "no_repeat_ngram_size", "num_labels", "do_sample", "temperature", "top_k",
     "top_p", "typical_p", "diversity_penalty", "num_beam_groups", "num_return_sequences", "output_scores",
     "repetition_penalty",
 }  # fmt: skip

@@ -14,6 +14,7 @@ from torch import Tensor
 from qkv.errors import UserError
 from qkv.hub.family import NOTES, Family
 from qkv.hub.folder import Published
+from qkv.hub.tokenizer_settings import LINES
 
 TOLERANCE = 1e-4  # of a logit in float32; where logits are larger than 1, of the largest
 SHOWN = 64  # numbers of each output that make a fingerprint
@@ -42,12 +43,40 @@ def prove(family: Family, product: Any, published: Published) -> Proof | None:
     fingerprint = published.json(NOTES).get("fingerprint")
     if has_transformers():
         theirs, against = computed_by_transformers(family, product, published.folder, inputs)
+        check_reading(family, product, published)
     elif isinstance(fingerprint, dict):
         ours, theirs = taken(ours), taken_from(fingerprint, published.where)
         against = "the fingerprint that came with it"
     else:
         return None
     return compared(ours, theirs, against, published.where)
+
+
+def check_reading(family: Family, product: Any, published: Published) -> None:
+    """Lines of mixed scripts have the ids of transformers' tokenizer, where it opens one for the folder."""
+    encode = getattr(family, "encode", None)
+    theirs = None if encode is None else opened_tokenizer(published.folder)
+    if encode is None or theirs is None:
+        return
+    for line in LINES:
+        ids = encode(product, line)
+        if ids is not None and ids != theirs(line, add_special_tokens=False)["input_ids"]:
+            raise UserError(
+                f"{published.where}: the {type(theirs).__name__} of transformers cuts '{line.strip()}' into other pieces "
+                "than qkv would: nothing was written."
+            )
+
+
+def opened_tokenizer(folder: Path) -> Any:
+    """None where transformers has no tokenizer for it, or lacks a library that this one needs."""
+    import transformers
+
+    kind: Any = transformers.AutoTokenizer
+    with quiet():
+        try:
+            return kind.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        except Exception:  # what is damaged or missing has no end of names
+            return None
 
 
 def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: str, where: str) -> Proof:
@@ -57,7 +86,7 @@ def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: 
         if other is None or other.shape != tensor.shape or not bool(torch.isfinite(tensor).all()):
             raise UserError(f"{where}: the {name} are not those of {against}: nothing was written.")
         difference = float((tensor - other).abs().max())
-        allowed = TOLERANCE * max(1.0, float(other.abs().max()))
+        allowed = allowed_of(other)
         if not difference <= allowed:
             raise UserError(
                 f"{where}: the {name} differ by up to {difference:.1e} from those of {against}, and {allowed:.1e} is "
@@ -65,6 +94,11 @@ def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: 
             )
         worst = max(worst, difference)
     return Proof(difference=worst, against=against)
+
+
+def allowed_of(tensor: Tensor) -> float:
+    """The largest difference that rounding explains: sums of 32 bits are as exact as their numbers are small."""
+    return TOLERANCE * max(1.0, float(tensor.abs().max()))
 
 
 def computed_by_transformers(
@@ -91,7 +125,11 @@ def opened_by_transformers(folder: Path, name: str) -> Any:
     kind: Any = getattr(transformers, name)
     try:
         model = kind.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False, dtype=torch.float32
+            str(folder),
+            local_files_only=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            attn_implementation="eager",  # a config could name a kernel that would be fetched and run
         )
     except Exception as error:
         raise UserError(f"{folder}: transformers cannot open it as {name} ({first_line(error)}).") from None

@@ -1,5 +1,6 @@
 """Hugging Face's ViT for classification: its configuration and its names of weights, as ours."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -34,7 +35,7 @@ NAMES = {
     r"classifier\.": "head.",
 }
 COLOURS: dict[int, Literal["grey", "colour"]] = {1: "grey", 3: "colour"}
-WITHOUT_EFFECT = {"encoder_stride", "pooler_act", "pooler_output_size", "num_labels"}
+WITHOUT_EFFECT = {"encoder_stride", "pooler_act", "pooler_output_size"}
 OUT = {
     "attention.sublayer.query": "attention.attention.query",
     "attention.sublayer.key": "attention.attention.key",
@@ -51,7 +52,7 @@ class VitFamily:
     def read(self, published: Published, language: str | None) -> PictureClassifier:
         weights, where = published.weights, published.where
         config = vit_config(published.config, outputs_of(weights, where), where)
-        check_colours(published)
+        check_pictures(published, config.height)
         if config.channels not in COLOURS:
             raise UserError(
                 f"{where}: its pictures have {config.channels} channels, and qkv knows grey (1) and colour (3)."
@@ -132,13 +133,23 @@ def vit_weights(theirs: Mapping[str, Tensor], model: Vit, where: str) -> dict[st
     return ours
 
 
-def check_colours(published: Published) -> None:
+def check_pictures(published: Published, side: int) -> None:
     """Black is −1 and white is 1 for us; what was trained with another scale would see other pictures."""
-    seen = published.json("preprocessor_config.json")
+    seen, where = published.json("preprocessor_config.json"), published.where
     for name in ("image_mean", "image_std"):
         values = seen.get(name, 0.5)
         if any(value != 0.5 for value in (values if isinstance(values, list) else [values])):
-            raise UserError(f"{published.where}: {name} is {values}, and qkv scales pictures by 0.5 only.")
+            raise UserError(f"{where}: {name} is {values}, and qkv scales pictures by 0.5 only.")
+    for name, wanted in (("do_rescale", True), ("do_normalize", True), ("do_center_crop", False)):
+        if seen.get(name, wanted) not in (wanted, None):
+            raise UserError(f"{where}: {name} is {seen[name]!r}, and qkv computes {wanted!r} only.")
+    factor = seen.get("rescale_factor", 1 / 255)
+    if not isinstance(factor, int | float) or not math.isclose(factor, 1 / 255, rel_tol=1e-5):
+        raise UserError(f"{where}: rescale_factor is {factor!r}, and qkv divides by 255 only.")
+    size = seen.get("size", side)
+    sides = list(size.values()) if isinstance(size, dict) else [size]
+    if seen.get("do_resize", True) and any(each != side for each in sides):
+        raise UserError(f"{where}: pictures are made {size} large, and the model reads {side} × {side}.")
 
 
 def reshaped(name: str, tensor: Tensor) -> Tensor:

@@ -11,9 +11,9 @@ from qkv.data.batching import pad_rows, token_batches
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain
 from qkv.decoding.greedy import greedy, likeliest
-from qkv.decoding.rules import Forbidden, Never, NoRepeat, NotAtOnce, Prefixes, RepetitionPenalty, Rule, under
+from qkv.decoding.rules import Forbidden, NoRepeat, NotAtOnce, Prefixes, RepetitionPenalty, Rule, under
 from qkv.decoding.sampling import Drawn, Sampling, sample
-from qkv.decoding.step import Ensemble, Hypothesis, Step
+from qkv.decoding.step import Ensemble, Hypothesis, Step, Without
 from qkv.decoding.walk import walk
 from qkv.engine import Engine, PlainSearch
 from qkv.errors import UserError
@@ -195,13 +195,15 @@ class Searcher:
 
     def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
         if len(self.runners) == 1:
-            return self.runners[0].begin(source, look)
-        return Ensemble([runner.begin(source) for runner in self.runners])
+            return self.allowed(self.runners[0].begin(source, look))
+        return Ensemble([self.allowed(runner.begin(source)) for runner in self.runners])
+
+    def allowed(self, step: Step) -> Step:
+        """Forbidden before probabilities are made of logits, for Marian gives its padding a large share of them."""
+        return step if self.never is None else Without(step, self.never)
 
     def rules(self, batch: Sequence[Request], search: Search) -> list[Rule]:
         rules: list[Rule] = [NotAtOnce(self.config.end)]
-        if self.never is not None:
-            rules.append(Never(self.never))
         if search.repetition_penalty != 1.0:
             rules.append(RepetitionPenalty(search.repetition_penalty))
         if batch[0].no_repeat:

@@ -40,7 +40,8 @@ class WatchedSearcher(Searcher):
         self.model, self.anew = model, anew
 
     def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
-        self.watched = Watched(Anew(self.model, source) if self.anew else super().begin(source, look))
+        step = self.allowed(Anew(self.model, source)) if self.anew else super().begin(source, look)
+        self.watched = Watched(step)
         return self.watched
 
 

@@ -51,11 +51,11 @@ class UnigramModel:
             raise ValueError("it has no pieces")
         self.unknown_score = rounded(min(normal) - UNKNOWN_PENALTY)
         self.pieces = [piece for piece, _, _ in scored]
+        self.normaliser.keep([piece for piece, _, kind in scored if kind == GIVEN])
         self.tree: dict[str, Any] = {}
         for piece, score, kind in scored:
             if kind == GIVEN:  # its bonus lets it win always
                 score = rounded(len(piece.encode()) * max(normal)) - 0.1
-                self.normaliser.keep(piece)
             if kind in (NORMAL, GIVEN) and piece:
                 node = self.tree
                 for letter in piece:
@@ -130,9 +130,9 @@ class Normaliser:
             self.units = struct.unpack_from(f"<{size // 4}I", table, 4)
             self.results = table[4 + size :]
 
-    def keep(self, piece: str) -> None:
-        """A piece that no rule may touch."""
-        self.kept = sorted([*self.kept, piece.encode()], key=len, reverse=True)
+    def keep(self, pieces: list[str]) -> None:
+        """Pieces that no rule may touch."""
+        self.kept = sorted((piece.encode() for piece in pieces), key=len, reverse=True)
 
     def apply(self, text: str) -> tuple[str, list[int]]:
         """The normalised text, and for each of its characters that of the text which it comes from."""

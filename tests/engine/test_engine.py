@@ -1,6 +1,7 @@
 """The engine says what the reference path says: every variant, step by step, under reordering, and by its own search."""
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ from qkv.core.block import StackConfig
 from qkv.core.pairs import CrossHeads
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
-from qkv.decoding.rules import Never, NotAtOnce
+from qkv.decoding.rules import NotAtOnce
 from qkv.decoding.sampling import Sampling, sample
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.step import Hypothesis, Step, Without
 from qkv.engine import Engine, PlainSearch
 from qkv.engine.rounding import RoundedTranslator
 from qkv.errors import UserError
@@ -111,7 +112,10 @@ def test_int8_steps_equal_the_same_arithmetic_spelled_out_and_are_near_the_model
 
 
 def reference(model: Translator, plain: PlainSearch) -> list[list[Hypothesis]]:
-    step, start, limits = model.begin(SOURCE), torch.full((len(SOURCE),), START), torch.tensor(LIMITS)
+    start, limits = torch.full((len(SOURCE),), START), torch.tensor(LIMITS)
+    step: Step = model.begin(SOURCE)
+    if plain.never is not None:
+        step = Without(step, plain.never)
     if plain.width == 1 and plain.best == 1:
         found = greedy(step, start, END, limits, [NotAtOnce(END)])
         return [[replace(each, score=each.score / PENALTY(len(each.log_probabilities)))] for each in found]
@@ -172,21 +176,25 @@ def test_decoding_with_chance_works_on_its_steps() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 4])
-def test_what_is_never_said_is_left_out_as_the_rule_leaves_it_out(width: int) -> None:
-    model = translator(VARIANTS["a bias in the output"])
-    engine = Engine(model, int8=False, threads=2)
-    free = PlainSearch(width=width, penalty=PENALTY)
-    favourite = max(engine.search(SOURCES, LIMITS, free)[0][0].ids)
-    start, limits = torch.full((len(SOURCE),), START), torch.tensor(LIMITS)
-    rules = [NotAtOnce(END), Never(favourite)]
-    if width == 1:
-        wanted = [each.ids for each in greedy(model.begin(SOURCE), start, END, limits, rules)]
-    else:
-        beam = Beam(width=width, penalty=PENALTY)
-        wanted = [each.ids for [each] in beam_search(model.begin(SOURCE), start, END, limits, beam, rules)]
-    found = engine.search(SOURCES, LIMITS, replace(free, never=favourite))
-    assert [answer.ids for [answer] in found] == wanted
-    assert not any(favourite in ids for ids in wanted)
+@pytest.mark.parametrize("vocab", [37, 129])  # the last of 129 is in a tile of its own
+def test_what_is_never_said_has_no_share_of_the_probability(width: int, vocab: int) -> None:
+    model = translator(replace(VARIANTS["a bias in the output"], vocab=vocab))
+    never = vocab - 1
+    assert model.bias is not None
+    model.bias[never] = 30.0  # said all the time, if it could be
+    plain = PlainSearch(width=width, penalty=PENALTY, best=width, never=never)
+    wanted = reference(model, plain)
+    assert (
+        never
+        in Engine(model, int8=False, threads=1).search(SOURCES, LIMITS, replace(plain, never=None))[0][0].ids
+    )
+    for threads in (1, 2):
+        found = Engine(model, int8=False, threads=threads).search(SOURCES, LIMITS, plain)
+        for mine, theirs in zip(chain(*found), chain(*wanted), strict=True):
+            assert mine.ids == theirs.ids
+            assert never not in mine.ids
+            assert mine.score == pytest.approx(theirs.score, abs=1e-4)
+            assert mine.log_probabilities == pytest.approx(theirs.log_probabilities, abs=1e-4)
 
 
 def test_no_answer_ends_too_early() -> None:

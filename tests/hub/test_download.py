@@ -1,5 +1,6 @@
 """Models by name: from a server that stands in for the hub, from the cache, and without either."""
 
+import io
 import json
 import os
 import subprocess
@@ -11,18 +12,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import torch
 from published import write_gpt2
+from safetensors.torch import load
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[str]:
-    """Answers what huggingface_hub asks for one model, someone/tiny, and knows no other."""
+def files(tmp_path: Path) -> dict[str, bytes]:
     folder = tmp_path / "published"
     write_gpt2(folder)
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    files["evil.py"] = b"raise SystemExit('this code was run')"
+    found = {path.name: path.read_bytes() for path in folder.iterdir()}
+    return found | {"evil.py": b"raise SystemExit('this code was run')"}
+
+
+@pytest.fixture
+def hub(files: dict[str, bytes]) -> Iterator[str]:
+    """Answers what huggingface_hub asks for one model, someone/tiny, and knows no other."""
 
     class Answers(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
@@ -78,12 +85,12 @@ def hub(tmp_path: Path) -> Iterator[str]:
 
 
 def asked(
-    name: str, out: Path, cache: Path, endpoint: str, **others: str
+    name: str, out: Path, cache: Path, endpoint: str, *options: str, **others: str
 ) -> subprocess.CompletedProcess[str]:
     names = ("HF_TOKEN", "HF_HUB_OFFLINE", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
     environment = {key: value for key, value in os.environ.items() if key not in names}
     environment |= {"HF_HOME": str(cache), "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_TELEMETRY": "1"} | others
-    command = [sys.executable, "-m", "qkv", "import", name, "-o", str(out)]
+    command = [sys.executable, "-m", "qkv", "import", name, "-o", str(out), *options]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
 
@@ -108,3 +115,20 @@ def test_a_model_is_fetched_by_name_kept_and_found_again_without_a_network(hub: 
         assert sentence in refused.stderr
         assert len(refused.stderr.strip().splitlines()) == 1, refused.stderr
         assert not (tmp_path / out).exists()
+
+
+def test_a_model_that_has_only_a_pickle_is_refused_as_such_and_read_when_asked_for(
+    hub: str, files: dict[str, bytes], tmp_path: Path
+) -> None:
+    weights = io.BytesIO()
+    torch.save(load(files.pop("model.safetensors")), weights)
+    files["pytorch_model.bin"] = weights.getvalue()
+    cache = tmp_path / "cache"
+    refused = asked("someone/tiny", tmp_path / "out", cache, hub)
+    assert refused.returncode == 2, refused.stderr
+    assert "someone/tiny has its weights as a pickle" in refused.stderr
+    assert "--allow-pickle" in refused.stderr
+    assert not list(cache.rglob("*.bin"))
+    read = asked("someone/tiny", tmp_path / "out", cache, hub, "--allow-pickle")
+    assert read.returncode == 0, read.stderr
+    assert (tmp_path / "out" / "model.safetensors").exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from published import mixed_lines, shaken, write_bert, write_gpt1, write_gpt2, write_marian, write_vit
 from transformers import BertModel
 
@@ -84,3 +85,33 @@ def test_what_it_cannot_run_is_refused_by_name(tmp_path: Path) -> None:
         export_to_ctranslate2(tmp_path / "bundle", tmp_path / "out")
     shutil.rmtree(tmp_path / "bundle")
     assert not (tmp_path / "out").exists()
+
+
+def test_an_opus_model_never_says_its_padding_there_however_it_is_asked(tmp_path: Path) -> None:
+    model = write_marian(tmp_path / "published")
+    with torch.no_grad():
+        model.final_logits_bias[0, -1] = 30.0  # if it could be said, it would be
+    model.save_pretrained(tmp_path / "published")
+    import_model(tmp_path / "published", tmp_path / "bundle", origin="here")
+    product = load(tmp_path / "bundle")
+    pieces = product.tokenizer.vocabulary
+    asked = [[pieces[number] for number in product.tokenizer.encode(line)] for line in mixed_lines(5, 3)]
+    for numbers in ("float32", "int8"):
+        export_to_ctranslate2(tmp_path / "bundle", tmp_path / numbers, numbers)
+        for width in (1, 4):
+            for answer in ctranslate2.Translator(str(tmp_path / numbers)).translate_batch(
+                asked, beam_size=width, max_decoding_length=30
+            ):
+                assert "<pad>" not in answer.hypotheses[0]
+
+
+def test_logits_are_compared_by_their_size_as_in_every_other_proof(tmp_path: Path) -> None:
+    """Those of GPT-2 itself lie about -100, where 32 bits leave more than 1e-4 of doubt in a long sum."""
+    model = write_gpt2(tmp_path / "published")
+    with torch.no_grad():
+        model.transformer.ln_f.bias.mul_(3e3)
+        model.transformer.ln_f.weight.mul_(3e3)
+    model.save_pretrained(tmp_path / "published")
+    import_model(tmp_path / "published", tmp_path / "bundle", origin="here")
+    exported = export_to_ctranslate2(tmp_path / "bundle", tmp_path / "out")
+    assert 1e-4 < exported.proof.difference <= exported.allowed

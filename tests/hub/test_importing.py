@@ -12,9 +12,11 @@ from safetensors.torch import load_file, save_file
 from transformers import (
     AutoTokenizer,
     BertForMaskedLM,
+    BertForMultipleChoice,
     BertForNextSentencePrediction,
     BertForPreTraining,
     BertForSequenceClassification,
+    BertForTokenClassification,
     BertModel,
 )
 
@@ -312,3 +314,27 @@ def test_a_folder_that_is_there_already_is_kept(tmp_path: Path, marian_folder: P
     with pytest.raises(UserError, match="is there already"):
         import_model(marian_folder, tmp_path / "out", origin="here")
     assert (tmp_path / "out" / "mine.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize("kind", [BertForTokenClassification, BertForMultipleChoice])
+def test_weights_of_a_head_that_means_something_else_are_refused_by_the_name_of_their_class(
+    kind: type[Any], tmp_path: Path
+) -> None:
+    folder = tmp_path / "published"
+    model = write_bert(folder, kind)
+    weights = model.state_dict()
+    if "bert.pooler.dense.weight" not in weights:  # which files of earlier versions have, beside this head
+        weights |= {"bert.pooler.dense.weight": torch.ones(12, 12), "bert.pooler.dense.bias": torch.ones(12)}
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    refused(folder, f"is a {kind.__name__} .*, which qkv cannot read; of such models it reads BertModel")
+
+
+@pytest.mark.parametrize("name", ["gpt2", "vit", "marian"])
+def test_every_family_is_read_as_the_class_that_its_config_names(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / "published")
+    edited(tmp_path / "published", "config.json", architectures=["SomethingElse"])
+    refused(tmp_path / "published", "is a SomethingElse")
+    edited(tmp_path / "published", "config.json", architectures="MarianMTModel")
+    refused(tmp_path / "published", "architectures in its config.json should be a list of names")
+    edited(tmp_path / "published", "config.json", architectures=None)
+    import_model(tmp_path / "published", tmp_path / "out", origin="here")

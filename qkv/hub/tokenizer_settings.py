@@ -1,0 +1,81 @@
+"""What a published folder says of its tokenizer: followed, or refused by name, for other pieces would be another model."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from qkv.errors import UserError
+from qkv.hub.folder import Published
+
+SETTINGS, ADDED = "tokenizer_config.json", "added_tokens.json"
+BY_ITS_FILE = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that do what tokenizer.json says
+LINES = (  # of mixed scripts, with what tokenizers disagree about: capitals, accents, spaces, signs
+    "The Quick brown fox isn't 3.14 metres away!",
+    " Ångström, naïve café; STRASSE Straße",
+    "Привет, мир  —  γειά σου",
+    "東京タワー 你好，世界 한국어 ไทย",
+    "مرحبا שלום नमस्ते 👋🏽 ½ ﬁne\u00a0end",
+)
+
+
+def tokenizer_settings(published: Published, classes: Collection[str]) -> dict[str, Any]:
+    """tokenizer_config.json, whose class is one of these or does what tokenizer.json says."""
+    settings, where = published.json(SETTINGS), published.where
+    if "auto_map" in settings:
+        raise UserError(
+            f"{where}: its {SETTINGS} asks for code of its own (auto_map), which qkv never runs; without that code "
+            "nobody knows how this model reads."
+        )
+    name = class_of(published)
+    if name is not None and name not in classes and name not in BY_ITS_FILE:
+        raise UserError(
+            f"{where} reads with a {name} (tokenizer_class), which qkv does not know; for such a model it knows "
+            f"{', '.join(classes)}."
+        )
+    return settings
+
+
+def class_of(published: Published) -> Any:
+    return published.json(SETTINGS).get("tokenizer_class") or published.config.get("tokenizer_class")
+
+
+def must_be(settings: Mapping[str, Any], name: str, wanted: Any, where: str) -> None:
+    """A setting of which one value alone is computed here; where it is absent, it has that value."""
+    value = settings.get(name)
+    if value is not None and value != wanted:
+        raise UserError(f"{where}/{SETTINGS}: {name} is {value!r}, and qkv reads with {wanted!r} only.")
+
+
+def choice(settings: Mapping[str, Any], name: str, default: bool | None, where: str) -> bool | None:
+    value = settings.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise UserError(f"{where}/{SETTINGS}: {name} should be true or false, not {value!r}.")
+    return default if value is None else value
+
+
+def refuse_added(published: Published, known: Collection[str]) -> None:
+    """Pieces in a file of their own, beside a vocabulary that lacks them."""
+    more = [piece for piece in published.json(ADDED) if piece not in known]
+    if more:
+        raise UserError(
+            f"{published.where}/{ADDED} has pieces that the vocabulary lacks ({', '.join(more[:6])}), which qkv does not "
+            "read; with a tokenizer.json, as transformers writes it, they are known."
+        )
+
+
+def check_numbers(published: Published, numbers: Collection[int], vocab: int) -> None:
+    """Every embedding has a piece, every piece an embedding."""
+    if len(numbers) != vocab:
+        raise UserError(
+            f"{published.where}: the tokenizer has {len(numbers):,} pieces and the model embeddings for {vocab:,}; "
+            "these files do not belong together."
+        )
+    if set(numbers) != set(range(vocab)):
+        raise UserError(
+            f"{published.where}: the pieces of its tokenizer are not numbered from 0 to {vocab - 1:,}, each number once."
+        )
+
+
+def name_of(token: Any, default: str) -> str:
+    """A special token is written by its name, or as an object that has it."""
+    token = token.get("content") if isinstance(token, dict) else token
+    return token if isinstance(token, str) else default
