@@ -198,8 +198,52 @@ def test_checkpoints_without_their_settings_are_not_written_over(
 def test_output_that_goes_to_a_full_disk_does_not_end_a_run(files: Path) -> None:
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "qkv", *map(str, training(files, "--steps", "4", "--tensorboard"))]
-        subprocess.run(command, stderr=full)
+        ended = subprocess.run(command, stderr=full)
+    assert ended.returncode == 0
     assert (files / "out" / "report.json").exists()
+
+
+def reading_until(running: subprocess.Popen[bytes], wanted: bytes) -> None:
+    assert running.stderr is not None
+    seen = b""
+    while wanted not in seen:
+        line = running.stderr.readline()
+        assert line, seen.decode()
+        seen += line
+
+
+def test_a_reader_that_has_ended_does_not_end_a_run(files: Path) -> None:
+    """`qkv train … 2>&1 | head`"""
+    options = ["--steps", "12", "--training.validate-every", "3"]
+    with process(*training(files, *options)) as running:
+        reading_until(running, b"to validate on")
+        assert running.stderr is not None
+        running.stderr.close()
+        assert running.wait(timeout=60) == 0
+    assert read_json(files / "out" / "report.json")["training"]["steps"] == 12
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_that_ends_the_reader_too_saves_and_ends_with_its_code(
+    number: signal.Signals, code: int, files: Path
+) -> None:
+    """`qkv train … 2>&1 | tee log`, and Ctrl-C."""
+    with process(*training(files, "--steps", "3000", "--training.validate-every", "50")) as running:
+        reading_until(running, b"validation loss")
+        assert running.stderr is not None
+        running.stderr.close()
+        running.send_signal(number)
+        assert running.wait(timeout=60) == code
+    saved = [int(path.name[5:]) for path in (files / "out" / "training").glob("step-*")]
+    assert max(saved) % 50, "what was reached after the last validation"
+
+
+def test_a_mistake_that_nobody_reads_ends_with_code_two(files: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with process(*training(files, "--steps", "0"), stderr=writer) as running:
+        os.close(writer)
+        assert running.wait(timeout=60) == 2
 
 
 def test_resuming_with_changed_data_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
