@@ -357,7 +357,9 @@ def other_digits(stored: Mapping[str, Any], now: Mapping[str, str]) -> list[str]
     """A sentence where this machine does not compute as the one did on which the run was begun."""
     before = stored.get("arithmetic", now)
     changed = [
-        f"{name} {before[name]}, now {value}" for name, value in now.items() if before.get(name, value) != value
+        f"{name} {before[name]}, now {value}"
+        for name, value in now.items()
+        if before.get(name, value) != value
     ]
     if not changed:
         return []

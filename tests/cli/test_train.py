@@ -166,12 +166,41 @@ def test_resuming_with_a_changed_option_is_refused_by_name(
     capsys.readouterr()
     before = content(files)
     resume = ["train", "translator", "--resume", "--out", files / "out"]
-    code = code_of(*resume, "--model.width", "32", "--seed", "2", "--source", files / "a.xx")
+    code = code_of(*resume, "--model.width", "32", "--seed", "2", "--pairs", files / "a.tsv")
     shown = capsys.readouterr()
-    assert "these differ: --model.width, --seed, --source." in refused(shown.err, shown.out, code)
+    assert "these differ: --model.width, --pairs, --seed." in refused(shown.err, shown.out, code)
     assert content(files) == before
     monkeypatch.chdir(files)  # the same options again, and the same file by another path, are no change
     assert code_of(*resume, "--model.width", "16", "--source", "a.en", "--steps", "3") == 0
+
+
+def test_a_run_goes_on_with_data_that_lie_elsewhere_now(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As those do that a scheduler copies to a folder of every job's own; what is in them must be the same."""
+    assert code_of(*training(files, "--steps", "3")) == 0
+    staged = files / "job-2"
+    staged.mkdir()
+    for name in ("a.en", "a.xx"):
+        (files / name).rename(staged / name)
+    resume = ["train", "translator", "--resume", "--out", files / "out"]
+    assert code_of(*resume, "--source", staged / "a.en", "--target", staged / "a.xx") == 0
+    capsys.readouterr()
+    assert code_of(*resume) == 2, "where they were they are no more"
+    assert "a.en" in capsys.readouterr().err
+    code = code_of(*resume, "--source", staged / "a.en", "--target", staged / "a.en")
+    shown = capsys.readouterr()
+    assert "the training data" in refused(shown.err, shown.out, code)
+
+
+def test_a_run_whose_data_come_through_pipes_is_resumed(files: Path) -> None:
+    command = training(files, "--steps", "3", "--resume")
+    piped = [f"<(cat {each})" if each.endswith((".en", ".xx")) else shlex.quote(each) for each in command]
+    line = f"{shlex.quote(sys.executable)} -m qkv {' '.join(piped)}"
+    for told in (b"holds no run yet: this one begins", b"had ended already"):
+        ended = subprocess.run(["bash", "-c", line], capture_output=True)
+        assert ended.returncode == 0, ended.stderr.decode()
+        assert told in ended.stderr
 
 
 def test_what_was_left_to_the_command_is_as_it_was_and_processes_may_change(files: Path) -> None:
