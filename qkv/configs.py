@@ -21,8 +21,8 @@ def changed_options(before: Mapping[str, Any], after: Mapping[str, Any], prefix:
     found = []
     for name, value in before.items():
         if isinstance(value, dict):
-            found += changed_options(value, after[name], f"{prefix}{name}.")
-        elif value != after[name]:
+            found += changed_options(value, after.get(name, {}), f"{prefix}{name}.")
+        elif name not in after or value != after[name]:
             found.append(f"{prefix}{name}".replace("_", "-"))
     return found
 

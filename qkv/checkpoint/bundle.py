@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import Tensor
 
-from qkv.checkpoint.files import read_json, read_tensors, write_file, write_json, write_tensors
+from qkv.checkpoint.files import file_hash, read_json, read_tensors, write_file, write_json, write_tensors
 from qkv.errors import UserError
 
 FORMAT = 1
@@ -49,6 +49,16 @@ def save_bundle(
     write_tensors(folder / MODEL_FILE, weights)
     # Last: a folder without a config is no bundle, so a half-written one is never taken for a model.
     write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": kind, **config})
+
+
+def description_hashes(folder: Path) -> dict[str, str]:
+    """Of what decides, beside the weights, what a model does: weights of the same shapes fit other settings too."""
+    files = {"settings": CONFIG_FILE, "vocabulary": TOKENIZER_FILE}
+    return {
+        f"{what} of the model to begin with": file_hash(folder / name)
+        for what, name in files.items()
+        if (folder / name).exists()
+    }
 
 
 def save_report(folder: Path, report: Mapping[str, Any], card: str) -> None:

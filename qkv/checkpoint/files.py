@@ -75,8 +75,10 @@ def sealed(value: Mapping[str, Any]) -> dict[str, Any]:
     return {**value, HASH: bytes_hash(canonical(value))}
 
 
-def read_sealed(path: Path) -> dict[str, Any]:
+def read_sealed(path: Path, *, from_the_disk: bool = False) -> dict[str, Any]:
     """Every byte of the file counts, also one that means nothing to JSON."""
+    if from_the_disk:
+        look_at_the_disk(path)
     value = read_json(path)
     if isinstance(value, dict):
         seal = value.pop(HASH, None)
@@ -97,11 +99,17 @@ def bytes_hash(content: bytes) -> str:
 
 
 def file_hash(path: Path, *, from_the_disk: bool = False) -> str:
-    """What was just written is still in the system's memory; it can be asked to look at the disk."""
+    if from_the_disk:
+        look_at_the_disk(path)
     with open(path, "rb") as file:
-        if from_the_disk and hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def look_at_the_disk(path: Path) -> None:
+    """What was just written is still in the system's memory; it is asked to forget it, where that can be asked."""
+    if hasattr(os, "posix_fadvise"):
+        with suppress(FileNotFoundError), open(path, "rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def read_json(path: Path) -> Any:

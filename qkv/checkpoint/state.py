@@ -106,21 +106,25 @@ def read_state(path: Path, run: Mapping[str, str]) -> State:
     fault = damage(path)
     if fault:
         raise UserError(fault)
-    of_state = read_sealed(path / MANIFEST)["run"]
+    manifest = read_sealed(path / MANIFEST)
+    of_state = manifest["run"]
     other = [name for name, value in run.items() if of_state.get(name) != value]
     if other:
         raise UserError(f"{path} is of a run with other {' and '.join(other)}.")
-    tensors = {file.stem: read_tensors(file) for file in path.glob("*.safetensors")}
+    files = [path / name for name in manifest["files"] if name != FACTS]
+    tensors = {file.stem: read_tensors(file) for file in files}
     return State(step=step_of(path), run=of_state, facts=read_json(path / FACTS), tensors=tensors)
 
 
 def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
-    """What is wrong with a state on disk, or None where every file matches the manifest."""
+    """What is wrong with a state on disk, or None where every file of the manifest is as it says.
+
+    Others, which a file manager or a person may have left there, are not read.
+    """
     try:
-        wanted = read_sealed(path / MANIFEST)["files"]
-        for name in sorted({*wanted, *(each.name for each in path.iterdir())} - {MANIFEST}):
+        for name, wanted in read_sealed(path / MANIFEST, from_the_disk=from_the_disk)["files"].items():
             file = path / name
-            if not file.is_file() or file_hash(file, from_the_disk=from_the_disk) != wanted.get(name):
+            if not file.is_file() or file_hash(file, from_the_disk=from_the_disk) != wanted:
                 return f"{path / name} does not match its manifest."
     except UserError as error:
         return str(error)

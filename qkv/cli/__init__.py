@@ -4,6 +4,7 @@ import importlib
 import os
 import shlex
 import sys
+from contextlib import suppress
 
 from qkv.environment import HELPER, under_torchrun
 from qkv.errors import ProcessEndedError, UserError
@@ -61,6 +62,8 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         fail("stopped.")
         sys.exit(130)
+    finally:
+        give_up_what_nobody_reads()
 
 
 def run(arguments: list[str]) -> None:
@@ -132,5 +135,16 @@ def fail(sentence: str) -> int:
 
 
 def complain(sentence: str) -> None:
+    """The exit code says it too, where standard error goes to a full disk or to a program that has ended."""
     one_line = " ".join(sentence.split())
-    print(f"qkv: {one_line}", file=sys.stderr)
+    with suppress(OSError):
+        print(f"qkv: {one_line}", file=sys.stderr)
+
+
+def give_up_what_nobody_reads() -> None:
+    """What standard error has refused Python would try to write once more at its end, and exit with 120 for it."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):  # refused, or closed
+        with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stderr.fileno())

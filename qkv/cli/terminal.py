@@ -17,11 +17,15 @@ LINE_EVERY = 10.0  # seconds between lines that tell how far a work has come, wh
 
 
 class Notices(Console):
-    """That nobody can read what it says, for it goes to a disk that is full, ends no command."""
+    """That nobody can read what it says, for it goes to a full disk or to a program that has ended, ends no command."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with suppress(OSError):
             super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> None:
+        """`qkv train … 2>&1 | head`: rich would end the program here, and what a run has reached would not be saved."""
+        self.quiet = True
 
 
 err = Notices(stderr=True, highlight=False, quiet=is_helper())

@@ -58,7 +58,8 @@ class BertKind:
         check_bert(settings)
 
     def begun_with(self, names: set[str]) -> bool:
-        return "--text" in names
+        """Always: without any, there is text on every machine."""
+        return True
 
     def read(self, command: Command) -> tuple[Prose, Prose | None]:
         from qkv.cli.terminal import say

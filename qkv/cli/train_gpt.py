@@ -100,7 +100,8 @@ class TextKind:
         check_gpt(settings)
 
     def begun_with(self, names: set[str]) -> bool:
-        return "--text" in names
+        """Always: without any, there is text on every machine."""
+        return True
 
     def read(self, command: TextCommand) -> tuple[Documents, Documents | None]:
         from qkv.cli.terminal import say

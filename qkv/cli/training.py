@@ -51,7 +51,8 @@ class TrainCommand(Generic[GivenFiles, Settings]):
     recipe: str = "automatic"
     """Settings with a name; automatic fits them to the amount of data."""
     resume: bool = False
-    """Go on with the run in --out, which remembers all other options; where none has begun yet, begin it."""
+    """Go on with the run in --out, which remembers all other options; where none has begun yet, begin it. Data may be
+    given again from wherever they are now."""
     tensorboard: bool = False
     """Write the log for TensorBoard too, to OUT/training/tensorboard."""
     settings: Annotated[Settings, tyro.conf.arg(name="")]
@@ -78,7 +79,7 @@ class Kind(Protocol):
     def check(self, settings: Any) -> None: ...
 
     def begun_with(self, names: set[str]) -> bool:
-        """Do these options name data? Then a run that was never begun can be begun by --resume."""
+        """Do these options say what to learn from? Then a run that was never begun can be begun by --resume."""
 
     def read(self, command: Any) -> Any: ...
 
@@ -107,6 +108,8 @@ def main(kind: Kind, arguments: list[str]) -> None:
         recipe = find_recipe(option(arguments, "--recipe") or "automatic", kind.recipes)
         # The first reading finds misspelt options before any work is done; the data decide the rest.
         command = parse(kind, arguments, default_command(kind, recipe(kind.nominal)))
+        if resumes:
+            say_that_it_begins(command.out)
         train(kind, command, arguments)
 
 
@@ -161,12 +164,19 @@ def nothing_begun(kind: Kind, arguments: list[str]) -> bool:
     return kind.begun_with(names_in(arguments)) and out is not None and not run_file(Path(out)).exists()
 
 
+def say_that_it_begins(out: Path) -> None:
+    """To whoever expected a run there, and has perhaps misspelt its folder."""
+    from qkv.cli.terminal import say
+
+    say(f"{out} holds no run yet: this one begins")
+
+
 def run_file(out: Path) -> Path:
     return out / "training" / "run.json"
 
 
 def parse_resumed(kind: Kind, arguments: list[str]) -> TrainCommand[Any, Any]:
-    """All options come from the run itself. One that is given again must be what it was."""
+    """All options come from the run itself. One that is given again must be what it was, but for where the data lie."""
     from qkv.checkpoint.files import read_sealed
 
     out = option(arguments, "--out")
@@ -214,7 +224,7 @@ def parse_resumed(kind: Kind, arguments: list[str]) -> TrainCommand[Any, Any]:
     changed = sorted(name for then, now in both for name in changed_options(then, now))
     if changed:
         raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
-    return replace(before, tensorboard=command.tensorboard)
+    return replace(before, tensorboard=command.tensorboard, files=command.files)
 
 
 def with_training(command: TrainCommand[Any, Any], training: TrainingSettings) -> TrainCommand[Any, Any]:
@@ -222,8 +232,14 @@ def with_training(command: TrainCommand[Any, Any], training: TrainingSettings) -
 
 
 def options_of(command: TrainCommand[Any, Any]) -> list[dict[str, Any]]:
-    """A file is the same one by whatever path it is given."""
-    return [{"recipe": command.recipe}, command.files.stored(), asdict(command.settings)]
+    """Where a file lies may change, from one machine to another or with every pipe: the hash of its content may not."""
+    files = {name: without_paths(value) for name, value in vars(command.files).items()}
+    return [{"recipe": command.recipe}, files, asdict(command.settings)]
+
+
+def without_paths(value: Any) -> Any:
+    """Of one path or several, whether there is any."""
+    return bool(value) if isinstance(value, Path | tuple) else value
 
 
 def train(kind: Kind, command: TrainCommand[Any, Any], arguments: list[str]) -> None:
@@ -240,6 +256,9 @@ def train(kind: Kind, command: TrainCommand[Any, Any], arguments: list[str]) -> 
     read = kind.read(command)
     if not command.resume:
         command = settle(kind, command, arguments, kind.size(read))
+    elif not command.files.can_be_read_again():
+        refuse_pipes_under_torchrun()
+        command = with_training(command, replace(command.settings.training, processes=1))
     with shared_run(["train", kind.name, *arguments], command.settings.training.processes) as group:
         outcome = run_shared(kind, command, read, arguments, group)
     if is_helper():
@@ -297,15 +316,17 @@ def settle(
     if settings.steps is not None and "--training.validate-every" not in given:
         training = replace(training, validate_every=max(1, min(training.validate_every, settings.steps // 4)))
     again = command.files.can_be_read_again()
-    if under_torchrun():
-        if not again:
-            raise UserError(
-                "under torchrun every process reads the data: give files or a folder, not a pipe."
-            )
-        if "--training.processes" in given:
-            raise UserError("torchrun says how many processes there are: leave out --training.processes.")
+    if not again:
+        refuse_pipes_under_torchrun()
+    if under_torchrun() and "--training.processes" in given:
+        raise UserError("torchrun says how many processes there are: leave out --training.processes.")
     processes = processes_for(training.processes, training.batch_tokens) if again else 1
     return with_training(replace(command, settings=settings), replace(training, processes=processes))
+
+
+def refuse_pipes_under_torchrun() -> None:
+    if under_torchrun():
+        raise UserError("under torchrun every process reads the data: give files or a folder, not a pipe.")
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class Music:
     def fingerprint(self) -> dict[str, str]:
         return {
             f"{name} music": sha256(json.dumps(part).encode()).hexdigest()
-            for name, part in (("training", self.train), ("validation", self.valid))
+            for name, part in (("training", self.train), ("validation", self.valid), ("test", self.test))
         }
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import torch
 from torch import Tensor
 
-from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, save_report
+from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes, save_report
 from qkv.checkpoint.files import file_hash
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.labels import Labelled
@@ -124,6 +124,7 @@ class LabelTask:
             "training labels": self.examples.train.fingerprint(),
             "validation labels": self.examples.valid.fingerprint(),
             "model to fine-tune": file_hash(self.base / MODEL_FILE),
+            **description_hashes(self.base),
         }
 
     def files(self) -> dict[str, bytes]:

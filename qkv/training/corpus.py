@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 
+from qkv.checkpoint.files import bytes_hash, canonical
 from qkv.core.pairs import TranslationBatch
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.cleaning import clean, hold_out
@@ -27,7 +28,14 @@ class Corpus:
     tests: Mapping[str, ParallelText] = field(default_factory=dict)  # by name; training never looks at them
 
     def fingerprint(self) -> dict[str, str]:
-        return {"training data": self.train.fingerprint(), "validation data": self.valid.fingerprint()}
+        """Of the languages too, which may be read off the names of files, and files may be given by other names."""
+        tests = {name: part.fingerprint() for name, part in self.tests.items()}
+        return {
+            "training data": self.train.fingerprint(),
+            "validation data": self.valid.fingerprint(),
+            "test data": bytes_hash(canonical(tests)),
+            "languages": " and ".join(name or "unknown" for name in self.languages.named()),
+        }
 
 
 def prepare_corpus(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
-from qkv.checkpoint.files import tensors_hash
+from qkv.checkpoint.files import bytes_hash, canonical, tensors_hash
 from qkv.data.captioned import Captioned, words_of
 from qkv.errors import UserError
 from qkv.models.dalle import CaptionedBatch, Dalle, DalleConfig
@@ -69,10 +69,12 @@ class DalleTask:
         return self.settings.model.width
 
     def fingerprint(self) -> dict[str, str]:
+        book = self.album.codes.model
         return {
             "training pictures and captions": self.album.train.fingerprint(),
             "validation pictures and captions": self.album.valid.fingerprint(),
-            "codebook": tensors_hash(self.album.codes.model.state_dict()),
+            "codebook": tensors_hash(book.state_dict()),
+            "settings of the codebook": bytes_hash(canonical(asdict(book.config))),
         }
 
     def files(self) -> dict[str, bytes]:

@@ -10,15 +10,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, save_report
+from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes, save_report
 from qkv.checkpoint.files import file_hash
 from qkv.data.choices import read_questions
 from qkv.data.labels import Labelled, read_labelled
 from qkv.errors import UserError
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.models.gpt import GPTForTask, TaskBatch, TaskConfig
-from qkv.pipeline.generator import Generator
+from qkv.pipeline.generator import Generator, tokenizer_for
 from qkv.pipeline.gpt_classifier import ClassifierDefaults, Form, GPTClassifier, batches_of
+from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.distributed import Group
@@ -163,8 +164,10 @@ def fine_tune(
 
     before = load_for(base, "generate", Generator)
     settings = with_precision(settings, before.model.config.stack.width, choose_device())
-    task = FineTuneTask(labels, before, file_hash(base / MODEL_FILE), settings)
-    settings = with_epochs(settings, lambda: task.data(task.product(), labels.train, shuffled=True))
+    task = FineTuneTask(labels, before, base, settings)
+    settings = with_epochs(
+        settings, lambda: task.data(task.product(before.tokenizer), labels.train, shuffled=True)
+    )
     task = replace(task, settings=settings)
     return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
 
@@ -173,7 +176,7 @@ def fine_tune(
 class FineTuneTask:
     labels: Labels
     before: Generator
-    before_hash: str  # of its weights
+    base: Path  # where it is
     settings: FineTuneSettings
 
     @property
@@ -184,13 +187,14 @@ class FineTuneTask:
         return {
             "training labels": self.labels.train.fingerprint,
             "validation labels": self.labels.valid.fingerprint,
-            "weights to begin with": self.before_hash,
+            "weights to begin with": file_hash(self.base / MODEL_FILE),
+            **description_hashes(self.base),
         }
 
     def files(self) -> dict[str, bytes]:
         return {TOKENIZER_FILE: self.before.tokenizer.text().encode()}
 
-    def product(self) -> GPTClassifier:
+    def product(self, tokenizer: Tokenizer) -> GPTClassifier:
         labels, config = self.labels, self.before.model.config
         stack = replace(config.stack, dropout=self.settings.dropout)
         task = "choice" if labels.form == "choice" else "value" if labels.numbers else "classes"
@@ -207,7 +211,7 @@ class FineTuneTask:
         defaults = ClassifierDefaults(
             pieces=self.before.defaults.pieces, form=labels.form, classes=labels.classes, scale=labels.scale
         )
-        return GPTClassifier(model, self.before.tokenizer, defaults)
+        return GPTClassifier(model, tokenizer, defaults)
 
     def data(self, product: GPTClassifier, examples: Examples, *, shuffled: bool) -> ExampleData:
         readings = [product.readings(texts) for texts in examples.inputs]
@@ -218,7 +222,9 @@ class FineTuneTask:
         return ExampleData(readings, answers, self.settings.training.batch_tokens, shuffled=shuffled)
 
     def assemble(self, folder: Path) -> Assembled[GPTClassifier]:
-        product = self.product()
+        before = self.before
+        path = folder / TOKENIZER_FILE
+        product = self.product(tokenizer_for(before.defaults.pieces, path, before.model.config))
         return Assembled(
             product=product,
             train=self.data(product, self.labels.train, shuffled=True),

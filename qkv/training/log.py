@@ -19,7 +19,8 @@ def opened(path: Path) -> Iterator[int]:
 
 
 class Log:
-    """A file that grows. Lines that a full disk refuses wait here for the next try."""
+    """A file that grows. Lines that a full disk refuses wait here for the next try, and those that it took but could
+    not flush are written again: the system may have dropped them, and would call the next flush a success."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -28,6 +29,16 @@ class Log:
     def forget(self) -> None:
         """As it was before the first line."""
         self.bytes, self.hash, self.waiting = 0, hashlib.sha256(), b""
+        self.call_safe()
+
+    def call_safe(self) -> None:
+        """All that was written so far is on the disk."""
+        self.safe, self.unsafe = (self.bytes, self.hash.copy()), b""
+
+    def take_back(self) -> None:
+        """What is not safe waits again."""
+        self.bytes, self.hash = self.safe[0], self.safe[1].copy()
+        self.waiting, self.unsafe = self.unsafe + self.waiting, b""
 
     def add(self, facts: Mapping[str, Any]) -> None:
         self.waiting += json.dumps(facts).encode() + b"\n"
@@ -41,15 +52,21 @@ class Log:
             os.lseek(handle, self.bytes, os.SEEK_SET)
             while self.waiting:
                 count = os.write(handle, self.waiting)
-                self.hash.update(self.waiting[:count])
-                self.bytes, self.waiting = self.bytes + count, self.waiting[count:]
+                written, self.waiting = self.waiting[:count], self.waiting[count:]
+                self.hash.update(written)
+                self.bytes, self.unsafe = self.bytes + count, self.unsafe + written
 
     def sync(self) -> dict[str, Any]:
         """All lines are on the disk: how long the file is, and the hash of it."""
         self.write()
         if self.bytes:
-            with opened(self.path) as handle:
-                os.fsync(handle)
+            try:
+                with opened(self.path) as handle:
+                    os.fsync(handle)
+            except OSError:
+                self.take_back()
+                raise
+            self.call_safe()
         return {"bytes": self.bytes, "sha256": self.hash.hexdigest()}
 
     def cut_back(self, to: Mapping[str, Any]) -> str | None:
@@ -58,6 +75,7 @@ class Log:
         self.forget()
         self.bytes = len(kept)
         self.hash.update(kept)
+        self.call_safe()
         if self.path.exists():
             os.truncate(self.path, self.bytes)
         if self.hash.hexdigest() != to["sha256"]:

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -66,6 +66,12 @@ class Position:
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> "Position":
+        unknown = sorted(facts.keys() - {each.name for each in fields(cls)})
+        if unknown:
+            raise UserError(
+                f"this run was begun by another version of qkv, which notes {' and '.join(unknown)}: finish it with "
+                "that one."
+            )
         values: dict[str, Any] = {name: math.inf if value is None else value for name, value in facts.items()}
         return cls(**values)
 
@@ -295,6 +301,8 @@ class Run:
         """
         position, reached = self.position, clock.seconds()
         loss = validation_loss(self.model, self.spread.loss, self.valid, self.group)
+        if not math.isfinite(loss):
+            self.validated_no_number(loss)
         improved = loss < position.best_loss
         if improved:
             position.best_loss, position.best_step = loss, position.step
@@ -315,6 +323,20 @@ class Run:
             position.snapshots, self.outdated = position.snapshots[len(old) :], [*self.outdated, *old]
         self.note({"validation_loss": round(loss, 5)}, {"seconds": round(reached, 2)})
         return loss, improved
+
+    def validated_no_number(self, loss: float) -> None:
+        """Where a model was measured before, it is kept and may still be surpassed; where none was, none would be kept."""
+        step = self.position.step
+        if self.position.best_loss == math.inf:
+            raise UserError(
+                f"step {step}: the validation loss is {loss}, so no model could be chosen; check the validation data, or "
+                f"try a lower --training.rate than {self.plan.settings.rate:g}."
+            )
+        if self.writes:
+            self.watch.warn(
+                f"step {step}: the validation loss is {loss}; the best model so far is that of step "
+                f"{self.position.best_step}."
+            )
 
     def keep_milestone(self) -> None:
         """The weights of this step, for people who want to see how it went."""
@@ -353,10 +375,8 @@ class Run:
 
     def left_over(self) -> list[int]:
         """Snapshots that were outdated already when the run was cut off, and not removed any more."""
-        on_disk = [
-            int(path.stem.removeprefix("step-"))
-            for path in self.snapshot(0).parent.glob("step-*.safetensors")
-        ]
+        names = [path.stem[5:] for path in self.snapshot(0).parent.glob("step-*.safetensors")]
+        on_disk = [int(name) for name in names if name.isdecimal()]  # another one is a person's own copy
         return [step for step in on_disk if step < min(self.position.snapshots, default=0)]
 
     def save(self) -> None:

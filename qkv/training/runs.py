@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -130,13 +131,15 @@ def train(
             refuse_to_overwrite(out)  # another command may have begun here meanwhile
             begin_run(task, folder, files, remember or {})
         group.wait()
-        check_same_run(folder, task.fingerprint(), settings)
-        run, product = assemble(task, out, watch, group)
+        stored = check_same_run(folder, task.fingerprint(), settings)
+        run, product = assemble(task, out, watch, group, started_with(stored))
         if resume:
             go_on(run)
+            for sentence in other_digits(stored, arithmetic_of(task)):
+                run.watch.warn(sentence)
         with loops_that_pay(task, run.device), StopRequest() as stop:
             complete = run.go(stop)
-        if not complete:
+        if not complete or stop.asked is not None:  # also in its last step, for the scoring may take long
             saved = run.saved == run.position.step
             return Outcome(product=product, report=None, exit_code=stop.exit_code, saved=saved)
         if group.rank > 0:
@@ -155,7 +158,13 @@ def with_epochs(settings: Tuning, data: Callable[[], Data]) -> Tuning:
     return replace(settings, steps=steps, training=replace(settings.training, validate_every=often))
 
 
-def assemble(task: Task[Made], out: Path, watch: Callable[[Made], Watch], group: Group) -> tuple[Run, Made]:
+def assemble(
+    task: Task[Made],
+    out: Path,
+    watch: Callable[[Made], Watch],
+    group: Group,
+    started_with: Mapping[str, str],
+) -> tuple[Run, Made]:
     folder, settings = out / "training", task.settings
     torch.manual_seed(seed_for(settings.seed, "weights", 0))
     made = task.assemble(folder)
@@ -166,10 +175,7 @@ def assemble(task: Task[Made], out: Path, watch: Callable[[Made], Watch], group:
         steps=settings.steps,
         minutes=settings.minutes,
         folder=folder,
-        started_with={
-            "settings": bytes_hash(canonical(comparable(asdict(settings)))),
-            **task.fingerprint(),
-        },
+        started_with=started_with,
     )
     spread_model = spread(model, choose_device(), group, settings.training)
 
@@ -204,14 +210,18 @@ def begin_run(
         "settings": asdict(task.settings),
         "data": task.fingerprint(),
         "made": {name: file_hash(folder / name) for name in files},
+        "arithmetic": arithmetic_of(task),
         **remember,
     }
     # Last: where it is, the run can be resumed.
     write_json(folder / RUN_FILE, sealed(facts))
 
 
-def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings) -> None:
-    """What a process trains on is what the run folder says, which another process, or another day, may have written."""
+def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings) -> dict[str, Any]:
+    """What a process trains on is what the run folder says, which another process, or another day, may have written.
+
+    What the run folder says is given back.
+    """
     stored = read_sealed(folder / RUN_FILE)
     if "made" not in stored:
         raise UserError(f"{folder.parent} was begun by an earlier version of qkv: finish it with that one.")
@@ -230,6 +240,12 @@ def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings)
     for name, before in stored["made"].items():
         if file_hash(folder / name) != before:
             raise UserError(f"{folder / name} is damaged; restore it from a copy or train again.")
+    return stored
+
+
+def started_with(stored: Mapping[str, Any]) -> dict[str, str]:
+    """Hashes for the states of a run: as it was begun, for a later qkv may know settings that it does not name."""
+    return {"settings": bytes_hash(canonical(comparable(stored["settings"]))), **stored["data"]}
 
 
 def comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -263,9 +279,9 @@ def go_on(run: Run) -> None:
 def keep_the_better(run: Run, product: Product, out: Path) -> Chosen:
     """The best model so far, or the average of the last snapshots where that is better; it becomes the bundle."""
     position, model = run.position, product.model
-    best = best_so_far(run, out)
-    chosen = Chosen(f"snapshot at step {position.kept_step}", position.kept_loss if best else math.inf)
     averaged = run.averaged()
+    best = best_so_far(run, out, averaged)
+    chosen = Chosen(f"snapshot at step {position.kept_step}", position.kept_loss if best else math.inf)
     if len(position.snapshots) > 1 or (averaged and not best):
         model.load_state_dict(averaged)
         with run.spread.arithmetic():  # as those were that it is compared with
@@ -281,18 +297,23 @@ def keep_the_better(run: Run, product: Product, out: Path) -> Chosen:
     return chosen
 
 
-def best_so_far(run: Run, out: Path) -> dict[str, Tensor]:
-    """The weights in the bundle, if they are those that the run has put there; nothing where they are not."""
+def best_so_far(run: Run, out: Path, averaged: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The best snapshot, if it is still in the bundle; nothing where it is not.
+
+    Where a run was killed while it was scored, the average of the snapshots may have taken its place already.
+    """
     try:
         weights = read_tensors(out / MODEL_FILE)
     except UserError as error:
         run.watch.warn(f"{error} The average of the last snapshots takes its place.")
         return {}
-    if tensors_hash(weights) == run.position.kept_hash:
+    found = tensors_hash(weights)
+    if found == run.position.kept_hash:
         return weights
-    run.watch.warn(
-        f"{out / MODEL_FILE} is not what this run has put there: the last snapshots take its place."
-    )
+    if found != tensors_hash(averaged):
+        run.watch.warn(
+            f"{out / MODEL_FILE} is not what this run has put there: the last snapshots take its place."
+        )
     return {}
 
 
@@ -301,10 +322,51 @@ def loops_that_pay(task: Task[Made], device: torch.device) -> AbstractContextMan
 
     In a wide model attention itself is a small part of the work.
     """
+    return compiled_loops() if loops_pay(task, device) else nullcontext()
+
+
+def loops_pay(task: Task[Made], device: torch.device) -> bool:
     settings = task.settings
     long = (settings.steps or math.inf) >= LONG_STEPS and (settings.minutes or math.inf) >= LONG_MINUTES
     fits = device.type == "cpu" and torch.get_num_threads() == 1 and task.width <= NARROW
-    return compiled_loops() if long and fits else nullcontext()
+    return long and fits
+
+
+def arithmetic_of(task: Task[Made]) -> dict[str, str]:
+    """What decides, beside the settings, how numbers are rounded here."""
+    device = choose_device()
+    loops = f"loops of Numba {installed('numba')}" if loops_pay(task, device) and installed("numba") else ""
+    return {
+        "torch": torch.__version__,
+        "attention": loops or "torch's own",
+        "device": device.type,
+        "vector instructions": torch.backends.cpu.get_cpu_capability(),
+        "threads": str(torch.get_num_threads()),
+    }
+
+
+def installed(package: str) -> str | None:
+    """Its version."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def other_digits(stored: Mapping[str, Any], now: Mapping[str, str]) -> list[str]:
+    """A sentence where this machine does not compute as the one did on which the run was begun."""
+    before = stored.get("arithmetic", now)
+    changed = [
+        f"{name} {before[name]}, now {value}"
+        for name, value in now.items()
+        if before.get(name, value) != value
+    ]
+    if not changed:
+        return []
+    return [
+        f"this run was begun with {' and '.join(changed)}: it goes on, but its numbers may be others from here on than those "
+        "of a run that was never interrupted."
+    ]
 
 
 def facts_of_run(run: Run, model: nn.Module, chosen: Chosen, settings: RunSettings) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from qkv.checkpoint.bundle import MODEL_FILE
+from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.core.pairs import TranslationConfig
 from qkv.errors import UserError
@@ -70,7 +70,8 @@ class FineTuneTranslatorTask:
         return self.before.model.tokens.embedding_dim
 
     def fingerprint(self) -> dict[str, str]:
-        return {**self.corpus.fingerprint(), "weights to begin with": file_hash(self.base / MODEL_FILE)}
+        weights = {"weights to begin with": file_hash(self.base / MODEL_FILE)}
+        return {**self.corpus.fingerprint(), **weights, **description_hashes(self.base)}
 
     def files(self) -> dict[str, bytes]:
         return {TOKENIZER_FILE: self.tokenizer.text().encode()}

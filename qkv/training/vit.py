@@ -90,10 +90,11 @@ class VitTask:
         )
 
     def fingerprint(self) -> dict[str, str]:
-        train, valid = self.gallery.train, self.gallery.valid
+        train, valid, test = self.gallery.train, self.gallery.valid, self.gallery.test
         return {
             "training pictures": hash_of(train.pictures, train.labels, words=train.classes),
             "validation pictures": hash_of(valid.pictures, valid.labels),
+            "test pictures": "none" if test is None else hash_of(test.pictures, test.labels),
         }
 
     def files(self) -> dict[str, bytes]:

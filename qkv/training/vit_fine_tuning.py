@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from qkv.checkpoint.bundle import MODEL_FILE
+from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.errors import UserError
 from qkv.models.vit import VitConfig
@@ -71,7 +71,8 @@ class FineTuneVitTask(VitTask):
     base: Path
 
     def fingerprint(self) -> dict[str, str]:
-        return {**super().fingerprint(), "weights to begin with": file_hash(self.base / MODEL_FILE)}
+        weights = {"weights to begin with": file_hash(self.base / MODEL_FILE)}
+        return {**super().fingerprint(), **weights, **description_hashes(self.base)}
 
     def assemble(self, folder: Path) -> Assembled[PictureClassifier]:
         """A head for other classes is new: at first each is as likely as any other."""

@@ -118,6 +118,28 @@ def test_a_persons_own_copy_is_neither_pruned_nor_loaded(tmp_path: Path) -> None
     assert names(tmp_path) == ["step-1-mine", "step-3", "step-4"]
 
 
+@pytest.mark.parametrize("name", [".DS_Store", "mine.safetensors"])
+def test_a_file_that_somebody_left_in_a_state_is_neither_damage_nor_read(tmp_path: Path, name: str) -> None:
+    save_state(tmp_path, state(10))
+    (tmp_path / "step-10" / name).write_bytes(b"something")
+    latest, warnings = load_latest(tmp_path, RUN)
+    assert latest is not None
+    assert (latest.step, warnings, latest.tensors.keys()) == (10, [], {"model", "optimiser"})
+
+
+def test_every_file_of_a_new_state_is_read_again_from_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = set()
+
+    def forget(handle: int, *_: object) -> None:
+        asked.add(os.path.basename(os.readlink(f"/proc/self/fd/{handle}")))
+
+    monkeypatch.setattr(os, "posix_fadvise", forget)
+    save_state(tmp_path, state(10))
+    assert asked == {"model.safetensors", "optimiser.safetensors", "state.json", MANIFEST}
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors", "state.json", MANIFEST])
 @pytest.mark.parametrize("harm", ["flip", "cut", "empty", "remove"])
 def test_a_damaged_newest_state_is_passed_over_with_a_warning(tmp_path: Path, name: str, harm: str) -> None:

@@ -166,12 +166,41 @@ def test_resuming_with_a_changed_option_is_refused_by_name(
     capsys.readouterr()
     before = content(files)
     resume = ["train", "translator", "--resume", "--out", files / "out"]
-    code = code_of(*resume, "--model.width", "32", "--seed", "2", "--source", files / "a.xx")
+    code = code_of(*resume, "--model.width", "32", "--seed", "2", "--pairs", files / "a.tsv")
     shown = capsys.readouterr()
-    assert "these differ: --model.width, --seed, --source." in refused(shown.err, shown.out, code)
+    assert "these differ: --model.width, --pairs, --seed." in refused(shown.err, shown.out, code)
     assert content(files) == before
     monkeypatch.chdir(files)  # the same options again, and the same file by another path, are no change
     assert code_of(*resume, "--model.width", "16", "--source", "a.en", "--steps", "3") == 0
+
+
+def test_a_run_goes_on_with_data_that_lie_elsewhere_now(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As those do that a scheduler copies to a folder of every job's own; what is in them must be the same."""
+    assert code_of(*training(files, "--steps", "3")) == 0
+    staged = files / "job-2"
+    staged.mkdir()
+    for name in ("a.en", "a.xx"):
+        (files / name).rename(staged / name)
+    resume = ["train", "translator", "--resume", "--out", files / "out"]
+    assert code_of(*resume, "--source", staged / "a.en", "--target", staged / "a.xx") == 0
+    capsys.readouterr()
+    assert code_of(*resume) == 2, "where they were they are no more"
+    assert "a.en" in capsys.readouterr().err
+    code = code_of(*resume, "--source", staged / "a.en", "--target", staged / "a.en")
+    shown = capsys.readouterr()
+    assert "the training data" in refused(shown.err, shown.out, code)
+
+
+def test_a_run_whose_data_come_through_pipes_is_resumed(files: Path) -> None:
+    command = training(files, "--steps", "3", "--resume")
+    piped = [f"<(cat {each})" if each.endswith((".en", ".xx")) else shlex.quote(each) for each in command]
+    line = f"{shlex.quote(sys.executable)} -m qkv {' '.join(piped)}"
+    for told in (b"holds no run yet: this one begins", b"had ended already"):
+        ended = subprocess.run(["bash", "-c", line], capture_output=True)
+        assert ended.returncode == 0, ended.stderr.decode()
+        assert told in ended.stderr
 
 
 def test_what_was_left_to_the_command_is_as_it_was_and_processes_may_change(files: Path) -> None:
@@ -198,8 +227,52 @@ def test_checkpoints_without_their_settings_are_not_written_over(
 def test_output_that_goes_to_a_full_disk_does_not_end_a_run(files: Path) -> None:
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "qkv", *map(str, training(files, "--steps", "4", "--tensorboard"))]
-        subprocess.run(command, stderr=full)
+        ended = subprocess.run(command, stderr=full)
+    assert ended.returncode == 0
     assert (files / "out" / "report.json").exists()
+
+
+def reading_until(running: subprocess.Popen[bytes], wanted: bytes) -> None:
+    assert running.stderr is not None
+    seen = b""
+    while wanted not in seen:
+        line = running.stderr.readline()
+        assert line, seen.decode()
+        seen += line
+
+
+def test_a_reader_that_has_ended_does_not_end_a_run(files: Path) -> None:
+    """`qkv train … 2>&1 | head`"""
+    options = ["--steps", "12", "--training.validate-every", "3"]
+    with process(*training(files, *options)) as running:
+        reading_until(running, b"to validate on")
+        assert running.stderr is not None
+        running.stderr.close()
+        assert running.wait(timeout=60) == 0
+    assert read_json(files / "out" / "report.json")["training"]["steps"] == 12
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_that_ends_the_reader_too_saves_and_ends_with_its_code(
+    number: signal.Signals, code: int, files: Path
+) -> None:
+    """`qkv train … 2>&1 | tee log`, and Ctrl-C."""
+    with process(*training(files, "--steps", "3000", "--training.validate-every", "50")) as running:
+        reading_until(running, b"validation loss")
+        assert running.stderr is not None
+        running.stderr.close()
+        running.send_signal(number)
+        assert running.wait(timeout=60) == code
+    saved = [int(path.name[5:]) for path in (files / "out" / "training").glob("step-*")]
+    assert max(saved) % 50, "what was reached after the last validation"
+
+
+def test_a_mistake_that_nobody_reads_ends_with_code_two(files: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with process(*training(files, "--steps", "0"), stderr=writer) as running:
+        os.close(writer)
+        assert running.wait(timeout=60) == 2
 
 
 def test_resuming_with_changed_data_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

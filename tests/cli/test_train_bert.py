@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from commands import code_of, refused
 
+from qkv.data.sentences import read_prose
+
 TINY_OPTIONS = """--model.width 16 --model.depth 1 --model.heads 2 --model.hidden 16 --model.context 24 --vocabulary 120
     --training.batch-tokens 256 --training.validate-every 3 --training.processes 1"""
 TINY = TINY_OPTIONS.split()
@@ -75,6 +77,16 @@ def test_a_run_that_is_resumed_ends_as_if_nothing_had_happened(
     assert code_of("train", "bert", "--resume", "--out", out) == 0
     for name in ("model.safetensors", "tokenizer.json"):
         assert (out / name).read_bytes() == (trained / name).read_bytes()
+
+
+def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_with_it(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("qkv.data.sentences.python_prose", lambda: read_prose([text]))
+    command = ["train", "bert", "--resume", "--out", tmp_path / "m", "--steps", "3", *TINY]
+    for told in ("holds no run yet: this one begins", "had ended already"):
+        assert code_of(*command) == 0
+        assert told in capsys.readouterr().err
 
 
 def test_a_bert_is_fine_tuned_on_labels_and_classifies(

@@ -109,6 +109,16 @@ def test_a_run_with_a_folder_can_be_resumed(folder: Path, capsys: pytest.Capture
     assert after["training"]["epochs"] == before["training"]["epochs"]
 
 
+def test_a_run_is_not_reported_on_other_test_sentences_than_those_it_began_with(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(folder)
+    changed = next(path for path in folder.iterdir() if "2018" in path.name and path.name.endswith(".de"))
+    changed.write_text("\n".join(reversed(changed.read_text().splitlines())) + "\n")
+    assert code_of("train", "translator", "--resume", "--out", folder / "out") == 2
+    assert "the test data are not those of the run" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

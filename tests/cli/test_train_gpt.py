@@ -9,6 +9,7 @@ from language_models import counting_text, save_text, untrained
 
 from qkv.checkpoint.files import read_json
 from qkv.data.chorales import read_midi, write_midi
+from qkv.data.documents import Documents
 
 TINY_OPTIONS = """--model.width 16 --model.depth 1 --model.heads 2 --model.hidden 32 --model.context 16 --model.dropout 0
     --training.batch-tokens 128 --steps 12"""
@@ -64,6 +65,17 @@ def test_an_interrupted_run_of_characters_goes_on(tmp_path: Path, capsys: Output
     assert code_of("train", "gpt", *options) == 0
     assert code_of("train", "gpt", "--resume", "--out", tmp_path / "m") == 0
     assert "had ended already" in capsys.readouterr().err
+
+
+def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    built_in = Documents(texts=[counting_text(30)] * 12, origin="a library")
+    monkeypatch.setattr("qkv.data.documents.python_source", lambda: built_in)
+    command = ["train", "gpt", "--vocabulary", "300", "--resume", "--out", tmp_path / "m", *TINY]
+    for told in ("holds no run yet: this one begins", "had ended already"):
+        assert code_of(*command) == 0
+        assert told in capsys.readouterr().err
 
 
 def test_with_no_text_it_learns_from_pythons_own_source(

@@ -44,6 +44,7 @@ class Disk:
     struck: bool = False
     paths: dict[int, str] = field(default_factory=dict)  # of open handles
     places: dict[int, int] = field(default_factory=dict)  # where they write
+    flushed: dict[str, int] = field(default_factory=dict)  # so many bytes of a file are safe
 
     def path_of(self, path: Any, dir_fd: int | None = None) -> str | None:
         """Relative to the folder; None outside of it."""
@@ -64,6 +65,13 @@ class Disk:
                 self.kill()
             raise OSError(ERRORS[self.fault], os.strerror(ERRORS[self.fault]), operation.path)
         self.operations.append(operation)
+
+    def lose(self, path: str) -> None:
+        """What was not flushed before a flush was refused: its pages count as written, and what the disk has is older."""
+        file = self.folder / path
+        if file.is_file():
+            content, safe = file.read_bytes(), self.flushed.get(path, 0)
+            file.write_bytes(content[:safe] + bytes(len(content) - safe))
 
     @contextmanager
     def watching(self) -> Iterator["Disk"]:
@@ -94,6 +102,9 @@ class Disk:
                 elif flags & os.O_TRUNC:
                     self.note(Operation("truncate", found))
             handle: int = real["open"](path, flags, mode, dir_fd=dir_fd)
+            if found is not None and flags & os.O_CREAT:
+                size = os.fstat(handle).st_size
+                self.flushed[found] = min(size, self.flushed.get(found, size))
             if found is not None:
                 self.paths[handle], self.places[handle] = found, 0
             return handle
@@ -123,13 +134,19 @@ class Disk:
 
         def fsync(handle: int) -> None:
             if handle in self.paths:
-                self.note(Operation("fsync", self.paths[handle]))
+                try:
+                    self.note(Operation("fsync", self.paths[handle]))
+                except OSError:
+                    self.lose(self.paths[handle])
+                    raise
+                self.flushed[self.paths[handle]] = os.fstat(handle).st_size
             real["fsync"](handle)
 
         def truncate(path: Any, length: int) -> None:
             found = self.path_of(path)
             if found is not None:
                 self.note(Operation("truncate", found, number=length))
+                self.flushed[found] = min(length, self.flushed.get(found, length))
             real["truncate"](path, length)
 
         def rename(old: Any, new: Any, **options: Any) -> None:

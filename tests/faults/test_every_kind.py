@@ -6,6 +6,7 @@ What a kind brings itself is its data, whose order and noise must be functions o
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,46 @@ KINDS: dict[str, Callable[[Path], list[Any]]] = {
     "codebook": codebook,
     "dalle": dalle,
 }
+
+
+def tuned_translator(folder: Path) -> list[Any]:
+    command, model = translator(folder), folder / "begun"
+    assert code_of("train", *command, *RUN, "--out", model) == 0
+    return ["translator", "--fine-tune", model, "--pairs", folder / "a.tsv"]
+
+
+BEGIN_WITH_A_MODEL = {
+    "translator that goes on": tuned_translator,
+    **{kind: KINDS[kind] for kind in ("gpt with labels", "bert with labels", "vit that goes on", "dalle")},
+}
+
+
+def described_otherwise(text: str) -> str:
+    changed = text.replace('"heads": 2', '"heads": 1').replace('"temperature": 1.0', '"temperature": 2.0')
+    return text + "\n" if changed == text else changed
+
+
+@pytest.mark.parametrize("kind", BEGIN_WITH_A_MODEL)
+def test_a_run_is_not_resumed_with_a_model_to_begin_with_that_is_described_otherwise(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its weights are the same ones, and fit the other settings too."""
+    arguments = [*BEGIN_WITH_A_MODEL[kind](tmp_path), *RUN]
+    base = arguments[arguments.index("--codebook" if kind == "dalle" else "--fine-tune") + 1]
+    out = tmp_path / "out"
+    assert code_of("train", *arguments, "--out", out) == 0
+    described = {"settings": base / "config.json", "vocabulary": base / "tokenizer.json"}
+    for what, path in described.items():
+        if not path.exists():  # a codebook has no vocabulary
+            continue
+        before = path.read_text()
+        path.write_text(described_otherwise(before))
+        assert path.read_text() != before
+        capsys.readouterr()
+        assert code_of("train", arguments[0], "--resume", "--out", out) == 2
+        assert re.search(f"the {what} of the (model to begin with|codebook) are not", capsys.readouterr().err)
+        path.write_text(before)
+    assert code_of("train", arguments[0], "--resume", "--out", out) == 0
 
 
 def learned(out: Path) -> dict[str, str]:

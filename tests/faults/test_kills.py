@@ -18,7 +18,7 @@ from training_commands import children_of, command, number_pairs
 from zygote import STEPS
 
 HERE = Path(__file__).parent
-FEW, MANY = 12, 200
+FEW, MANY, HELPED = 12, 200, 10
 STARTING = 0.1  # seconds
 
 
@@ -153,19 +153,33 @@ def test_the_command_with_its_helper_is_killed_again_and_again_and_ends_the_same
     """The same command every time; one kill in two takes the helper first."""
     pairs = number_pairs(tmp_path / "pairs.tsv")
     options = ["--steps", "60", "--training.processes", "2", "--training.log-every", "5"]
+    began = time.monotonic()
     subprocess.run(command(pairs, tmp_path / "whole", *options), check=True, capture_output=True)
-    chance, kills, out = random.Random(1), 0, tmp_path / "killed"
-    while True:
+    seconds = time.monotonic() - began
+    expected = hashes(tmp_path / "whole", 60)
+    chance, kills, in_training, runs, out = random.Random(1), 0, 0, 0, tmp_path / "killed-0"
+    while kills < HELPED or runs == 0 or out.exists():
         with subprocess.Popen(
             command(pairs, out, *options, "--resume"), stderr=subprocess.DEVNULL
         ) as process:
-            if kills < 10:
-                time.sleep(chance.uniform(1, 9))
+            if kills < HELPED:
+                time.sleep(chance.uniform(0.1, 0.9) * seconds)
                 with suppress(ProcessLookupError, FileNotFoundError):  # it may have ended
                     for victim in [*(children_of(process.pid) if kills % 2 else []), process.pid]:
                         os.kill(victim, signal.SIGKILL)
-                kills += process.wait() != 0
-            else:
-                assert process.wait() == 0
-                break
-    assert hashes(out, 60) == hashes(tmp_path / "whole", 60)
+            ended = process.wait() == 0
+        if ended:
+            assert hashes(out, 60) == expected, f"after {kills} kills"
+            runs += 1
+            out = tmp_path / f"killed-{runs}"
+        elif not has_trained(out, 60):  # a kill of one that has is no feat
+            kills += 1
+            in_training += (out / "training" / "run.json").exists()
+    print(
+        f"{kills} kills before the last step, {in_training} of a run that had begun; {runs} runs ended, all alike"
+    )
+    assert in_training >= HELPED // 3, "most of the kills came before there was anything to lose"
+
+
+def has_trained(out: Path, steps: int) -> bool:
+    return (out / "training" / f"step-{steps}").exists() or (out / "report.json").exists()

@@ -42,6 +42,29 @@ def test_a_line_that_is_refused_waits_and_no_part_of_it_stays(
     assert log.path.read_bytes() == LINES
 
 
+def test_lines_whose_flush_was_refused_are_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system may have dropped them, and say of the next flush that all is well."""
+    log = Log(tmp_path / "log.jsonl")
+    log.add({"step": 1})
+    safe = log.sync()["bytes"]
+    log.add({"step": 2})
+
+    def refused(_handle: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refused)
+        with pytest.raises(OSError, match="Input/output"):
+            log.sync()
+    written = log.path.read_bytes()
+    log.path.write_bytes(written[:safe] + bytes(len(written) - safe))
+    log.add({"step": 3})
+    assert log.sync() == {"bytes": len(LINES), "sha256": bytes_hash(LINES)}
+    assert log.path.read_bytes() == LINES
+
+
 def test_it_is_cut_back_and_goes_on_from_there(tmp_path: Path) -> None:
     log = Log(tmp_path / "log.jsonl")
     log.add({"step": 1})

@@ -132,6 +132,36 @@ def test_too_many_losses_that_are_no_number_stop_the_run_with_advice(tmp_path: P
     assert torch.equal(run.model.weight, torch.ones(1))
 
 
+def test_a_run_whose_first_validation_is_no_number_stops_there_and_says_why(tmp_path: Path) -> None:
+    run, _ = small_run(tmp_path, Lessons(1.0), Lessons(math.nan), steps=5)
+    with pytest.raises(
+        UserError,
+        match=r"step 1: the validation loss is nan.*check the validation data.*lower --training\.rate",
+    ):
+        run.go(StopRequest())
+
+
+def test_a_validation_that_is_no_number_after_others_costs_a_warning(tmp_path: Path) -> None:
+    class Spoilt(Lessons):
+        def epoch(self, seed: int) -> list[list[int]]:
+            self.values = (1.0,) if run.position.step != 2 else (math.nan,)
+            return [[0]]
+
+    run, recorder = small_run(tmp_path, Lessons(1.0), Spoilt(1.0), steps=3)
+    assert run.go(StopRequest())
+    assert recorder.warnings == [
+        "step 2: the validation loss is nan; the best model so far is that of step 1."
+    ]
+    assert run.position.best_step == 3
+
+
+def test_a_position_of_another_version_is_refused_with_a_sentence() -> None:
+    with pytest.raises(
+        UserError, match="another version of qkv, which notes momentum: finish it with that one"
+    ):
+        Position.from_facts({**Position().facts(), "momentum": 0.5})
+
+
 def test_the_average_of_snapshots_is_their_mean(tmp_path: Path) -> None:
     run, _ = small_run(tmp_path, Lessons(-1.0), Lessons(-1.0), steps=6, training={"average": 3})
     run.go(StopRequest())

@@ -3,7 +3,7 @@
 import json
 import math
 import signal
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,13 @@ import pytest
 import torch
 from digit_runs import Recorder, digit_corpus, hashes, logged, send, tiny_settings, train
 
-from qkv.checkpoint.files import file_hash, read_tensors
+from qkv.checkpoint.files import file_hash, read_sealed, read_tensors, sealed, write_json
 from qkv.errors import UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.pipeline import Translator, load
 from qkv.training.corpus import PairData
 from qkv.training.loop import loss_on
+from qkv.training.translator import TranslatorTask
 
 
 @pytest.mark.parametrize(("stopped_after", "log_every"), [([10], 1), ([2], 6), ([14], 1), ([4, 8, 20], 3)])
@@ -109,6 +110,103 @@ def test_resuming_a_finished_run_changes_no_weight(tmp_path: Path) -> None:
     assert first.report is not None
     assert second.report is not None
     assert first.report["validation"] == second.report["validation"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_in_the_last_step_is_not_answered_by_minutes_of_scoring(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    train(tmp_path / "whole")
+    outcome, _ = train(tmp_path / "out", recorder=Recorder(at=20, action=send(number)))
+    assert (outcome.exit_code, outcome.report, outcome.saved) == (code, None, True)
+    assert not (tmp_path / "out" / "report.json").exists()
+    outcome, rest = train(tmp_path / "out", resume=True)
+    assert outcome.report is not None
+    assert rest.steps == []
+    assert hashes(tmp_path / "out", 20) == hashes(tmp_path / "whole", 20)
+
+
+def test_a_persons_own_copy_of_a_snapshot_hinders_nothing_and_stays(tmp_path: Path) -> None:
+    train(tmp_path / "out", recorder=Recorder(at=14, action=send(signal.SIGINT)))
+    snapshots = tmp_path / "out" / "training" / "snapshots"
+    mine = snapshots / "step-7-mine.safetensors"
+    mine.write_bytes((snapshots / "step-7.safetensors").read_bytes())
+    outcome, _ = train(tmp_path / "out", resume=True)
+    assert outcome.report is not None
+    assert mine.exists()
+
+
+def test_a_run_goes_on_with_a_later_qkv_that_knows_another_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def older(settings: Any) -> dict[str, Any]:
+        facts = asdict(settings)
+        del facts["training"]["milestones"]
+        return facts
+
+    with monkeypatch.context() as patch:
+        patch.setattr("qkv.training.runs.asdict", older)
+        train(tmp_path / "out", recorder=Recorder(at=9, action=send(signal.SIGINT)))
+    _, rest = train(tmp_path / "out", resume=True)
+    assert (rest.steps[0], rest.warnings) == (11, [])
+
+
+def test_a_run_that_was_killed_while_it_was_scored_knows_the_average_that_it_has_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qkv.training.runs.loss_on", lambda *_: 0.0)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TranslatorTask, "finish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "out")
+    kept = file_hash(tmp_path / "out" / "model.safetensors")
+    outcome, recorder = train(tmp_path / "out", resume=True)
+    assert outcome.report is not None
+    assert outcome.report["training"]["weights"] == "average of the snapshots at steps 14, 20"
+    assert file_hash(tmp_path / "out" / "model.safetensors") == kept
+    assert recorder.warnings == ["this run had ended already: there is nothing left to train."]
+
+
+def test_a_run_that_is_computed_otherwise_than_it_began_says_so_by_name(tmp_path: Path) -> None:
+    train(tmp_path / "out", recorder=Recorder(at=9, action=send(signal.SIGINT)))
+    path = tmp_path / "out" / "training" / "run.json"
+    facts = read_sealed(path)
+    assert set(facts["arithmetic"]) == {"torch", "attention", "device", "vector instructions", "threads"}
+    facts["arithmetic"] |= {"torch": "1.0", "attention": "loops of Numba 0.1"}
+    write_json(path, sealed(facts))
+    _, rest = train(tmp_path / "out", resume=True)
+    assert len(rest.warnings) == 1
+    assert (
+        f"begun with torch 1.0, now {torch.__version__} and attention loops of Numba 0.1, now"
+        in rest.warnings[0]
+    )
+
+
+def test_a_run_whose_attention_is_computed_by_loops_is_resumed_bit_for_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As runs of 500 steps and more are on one thread."""
+    loops = pytest.importorskip("qkv.core.loops")
+    used = 0
+    attention = loops.short_attention
+
+    def counted(*tensors: Any) -> Any:
+        nonlocal used
+        used += 1
+        return attention(*tensors)
+
+    monkeypatch.setattr(loops, "short_attention", counted)
+    monkeypatch.setattr("qkv.training.runs.LONG_STEPS", 20)
+    train(tmp_path / "whole")
+    assert used > 0
+    train(tmp_path / "parts", recorder=Recorder(at=9, action=send(signal.SIGINT)))
+    _, rest = train(tmp_path / "parts", resume=True)
+    assert rest.warnings == []
+    assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
 
 
 def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
