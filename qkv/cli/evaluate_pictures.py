@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.training import names_in
 from qkv.errors import UserError
 from qkv.pipeline.drawing import Drawn
 
@@ -29,6 +30,8 @@ class EvaluatePictures:
     """Folder of the model."""
     scenes: int = 0
     """A painter: draw so many captions of seen and of unseen combinations, and read off what the pictures show."""
+    part: Literal["test", "valid"] = "test"
+    """Captions of --scenes: choose --guidance, --ranking and the like by valid ones, and measure with test ones."""
     images: Path | None = None
     """A classifier: folder with classes, or idx files, as for training; its test part, or else all of it, made to fit. A
     painter: the pictures it was trained on, for --sheet."""
@@ -54,6 +57,8 @@ def main(arguments: list[str]) -> None:
     )
     if bool(command.scenes) == (command.images is not None):
         raise UserError("give --scenes with a number of captions, or --images; one of them.")
+    if command.images is not None and "--part" in names_in(arguments):
+        raise UserError("--part is for --scenes: leave it out.")
     if command.scenes < 0 or command.scenes > 10_000:
         raise UserError("--scenes must lie between 1 and 10,000.")
     if command.sheet is not None and (command.sheet.suffix != ".png" or not command.sheet.parent.is_dir()):
@@ -121,11 +126,11 @@ def on_scenes(command: EvaluatePictures, painter: Painter) -> dict[str, Any]:
         best = [each[0].pixels for each in drawings[:ON_SHEET]]
         exhibits.append(Exhibit(f"{name} of colour and shape", captions[:ON_SHEET], best))
 
-    with counting("drawing", len(PARTS) * command.scenes) as done:
-        found = scene_scores(painter, command.scenes, command.how, done=done, keep=keep)
+    with counting("drawing", len(PARTS[command.part]) * command.scenes) as done:
+        found = scene_scores(painter, command.scenes, command.how, command.part, done=done, keep=keep)
     if command.sheet is not None:
         sheet_picture(command.sheet, exhibits)
-    return {"captions": command.scenes, "how": asdict(command.how), **found}
+    return {"part": command.part, "captions": command.scenes, "how": asdict(command.how), **found}
 
 
 def on_own_pictures(command: EvaluatePictures, painter: Painter) -> dict[str, Any]:

@@ -135,15 +135,26 @@ class PlainPictures(GivenPictures):
         from qkv.data.captioned import read_plain, scene_pictures
         from qkv.training.codebook import Sights
         from qkv.training.picture_data import held_out as hold_out
+        from qkv.training.scene_scores import reconstructed_scenes
 
         self.check()
         if self.images is None:
             train = scene_pictures("train", self.scenes, self.side).pictures
             valid = scene_pictures("valid", min(held_out, self.scenes // 10), self.side).pictures
-            return Sights(train=train, valid=valid, origin=f"{self.scenes:,} built-in scenes")
+            return Sights(
+                train=train,
+                valid=valid,
+                origin=f"{self.scenes:,} built-in scenes",
+                measure=reconstructed_scenes,
+            )
         pictures = read_plain(self.images, self.size)
         kept, out = hold_out(len(pictures), held_out, seed=1)
-        return Sights(train=pictures[kept], valid=pictures[out], origin=self.images.resolve().name)
+        return Sights(
+            train=pictures[kept],
+            valid=pictures[out],
+            origin=self.images.resolve().name,
+            measure=lambda codes: {},
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,9 @@ class Sights:
     train: Bytes  # (N, 3, side, side)
     valid: Bytes
     origin: str
+    measure: Callable[
+        [Codes], dict[str, Any]
+    ]  # what else the report says, of pictures whose content is known
 
 
 def train_codebook(
@@ -84,17 +87,19 @@ class CodebookTask:
         return Assembled(product=Codes(Codebook(config)), train=train, valid=valid)
 
     def finish(self, product: Codes, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        measured = reconstruction(product, self.sights.valid)
+        measured, known = reconstruction(product, self.sights.valid), self.sights.measure(product)
         config = product.model.config
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "codebook",
             "data": {"origin": self.sights.origin, "pictures": len(self.sights.train)},
             "reconstruction": measured,
+            **known,
             "results": {
                 "root of the mean squared error": f"{measured['rmse']:.4f} of the range of a pixel",
                 "signal to noise": f"{measured['psnr']:.2f} dB",
                 "codes in use": f"{measured['used']} of {config.codes}, as varied as {measured['perplexity']:.0f} equal ones",
+                **known.get("results", {}),
             },
         }
         save_report(out, report, model_card("Codebook", "qkv train dalle --codebook . …", report))

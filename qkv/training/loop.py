@@ -133,7 +133,7 @@ class Run:
         plan: Plan,
         keep: Callable[
             [dict[str, Tensor], bool], None
-        ],  # the weights at a validation; are they the best so far?
+        ],  # the weights at a validation; are they what the bundle shall hold?
         watch: Watch,
         group: Group,
     ):
@@ -309,7 +309,7 @@ class Run:
         weights = whole_ones(self.model.state_dict(), self.writes)
         if not self.writes:
             return loss, improved
-        better = loss < position.kept_loss
+        better = loss < position.kept_loss or self.plan.settings.keep == "last"
         with self.going_on("the model"):
             self.keep(weights, better)
             if better:

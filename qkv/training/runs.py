@@ -179,10 +179,10 @@ def assemble(
     )
     spread_model = spread(model, choose_device(), group, settings.training)
 
-    def keep(weights: dict[str, Tensor], best: bool) -> None:
+    def keep(weights: dict[str, Tensor], better: bool) -> None:
         if spread_model.model is not model:
             model.load_state_dict(weights)
-        if best:
+        if better:
             product.save(out)
 
     return Run(spread_model, made.train, made.valid, plan, keep, watch(product), group), product
@@ -277,12 +277,20 @@ def go_on(run: Run) -> None:
 
 
 def keep_the_better(run: Run, product: Product, out: Path) -> Chosen:
-    """The best model so far, or the average of the last snapshots where that is better; it becomes the bundle."""
-    position, model = run.position, product.model
+    """The best model so far, or the average of the last snapshots where that is better; it becomes the bundle.
+
+    Where the last weights shall be kept, they are what there is so far, and no average is asked.
+    """
+    position, model, keep = run.position, product.model, run.plan.settings.keep
     averaged = run.averaged()
     best = best_so_far(run, out, averaged)
-    chosen = Chosen(f"snapshot at step {position.kept_step}", position.kept_loss if best else math.inf)
-    if len(position.snapshots) > 1 or (averaged and not best):
+    which = (
+        f"snapshot at step {position.kept_step}"
+        if keep == "best"
+        else f"last weights, of step {position.kept_step}"
+    )
+    chosen = Chosen(which, position.kept_loss if best else math.inf)
+    if averaged and (not best or (keep == "best" and len(position.snapshots) > 1)):
         model.load_state_dict(averaged)
         with run.spread.arithmetic():  # as those were that it is compared with
             loss = loss_on(model, run.valid)

@@ -84,6 +84,9 @@ class TrainingSettings:
     """Steps between two looks at the validation part, each of which keeps a snapshot."""
     average: int = 5
     """How many of the last snapshots are averaged at the end."""
+    keep: Literal["best", "last"] = "best"
+    """The weights with the lowest loss on the validation part, or their average; or the last ones, where it is the
+    training data that shall be remembered."""
     patience: int = 0
     """Stop after so many validations without improvement; 0 for never."""
     processes: int = 0

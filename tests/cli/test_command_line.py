@@ -20,7 +20,7 @@ OPTIONS = {
         --valid-pairs --source-language --target-language --steps --minutes --seed --vocabulary
         --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
         --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.patience --training.processes
+        --training.validate-every --training.average --training.keep --training.patience --training.processes
         --training.accumulate --training.precision --training.sharded --training.log-every
         --training.milestones --data.longest --data.ratio --data.valid --data.subword-dropout
         --data.languages --data.variant --scoring.tokenize --scoring.lowercase --model --model.width
@@ -31,7 +31,7 @@ OPTIONS = {
         --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --pieces
         --vocabulary --training.batch-tokens --training.rate --training.warmup --training.optimiser
         --training.schedule --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.patience --training.processes
+        --training.validate-every --training.average --training.keep --training.patience --training.processes
         --training.accumulate --training.precision --training.sharded --training.log-every
         --training.milestones --model.depth --model.width --model.heads --model.hidden --model.dropout
         --model.attention-dropout --model.activation --model.context --model.norm --model.positions
@@ -40,7 +40,7 @@ OPTIONS = {
         --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --vocabulary
         --cased --no-next-sentence --training.batch-tokens --training.rate --training.warmup
         --training.optimiser --training.schedule --training.betas --training.epsilon --training.weight-decay
-        --training.clip --training.validate-every --training.average --training.patience
+        --training.clip --training.validate-every --training.average --training.keep --training.patience
         --training.processes --training.accumulate --training.precision --training.sharded
         --training.log-every --training.milestones --model.depth --model.width --model.heads --model.hidden
         --model.dropout --model.attention-dropout --model.activation --model.context --model.norm
@@ -49,7 +49,7 @@ OPTIONS = {
         --out --recipe --resume --tensorboard --images --scenes --size --colours --steps --minutes --seed
         --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
         --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.patience --training.processes
+        --training.validate-every --training.average --training.keep --training.patience --training.processes
         --training.accumulate --training.precision --training.sharded --training.log-every
         --training.milestones --data.valid --augment.crop --augment.flip --augment.operations
         --augment.magnitude --augment.no-colours --augment.erase --model.depth --model.width --model.heads
@@ -59,7 +59,7 @@ OPTIONS = {
         --out --recipe --resume --tensorboard --images --scenes --size --steps --minutes --seed
         --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
         --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.patience --training.processes
+        --training.validate-every --training.average --training.keep --training.patience --training.processes
         --training.accumulate --training.precision --training.sharded --training.log-every
         --training.milestones --model.patch --model.width --model.depth --model.quantiser --model.levels
         --model.temperature --data.valid""",
@@ -67,7 +67,7 @@ OPTIONS = {
         --out --recipe --resume --tensorboard --images --scenes --size --captions --codebook --steps
         --minutes --seed --vocabulary --training.batch-tokens --training.rate --training.warmup
         --training.optimiser --training.schedule --training.betas --training.epsilon --training.weight-decay
-        --training.clip --training.validate-every --training.average --training.patience
+        --training.clip --training.validate-every --training.average --training.keep --training.patience
         --training.processes --training.accumulate --training.precision --training.sharded
         --training.log-every --training.milestones --model.depth --model.width --model.heads --model.hidden
         --model.dropout --model.attention-dropout --model.activation --model.smoothing --model.text-share
@@ -101,7 +101,7 @@ FINE_TUNE_OPTIONS = {
         --epochs --dropout --smoothing
         --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
         --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.patience --training.processes
+        --training.validate-every --training.average --training.keep --training.patience --training.processes
         --training.accumulate --training.precision --training.sharded --training.log-every
         --training.milestones --data.valid --augment.crop --augment.flip --augment.operations
         --augment.magnitude --augment.no-colours --augment.erase""",

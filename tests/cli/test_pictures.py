@@ -3,11 +3,14 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import code_of, content, refused
 from drawings import SHORT_RUN, TINY_BLOCKS, halves, untrained_classifier, untrained_painter
 from PIL import Image
+
+from qkv.pipeline.painter import Painter
 
 Output = pytest.CaptureFixture[str]
 JUDGED = ["--measured.captions", "2", "--measured.candidates", "2"]
@@ -73,9 +76,14 @@ def test_from_scenes_to_drawings(tmp_path: Path, capsys: Output) -> None:
     report = json.loads((codes / "report.json").read_text())
     assert 0 < report["reconstruction"]["rmse"] < 1
     assert 1 <= report["reconstruction"]["used"] <= 512
+    assert 0 <= report["scenes"]["unseen combinations"]["attributes"] < 0.9  # six steps
+    assert any("unseen combinations" in name for name in report["results"])
     assert code_of("train", "dalle", *small, *TINY_BLOCKS, *JUDGED, "--codebook", codes, "--out", out) == 0
     scores = json.loads((out / "report.json").read_text())["scenes"]
     assert 0 <= scores["unseen combinations"]["attributes"] <= 1
+    report = json.loads((out / "report.json").read_text())
+    assert report["training"]["weights"] == "last weights, of step 6"
+    assert "unseen pairs with both colour and shape right" in report["results"]
     capsys.readouterr()
     picture = tmp_path / "a.png"
     assert code_of("draw", out, "a red ring", "-o", picture, "--candidates", "5", "--best", "4") == 0
@@ -91,6 +99,29 @@ def test_drawings_are_judged_by_the_reader(painter: Path, tmp_path: Path, capsys
     assert found["seen combinations"]["attributes"] < 0.9  # it was never trained
     with Image.open(sheet) as picture:
         assert picture.width > 500
+
+
+def test_settings_can_be_chosen_on_captions_that_are_not_measured(
+    painter: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    drawn: list[str] = []
+    draw_each = Painter.draw_each
+
+    def noting(self: Painter, captions: list[str], *rest: Any, **options: Any) -> Any:
+        drawn.extend(captions)
+        return draw_each(self, captions, *rest, **options)
+
+    monkeypatch.setattr(Painter, "draw_each", noting)
+    asked = ["evaluate", painter, "--scenes", "12", "--candidates", "1", "--json"]
+    found = []
+    for more, name in (([], "test"), (["--part", "test"], "test"), (["--part", "valid"], "valid")):
+        drawn.clear()
+        assert code_of(*asked, *more) == 0
+        assert json.loads(capsys.readouterr().out)["part"] == name
+        found.append(set(drawn))
+    assert found[0] == found[1]
+    assert len(found[0]) == len(found[2]) == 24
+    assert not found[0] & found[2]
 
 
 def test_the_best_classes_of_a_picture_stand_in_a_line(tmp_path: Path, capsys: Output) -> None:
@@ -151,6 +182,7 @@ def test_a_picture_that_cannot_be_classified_is_one_sentence(
         (["train", "vit", "--images", "one", "--out", "OUT"], "holds one class"),
         (["train", "codebook", "--images", "one", "--out", "OUT"], "too few to hold some out"),
         (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must lie between 1 and"),
+        (["evaluate", "MODEL", "--images", "one", "--part", "valid"], "--part is for --scenes"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(

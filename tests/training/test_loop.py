@@ -187,6 +187,22 @@ def test_who_keeps_the_model_is_told_at_every_validation_whether_it_improved(tmp
     assert 0 < sum(improvements) < len(improvements)
 
 
+def test_where_the_last_weights_shall_be_kept_they_are_at_every_validation(tmp_path: Path) -> None:
+    kept: list[int] = []
+    run, recorder = small_run(
+        tmp_path,
+        Lessons(*[-1.0] * 2, *[1.0] * 7),
+        Lessons(-1.0),
+        steps=9,
+        training={"keep": "last"},
+        keep=lambda _, better: kept.append(better),
+    )
+    run.go(StopRequest())
+    assert kept == [True] * 9
+    assert run.position.kept_step == 9 > run.position.best_step
+    assert not recorder.validations[-1][2]  # it is no improvement, and is not called one
+
+
 @pytest.mark.parametrize(
     ("device", "tokens", "processes", "threads", "parts"),
     [

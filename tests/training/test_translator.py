@@ -285,6 +285,18 @@ def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
         assert torch.equal(tensor, outcome.product.model.state_dict()[name]), name
 
 
+def test_the_last_weights_are_kept_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qkv.training.runs.loss_on", lambda *_: 0.0)  # the average would be the better
+    outcome, _ = train(tmp_path / "out", tiny_settings(keep="last", rate=0.3))
+    assert outcome.report is not None
+    assert outcome.report["training"]["weights"] == "last weights, of step 20"
+    last = read_tensors(tmp_path / "out" / "training" / "snapshots" / "step-20.safetensors")
+    for name, tensor in read_tensors(tmp_path / "out" / "model.safetensors").items():
+        assert torch.equal(tensor, last[name]), name
+
+
 def test_validation_loss_is_per_token_and_without_dropout_or_smoothing(tmp_path: Path) -> None:
     outcome, _ = train(tmp_path / "out")
     model, corpus = outcome.product.model, digit_corpus()

@@ -4,11 +4,11 @@ A scene is what a caption says. Drawing it leaves to chance what the caption lea
 and how large they are where no size is mentioned. Some pairs of colour and shape are in no training scene at all.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
-from itertools import islice, product
+from itertools import cycle, islice, product
 from random import Random
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
-Part = Literal["train", "valid", "test", "unseen"]
+Part = Literal["train", "valid", "test", "unseen", "unseen valid"]
 
 COLOURS = {  # hues far apart: a reader tells them by hue alone
     "red": (220, 30, 40),
@@ -32,6 +32,8 @@ COLOURS = {  # hues far apart: a reader tells them by hue alone
 SIZES = {"small": 8, "large": 14}  # pixels of 32
 TEXTURES = ("plain", "striped", "dotted")
 RELATIONS = ("above", "below", "left of", "right of")
+TURNED = {"below": "above", "right of": "left of"}  # the same picture, told from its other thing
+ONE_IN = 10  # of the captions that are measured has one thing: a part has few of those
 DARK = 0.4  # the brightness of stripes and dots
 BACKGROUND = 255
 SIDE = 32  # pictures may have this side, or a multiple of it
@@ -92,14 +94,22 @@ class Scene:
         return any(thing.unseen for thing in self.things)
 
     @property
+    def upright(self) -> "Scene":
+        """What the same pictures show, told with "above" or "left of"."""
+        if self.relation in TURNED:
+            return Scene(self.things[::-1], TURNED[self.relation])
+        return self
+
+    @property
     def part(self) -> Part:
-        """A function of the scene itself, so that no caption is in two parts."""
-        if self.unseen:
-            return "unseen"
+        """A function of what its pictures show, so that neither a caption nor its mirror twin is in two parts."""
+        same = self.upright
         key = "; ".join(
-            [str(self.relation), *(" ".join(map(str, vars(thing).values())) for thing in self.things)]
+            [str(same.relation), *(" ".join(map(str, vars(thing).values())) for thing in same.things)]
         )
         number = int.from_bytes(blake2b(key.encode(), digest_size=4).digest(), "little") % 20
+        if self.unseen:
+            return "unseen valid" if number % 2 else "unseen"
         return "test" if number == 0 else "valid" if number == 1 else "train"
 
 
@@ -130,14 +140,39 @@ def _thing(random: Random) -> Thing:
     )
 
 
-def distinct(part: Part, count: int, seed: int) -> list[Scene]:
-    """So many different scenes of a part."""
-    found: dict[Scene, None] = {}
-    for scene in scenes(part, seed):
-        found[scene] = None
-        if len(found) == count:
-            break
-    return list(found)
+def single_things() -> list[Scene]:
+    """Every scene of one thing."""
+    kinds = product(SHAPES, COLOURS, (*SIZES, None), TEXTURES)
+    return [
+        Scene((Thing(shape=shape, colour=colour, size=size, texture=texture),))
+        for shape, colour, size, texture in kinds
+    ]
+
+
+def measured_captions(part: Part, count: int, seed: int) -> tuple[list[Scene], list[str]]:
+    """Scenes of a part and captions for a painter to be measured on: one in ten has one thing, however many there are.
+
+    Scenes of two things are all different, and take their languages in turn. Those of one thing are few: each comes in
+    every language, and where still more are wanted, again.
+    """
+    single = [(scene, language) for scene in single_things() if scene.part == part for language in LANGUAGES]
+    Random(f"{part} {seed} single").shuffle(single)
+    double = distinct(scene for scene in scenes(part, seed) if scene.relation is not None)
+    turns = zip(double, cycle(LANGUAGES), strict=False)
+    chosen = [
+        single[number // ONE_IN % len(single)] if number % ONE_IN == 0 else next(turns)
+        for number in range(count)
+    ]
+    return [scene for scene, _ in chosen], [caption(*each) for each in chosen]
+
+
+def distinct(found: Iterable[Scene]) -> Iterator[Scene]:
+    """Each of them once."""
+    seen: set[Scene] = set()
+    for scene in found:
+        if scene not in seen:
+            seen.add(scene)
+            yield scene
 
 
 # From scenes to pictures
@@ -275,11 +310,7 @@ def _spanish(thing: Thing) -> str:
 
 def all_captions() -> list[str]:
     """Captions in which every word occurs, and than which none is longer."""
-    things = [
-        Thing(shape=shape, colour=colour, size=size, texture=texture)
-        for shape, colour, size, texture in product(SHAPES, COLOURS, (*SIZES, None), TEXTURES)
-    ]
-    scenes = [Scene((thing, thing), relation) for thing in things for relation in RELATIONS]
+    scenes = [Scene(one.things * 2, relation) for one in single_things() for relation in RELATIONS]
     return [caption(scene, language) for scene in scenes for language in LANGUAGES]
 
 

@@ -9,6 +9,7 @@ import pytest
 from qkv.data.worlds.scenes import (
     COLOURS,
     SHAPES,
+    TURNED,
     UNSEEN,
     Part,
     Scene,
@@ -18,9 +19,11 @@ from qkv.data.worlds.scenes import (
     coverage,
     distinct,
     drawn,
+    measured_captions,
     scenes,
 )
 
+PARTS: tuple[Part, ...] = ("train", "valid", "test", "unseen", "unseen valid")
 SMALL_RED = Thing(shape="circle", colour="red", size="small", texture="plain")
 STRIPED_BLUE = Thing(shape="square", colour="blue", size=None, texture="striped")
 
@@ -43,7 +46,7 @@ def test_captions_in_both_languages() -> None:
 
 
 def test_different_scenes_have_different_captions() -> None:
-    found = distinct("train", 2_000, seed=3)
+    found = list(islice(distinct(scenes("train", 3)), 2_000))
     for language in ("en", "es"):
         assert len({caption(scene, language) for scene in found}) == len(found) == 2_000
 
@@ -62,9 +65,37 @@ def test_held_out_pairs_are_made_of_colours_and_shapes_that_training_shows() -> 
 
 
 def test_no_caption_is_in_two_parts() -> None:
-    parts = [set(some(part, 400)) for part in ("train", "valid", "test", "unseen")]
+    parts = [set(some(part, 400)) for part in PARTS]
     for place, part in enumerate(parts):
         assert not any(part & other for other in parts[place + 1 :])
+
+
+def test_a_scene_told_from_its_other_thing_is_in_the_same_part() -> None:
+    """Both captions have the same pictures."""
+    for part in PARTS:
+        for scene in some(part):
+            if scene.relation in TURNED:
+                assert Scene(scene.things[::-1], TURNED[scene.relation]).part == part
+
+
+@pytest.mark.parametrize("part", ["valid", "test", "unseen", "unseen valid"])
+def test_one_in_ten_measured_captions_has_one_thing_however_many_there_are(part: Part) -> None:
+    for count in (10, 200, 500):
+        found, captions = measured_captions(part, count, seed=7)
+        single = [scene for scene in found if len(scene.things) == 1]
+        assert len(single) == count / 10
+        assert len(set(found) - set(single)) == count - len(single)
+        assert {scene.part for scene in found} == {part}
+        if count <= 200:
+            assert len(set(captions)) == count  # none again before all the others
+
+
+@pytest.mark.parametrize("things", [1, 2])
+def test_measured_captions_are_in_both_languages(things: int) -> None:
+    found, captions = measured_captions("test", 200, seed=7)
+    pairs = [each for each in zip(found, captions, strict=True) if len(each[0].things) == things]
+    english = sum(caption(scene) == text for scene, text in pairs)
+    assert len(pairs) / 4 < english < len(pairs) * 3 / 4
 
 
 def test_a_picture_is_a_function_of_its_scene_and_its_numbers() -> None:
