@@ -31,8 +31,8 @@ demo: setup
 test: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile
 
-test-all: setup
-	$(BIN)/python -m pytest
+test-all: test
+	$(BIN)/python -m pytest -m "slow or browser" -rs
 
 test-browser: setup
 	$(BIN)/python -m pytest tests/browser -m browser -rs
