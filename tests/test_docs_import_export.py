@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import torch
 from commands import code_of
 from published import WORDS, write_marian
 
@@ -24,6 +25,9 @@ def write_files() -> None:
     write_marian(Path("Helsinki-NLP/opus-mt-en-de"))
     write_marian(Path("Helsinki-NLP/opus-mt-en-ROMANCE"), ("fr", "es", "pt"))
     write_marian(Path("path/to/folder"))
+    older = Path("somebody/older-model")
+    torch.save(write_marian(older).state_dict(), older / "pytorch_model.bin")
+    (older / "model.safetensors").unlink()
     texts = [" ".join(WORDS[(n + k * k) % 40] for k in range(3)) for n in range(30)]
     for name in ("mine.en", "mine.de", "mine.fr", "test.en", "test.de"):
         Path(name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")

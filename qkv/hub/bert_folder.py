@@ -166,9 +166,9 @@ def normalise_as_told(pieces: WordPieces, settings: Mapping[str, Any], where: st
     must_be(settings, "never_split", [], where)
     if pieces.pieces.normalizer is None or isinstance(pieces.pieces.normalizer, BertNormalizer):
         pieces.pieces.normalizer = BertNormalizer(
-            lowercase=choice(settings, "do_lower_case", True, where),
+            lowercase=bool(choice(settings, "do_lower_case", True, where)),
             strip_accents=choice(settings, "strip_accents", None, where),
-            handle_chinese_chars=choice(settings, "tokenize_chinese_chars", True, where),
+            handle_chinese_chars=bool(choice(settings, "tokenize_chinese_chars", True, where)),
         )
 
 
