@@ -188,7 +188,8 @@ def test_a_run_goes_on_with_data_that_lie_elsewhere_now(
     capsys.readouterr()
     assert code_of(*resume) == 2, "where they were they are no more"
     assert "a.en" in capsys.readouterr().err
-    code = code_of(*resume, "--source", staged / "a.en", "--target", staged / "a.en")
+    (staged / "a.xx").write_text("\n".join(reversed(digit_lines(60))) + "\n")
+    code = code_of(*resume, "--source", staged / "a.en", "--target", staged / "a.xx")
     shown = capsys.readouterr()
     assert "the training data" in refused(shown.err, shown.out, code)
 
