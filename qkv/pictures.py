@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 COLOURS = "viridis"  # even steps to the eye, also to a colour-blind one
 
 
-def new_figure(width: float, height: float) -> "Figure":
-    """A figure of its own: no global state, no window."""
+def figure_class() -> "type[Figure]":
+    """matplotlib's, where it is installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise UserError("pictures need matplotlib: pip install 'qkv[pictures]'.") from None
-    return Figure(figsize=(width, height), layout="constrained", dpi=150)
+    return Figure
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """A figure of its own: no global state, no window."""
+    return figure_class()(figsize=(width, height), layout="constrained", dpi=150)
 
 
 def attention_picture(path: Path, attention: AttentionMap) -> None:

@@ -51,6 +51,9 @@ def main(arguments: list[str]) -> None:
         raise UserError("--scale must lie between 1 and 64.")
     if command.threads is not None and command.threads < 1:
         raise UserError("--threads must be at least 1.")
+    from qkv.cli.translate import check_text
+
+    check_text(command.caption)
     import torch
 
     from qkv.cli.terminal import counting, say

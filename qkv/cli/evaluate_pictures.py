@@ -33,8 +33,8 @@ class EvaluatePictures:
     part: Literal["test", "valid"] = "test"
     """Captions of --scenes: choose --guidance, --ranking and the like by valid ones, and measure with test ones."""
     images: Path | None = None
-    """A classifier: folder with classes, or idx files, as for training; its test part, or else all of it, made to fit. A
-    painter: the pictures it was trained on, for --sheet."""
+    """A classifier: folder with classes, or idx files, as for training; its test part, else its validation part, else all
+    of it, made to fit. A painter: the pictures it was trained on, for --sheet."""
     captions: Path | None = None
     """Captions of --images, as for training."""
     sheet: Path | None = None
@@ -73,16 +73,29 @@ def main(arguments: list[str]) -> None:
 
     if command.threads is not None:
         torch.set_num_threads(command.threads)
+    if command.sheet is not None:
+        from qkv.pictures import figure_class, sheet_picture
+
+        figure_class()  # what is not installed is said before minutes of drawing
     model = load(command.model)
+    exhibits: list[Exhibit] = []
     if isinstance(model, Painter):
-        found = on_scenes(command, model) if command.scenes else on_own_pictures(command, model)
-    elif isinstance(model, PictureClassifier) and command.images is not None:
+        found, exhibits = on_scenes(command, model) if command.scenes else on_own_pictures(command, model)
+    elif isinstance(model, PictureClassifier):
+        if command.images is None:
+            raise UserError(
+                f"{command.model} classifies pictures and draws none: give --images instead of --scenes."
+            )
+        if command.sheet is not None:
+            raise UserError(f"{command.model} classifies pictures and draws none: leave out --sheet.")
         found = of_classifier(command.images, model)
     else:
         raise UserError(
             f"{command.model} neither draws scenes nor classifies pictures: leave out --scenes and --images."
         )
     show(found, command.json)
+    if command.sheet is not None:
+        sheet_picture(command.sheet, exhibits)
 
 
 def show(found: dict[str, Any], as_json: bool) -> None:
@@ -105,17 +118,18 @@ def of_classifier(images: Path, model: PictureClassifier) -> dict[str, Any]:
     from qkv.training.vit import accuracy
 
     parts = read_images_for(images, model.form, fit=True)
-    part = parts.test or parts.train
+    named = {"test": parts.test, "valid": parts.valid, "all": parts.train}
+    name, part = next((name, part) for name, part in named.items() if part is not None)
     strange = [name for name in part.classes if name not in model.classes]
     if strange:
         raise UserError(f"the classes of {images} are not those of the model, which has no {strange[0]}.")
     share = round(accuracy(model, part.numbered_as(model.classes)), 5)
-    return {"part": "test" if parts.test else "all", "pictures": len(part), "accuracy": share}
+    return {"part": name, "pictures": len(part), "accuracy": share}
 
 
-def on_scenes(command: EvaluatePictures, painter: Painter) -> dict[str, Any]:
+def on_scenes(command: EvaluatePictures, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
     from qkv.cli.terminal import counting
-    from qkv.pictures import Exhibit, sheet_picture
+    from qkv.pictures import Exhibit
     from qkv.training.scene_scores import PARTS, scene_scores
 
     if not painter.defaults.words:
@@ -128,29 +142,26 @@ def on_scenes(command: EvaluatePictures, painter: Painter) -> dict[str, Any]:
 
     with counting("drawing", len(PARTS[command.part]) * command.scenes) as done:
         found = scene_scores(painter, command.scenes, command.how, command.part, done=done, keep=keep)
-    if command.sheet is not None:
-        sheet_picture(command.sheet, exhibits)
-    return {"part": command.part, "captions": command.scenes, "how": asdict(command.how), **found}
+    return {"part": command.part, "captions": command.scenes, "how": asdict(command.how), **found}, exhibits
 
 
-def on_own_pictures(command: EvaluatePictures, painter: Painter) -> dict[str, Any]:
+def on_own_pictures(command: EvaluatePictures, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
     """Drawings of captions that training has shown, and of others that it has not, beside the real pictures."""
     from qkv.checkpoint.files import read_json
     from qkv.cli.picture_files import CaptionedPictures
-    from qkv.pictures import sheet_picture
 
-    if command.sheet is None:
+    if command.sheet is None or command.images is None:
         raise UserError("--images of a painter are for a sheet of drawings: give --sheet too.")
     settings = read_json(command.model / "report.json")["settings"]
-    files = CaptionedPictures(images=command.images, captions=command.captions)
+    size = painter.codes.model.config.side if command.images.is_dir() else None  # as --size of the training
+    files = CaptionedPictures(images=command.images, captions=command.captions, size=size)
     shown, unshown = files.parts(settings["data"]["valid"])
     exhibits = [
         each
         for part, name in ((shown, "in the training data"), (unshown, "never seen in training"))
         for each in side_by_side(painter, part, name, command.how)
     ]
-    sheet_picture(command.sheet, exhibits)
-    return {"sheet": str(command.sheet), "in training": len(shown), "held out": len(unshown)}
+    return {"sheet": str(command.sheet), "in training": len(shown), "held out": len(unshown)}, exhibits
 
 
 def side_by_side(painter: Painter, part: Captioned, name: str, how: Drawn) -> list[Exhibit]:

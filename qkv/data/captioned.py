@@ -1,6 +1,5 @@
 """Pictures with captions: a folder with captions.tsv, an .npz file with captions in JSON, or built-in scenes."""
 
-import csv
 import json
 import zipfile
 from collections.abc import Sequence
@@ -86,21 +85,22 @@ def from_folder(folder: Path, captions: Path, size: int | None) -> Captioned:
             f"{captions} is missing: a line for each picture, its file name, a tab and its caption."
         )
     try:
-        with open(captions, encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
+        with open(captions, encoding="utf-8-sig") as file:  # with or without Windows' mark
+            lines = [line.rstrip("\n").split("\t") for line in file]
     except UnicodeDecodeError:
         raise UserError(f"{captions} is not UTF-8 text.") from None
-    for number, row in enumerate(rows, 1):
-        if len(row) != 2:
+    for number, row in enumerate(lines, 1):
+        if row != [""] and len(row) != 2:
             raise UserError(f"{captions}, line {number}: a file name, a tab and a caption are wanted.")
+    rows = [row for row in lines if row != [""]]
     texts = checked([row[1] for row in rows], captions)
     return Captioned(read_squares([folder / row[0] for row in rows], size), [(text,) for text in texts])
 
 
 def from_npz(images: Path, captions: Path, size: int | None) -> Captioned:
     try:
-        entries = json.loads(captions.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        entries = json.loads(captions.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{captions} cannot be read as JSON ({one_line(error)}).") from None
     if not isinstance(entries, list):
         raise UserError(f"{captions} is no list of captions.")
@@ -121,6 +121,10 @@ def checked(texts: list[str], where: Path) -> list[str]:
     for number, text in enumerate(cleaned, 1):
         if not text:
             raise UserError(f"{where}: caption {number} is empty.")
+        if any("\ud800" <= each <= "\udfff" for each in text):
+            raise UserError(
+                f"{where}: caption {number} holds half a character, and cannot be written as UTF-8."
+            )
         if len(text) > LONGEST:
             raise UserError(f"{where}: caption {number} has {len(text):,} characters, more than {LONGEST:,}.")
     if not cleaned:
@@ -145,9 +149,11 @@ def npz_pictures(path: Path, size: int | None) -> Bytes:
                 raise UserError(f"{path} holds more than {MOST_BYTES / 1e9:.0f} GB of pictures.")
         with np.load(path, allow_pickle=False) as arrays:
             pictures = arrays["images"]
+    except UserError:
+        raise
     except KeyError:
         raise UserError(f"{path} has no array called images.") from None
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+    except Exception as error:  # broken or encrypted, an archive raises what its parts happen to raise
         raise UserError(f"{path} cannot be read as an .npz file of pictures ({one_line(error)}).") from None
     square = pictures.ndim == 4 and pictures.shape[1] == pictures.shape[2] and pictures.shape[3] == 3
     if pictures.dtype != np.uint8 or not square or not len(pictures):

@@ -5,14 +5,14 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import ExifTags, Image, UnidentifiedImageError
 
 from qkv.errors import UserError
 
@@ -20,11 +20,21 @@ Bytes = NDArray[np.uint8]
 Colours = Literal["grey", "colour"]
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
-MOST_PIXELS = 50_000_000  # of one file: 150 MB while it is read
-MOST_BYTES = 4_000_000_000  # of all pictures together
+MOST_PIXELS = 50_000_000  # of one file: 200 MB in Pillow, and up to five such copies while it is read
+MOST_BYTES = 4_000_000_000  # of all pictures of a part
+SIXTEEN_BITS = ("PPM", "PNG")  # formats whose mode I is numbers of 16 bits
 CHANNELS: dict[Colours, int] = {"grey": 1, "colour": 3}
 MODES: dict[Colours, str] = {"grey": "L", "colour": "RGB"}
-GREY_MODES = ("1", "L", "LA", "I;16", "I", "F")
+GREY_MODES = ("1", "L", "LA", "I;16", "I")
+UPRIGHT = {  # by the tag with which a camera says how it was held
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 TRAIN, VALID, TEST = "train", ("val", "valid", "validation", "dev"), ("test", "t10k")
 
 
@@ -112,6 +122,8 @@ def read_parts(folder: Path, form_of: Callable[[Path], Form], *, fit: bool) -> L
         raise UserError(f"{folder} is not a folder: give one whose folders are named like the classes.")
     if holds_idx_files(folder):
         parts = [idx_part(folder, names) for names in ((TRAIN,), VALID, TEST)]
+        if parts[0] is not None and len(np.unique(parts[0].labels)) < 2:
+            raise UserError(f"the labels in {folder} hold one class, and a classifier needs two at least.")
     elif (folder / TRAIN).is_dir():
         first = folder_part(folder / TRAIN, form_of, fit)
         others = [next((folder / n for n in names if (folder / n).is_dir()), None) for names in (VALID, TEST)]
@@ -173,7 +185,11 @@ def form_for(first: Path, size: int | None, colours: Colours | None) -> Form:
         raise UserError("--size must lie between 1 and 4096.")
     with opened(first) as picture:
         found: Colours = "grey" if picture.mode in GREY_MODES else "colour"
-        return Form(size or picture.height, size or picture.width, colours or found)
+        if size is not None:
+            return Form(size, size, colours or found)
+        with naming(first):
+            whole = upright(picture)
+        return Form(whole.height, whole.width, colours or found)
 
 
 def read_pictures(paths: Sequence[Path], form: Form, *, fit: bool) -> Bytes:
@@ -204,27 +220,43 @@ def room_for(count: int, form: Form) -> Bytes:
 def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
     """One picture, (C, height, width): as it is, or made to fit the form; refused where it differs and may not be."""
     wanted = MODES[form.colours]
-    with opened(path) as picture:
+    with opened(path) as picture, naming(path):
         if not fit and not same_mode(picture, wanted):
             raise UserError(
                 f"{path} has the mode {picture.mode} and not {wanted} ({form.colours}): {to_fit(form)}"
             )
-        if not fit and picture.size != (form.width, form.height):
+        if fit:  # a large JPEG is read at a fraction of its size
+            picture.draft(wanted, (max(form.width, form.height),) * 2)
+        whole = upright(picture)
+        if not fit and whole.size != (form.width, form.height):
             raise UserError(
-                f"{path} is {picture.width} × {picture.height} pixels large and not {form.width} × {form.height}: "
+                f"{path} is {whole.width} × {whole.height} pixels large and not {form.width} × {form.height}: "
                 f"{to_fit(form)}"
             )
-        try:
-            picture.draft(wanted, (form.width, form.height))  # a large JPEG is read at a fraction of its size
-            picture.load()
-            pixels = channels_first(converted(picture, wanted), form)
-        except MemoryError:
-            raise
-        except Exception as error:  # Pillow's readers raise whatever broken bytes lead them to
-            raise UserError(
-                f"{path} is damaged or cut off ({one_line(error)}): replace it or take it away."
-            ) from None
-    return pixels
+        return channels_first(converted(whole, wanted), form)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Pillow's readers raise whatever broken bytes lead them to."""
+    try:
+        yield
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:
+        raise UserError(
+            f"{path} is damaged or cut off ({one_line(error)}): replace it or take it away."
+        ) from None
+
+
+def upright(picture: Image.Image) -> Image.Image:
+    """With its pixels, turned as the camera was held; tags that cannot be read turn nothing."""
+    picture.load()
+    how = None
+    with warnings.catch_warnings(), suppress(Exception):
+        warnings.simplefilter("ignore")
+        how = UPRIGHT.get(picture.getexif().get(ExifTags.Base.Orientation, 1))
+    return picture if how is None else picture.transpose(how)
 
 
 def channels_first(picture: Image.Image, form: Form) -> Bytes:
@@ -270,7 +302,11 @@ def check_header(picture: Image.Image, path: Path) -> None:
         frames = getattr(picture, "n_frames", 1)
     except Exception as error:
         raise UserError(f"{path} is damaged or cut off ({one_line(error)}).") from None
-    if frames > 1:
+    if picture.mode == "F" or (picture.mode == "I" and picture.format not in SIXTEEN_BITS):
+        raise UserError(
+            f"{path} has numbers of 32 bits (mode {picture.mode}), of which nobody says what is white: save it with 8 or 16."
+        )
+    if frames > 1 and picture.format != "MPO":  # phones put smaller views behind the picture itself
         raise UserError(f"{path} is animated or has several pages ({frames}): save one of them as a file.")
 
 
@@ -338,12 +374,10 @@ def idx_part(folder: Path, names: Sequence[str]) -> Labelled | None:
         if labels is None:
             raise UserError(f"{images} has no file of labels beside it: put {name}-labels-idx1-ubyte there.")
         pictures, classes = read_idx(images, 3), read_idx(labels, 1)
-        if len(pictures) != len(classes) or not len(classes):
+        if len(pictures) != len(classes):
             raise UserError(f"{images} has {len(pictures):,} pictures, but {labels} {len(classes):,} labels.")
-        count = int(classes.max()) + 1
-        if count < 2:
-            raise UserError(f"{labels} holds one class, and a classifier needs two at least.")
-        return Labelled(pictures[:, None], classes.astype(np.int64), tuple(map(str, range(count))))
+        names_of_all = tuple(map(str, range(int(classes.max()) + 1)))
+        return Labelled(pictures[:, None], classes.astype(np.int64), names_of_all)
     return None
 
 
@@ -356,6 +390,8 @@ def read_idx(path: Path, axes: int) -> Bytes:
                 raise UserError(f"{path} is no idx file of bytes with {axes} axes.")
             lengths = struct.unpack(f">{axes}I", head[4:])
             count = int(np.prod(lengths, dtype=object))
+            if not count:
+                raise UserError(f"{path} says that it holds nothing: a length of 0 in its first bytes.")
             if count > MOST_BYTES:
                 raise UserError(f"{path} says that it has {count / 1e9:.1f} GB, more than qkv reads at once.")
             content = file.read(count)

@@ -38,19 +38,24 @@ class Codes:
             "pictures": f"{config.side} × {config.side}, {config.grid} × {config.grid} codes",
         }
 
+    @property
+    def device(self) -> torch.device:
+        """Where it computes; what it is given and what it says is in the memory of the CPU."""
+        return next(self.model.parameters()).device
+
     @torch.inference_mode()
     def encode(self, pixels: Bytes) -> Tensor:
         """(N, C, side, side) -> (N, grid²)"""
         self.model.eval()
         parts = [
-            self.model.encode(as_input(torch.from_numpy(pixels[start : start + AT_ONCE])))
+            self.model.encode(as_input(torch.from_numpy(pixels[start : start + AT_ONCE])).to(self.device))
             for start in range(0, len(pixels), AT_ONCE)
         ]
-        return torch.cat(parts)
+        return torch.cat(parts).cpu()
 
     @torch.inference_mode()
     def decode(self, ids: Tensor) -> Bytes:
         """(N, grid²) -> (N, C, side, side)"""
         self.model.eval()
-        parts = [as_pixels(self.model.decode(part)) for part in ids.split(AT_ONCE)]
-        return np.asarray(torch.cat(parts).numpy())
+        parts = [as_pixels(self.model.decode(part.to(self.device))) for part in ids.split(AT_ONCE)]
+        return np.asarray(torch.cat(parts).cpu().numpy())

@@ -143,7 +143,8 @@ class Painter:
     def drawn(self, captions: Tensor, seeds: Sequence[int], how: Drawn) -> list[Drawing]:
         """A picture for each row of ids, (B, places)."""
         self.model.eval()
-        defaults = self.defaults
+        defaults, device = self.defaults, self.model.codes.weight.device
+        captions = captions.to(device)
         guidance = defaults.guidance if how.guidance is None else how.guidance
         sampling = Sampling(
             temperature=how.temperature or defaults.temperature, top_p=how.top_p or defaults.top_p
@@ -152,10 +153,10 @@ class Painter:
         step: Step = self.model.begin(captions)
         if guidance != 1:
             step = Guided(step, self.model.begin(blank), guidance)
-        limits = torch.full((len(captions),), self.model.config.area)
+        limits = torch.full((len(captions),), self.model.config.area, device=device)
         found = sample(step, captions[:, -1], NEVER, limits, sampling, seeds)
         codes = torch.tensor([each.ids for each in found])
-        given, free = (self.likelihood(each, codes) for each in (captions, blank))
+        given, free = (self.likelihood(each, codes.to(device)) for each in (captions, blank))
         return [
             Drawing(pixels=pixels, likelihood=one, contrast=one - other)
             for pixels, one, other in zip(self.codes.decode(codes), given, free, strict=True)

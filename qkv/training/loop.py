@@ -500,7 +500,7 @@ def parts_that_fit(batch_tokens: int, group: Group, device: torch.device) -> int
 
 @torch.no_grad()
 def validation_loss(model: nn.Module, loss: Callable[[Any], Tensor], data: Data, group: Group) -> float:
-    """Mean loss per token, without dropout or label smoothing; each process takes a share of the batches.
+    """Mean loss per token, as the model has it outside of training; each process takes a share of the batches.
 
     Where one has a batch less than others it computes the first for nothing: they may meet in every batch.
     """

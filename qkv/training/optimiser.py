@@ -1,4 +1,4 @@
-"""AdamW for every weight, or Muon for the matrices of the blocks; their state as plain named tensors."""
+"""AdamW for every weight, or Muon for the matrices of linear layers; their state as plain named tensors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

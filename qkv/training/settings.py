@@ -69,7 +69,7 @@ class TrainingSettings:
     warmup: int
     """Steps in which the rate rises."""
     optimiser: Literal["adamw", "muon"] = "adamw"
-    """AdamW for all weights, or Muon for the matrices of the blocks: fewer steps, each a little longer."""
+    """AdamW for all weights, or Muon for the matrices of linear layers: fewer steps, each a little longer."""
     schedule: Literal["linear", "inverse-root", "constant"] = "linear"
     """After the warm-up: down to zero at the end, with 1/√step as in the paper, or level."""
     betas: tuple[float, float] = (0.9, 0.98)
@@ -77,7 +77,7 @@ class TrainingSettings:
     epsilon: float = 1e-9
     """Adam's ε."""
     weight_decay: float = 0.0
-    """The matrices of the blocks shrink by so much, times the learning rate, at every step; embeddings do not."""
+    """The matrices of linear layers shrink by so much, times the learning rate, at every step; embeddings do not."""
     clip: float = 1.0
     """Largest norm of the gradient; 0 for no limit."""
     validate_every: int

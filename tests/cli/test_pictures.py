@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,93 @@ def test_settings_can_be_chosen_on_captions_that_are_not_measured(
     assert not found[0] & found[2]
 
 
+def test_what_a_sheet_lacks_is_said_before_drawing_and_what_happens_to_it_costs_no_scores(
+    painter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    asked = [
+        "evaluate",
+        painter,
+        "--scenes",
+        "2",
+        "--candidates",
+        "1",
+        "--sheet",
+        tmp_path / "a.png",
+        "--json",
+    ]
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("qkv.pictures.sheet_picture", full)
+    assert code_of(*asked) == 2
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["captions"] == 2
+    assert "No space left" in shown.err
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(Painter, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
+    code = code_of(*asked)
+    shown = capsys.readouterr()
+    assert "pictures need matplotlib" in refused(shown.err, shown.out, code)
+
+
+def test_pictures_that_were_made_smaller_for_training_are_so_on_its_sheet_too(
+    tmp_path: Path, capsys: Output
+) -> None:
+    images, codes, out = tmp_path / "images", tmp_path / "codes", tmp_path / "model"
+    images.mkdir()
+    for number in range(20):
+        Image.new("RGB", (50, 40 + number), "red").save(images / f"{number}.png")
+    lines = [f"{number}.png\tthing {number}\n" for number in range(20)]
+    (images / "captions.tsv").write_text("".join(lines))
+    small = ["--images", images, "--size", "16", *SHORT_RUN]
+    assert (
+        code_of("train", "codebook", *small, "--out", codes, "--model.width", "8", "--model.patch", "8") == 0
+    )
+    assert code_of("train", "dalle", *small, *TINY_BLOCKS, "--codebook", codes, "--out", out) == 0
+    capsys.readouterr()
+    sheet = tmp_path / "sheet.png"
+    asked = ["--images", images, "--sheet", sheet, "--candidates", "1"]
+    assert code_of("evaluate", out, *asked, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["held out"] == 2
+    assert sheet.is_file()
+
+
+@pytest.mark.parametrize(
+    ("parts", "taken"),
+    [(("train", "val", "test"), "test"), (("train", "val"), "valid"), (("train",), "all"), (("",), "all")],
+)
+def test_a_classifier_is_measured_on_the_part_that_training_has_seen_least_of(
+    parts: tuple[str, ...], taken: str, tmp_path: Path, capsys: Output
+) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    for number, part in enumerate(parts, 1):
+        for name in ("ant", "bee"):
+            folder = tmp_path / "images" / part / name
+            folder.mkdir(parents=True)
+            for place in range(number):
+                Image.new("RGB", (8, 8), "red").save(folder / f"{place}.png")
+    assert code_of("evaluate", tmp_path / "model", "--images", tmp_path / "images", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["part"], found["pictures"]) == (taken, 2 * len(parts))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--scenes", "3"], "classifies pictures and draws none: give --images instead of --scenes"),
+        (["--images", ".", "--sheet", "a.png"], "classifies pictures and draws none: leave out --sheet"),
+    ],
+)
+def test_a_classifier_is_not_asked_to_draw(
+    options: list[str], sentence: str, tmp_path: Path, capsys: Output
+) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    code = code_of("evaluate", tmp_path / "model", *options)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+
+
 def test_the_best_classes_of_a_picture_stand_in_a_line(tmp_path: Path, capsys: Output) -> None:
     untrained_classifier().save(tmp_path / "model")
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
@@ -169,6 +257,7 @@ def test_a_picture_that_cannot_be_classified_is_one_sentence(
     [
         (["draw", "MODEL", "a red zebra", "-o", "a.png"], "does not know the word 'zebra'"),
         (["draw", "MODEL", "", "-o", "a.png"], "the caption is empty"),
+        (["draw", "MODEL", "a \udcff ring", "-o", "a.png"], "the text is not UTF-8"),
         (["draw", "MODEL", "a ring", "-o", "a.jpg"], "--out must end in .png"),
         (["draw", "MODEL", "a ring", "-o", "nowhere/a.png"], "there is no folder nowhere"),
         (["draw", "MODEL", "a ring", "-o", "a.png", "--best", "99"], "--best must lie between"),

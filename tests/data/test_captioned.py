@@ -1,6 +1,8 @@
 """Captioned pictures that people have, and a sentence for each fault in them."""
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +52,9 @@ def test_an_array_with_captions_in_json(tmp_path: Path, captions: object) -> Non
         ("", "holds no caption"),
         ("7.png\tseven\n", "there is no file"),
         ("0.png\t" + "x" * 2_000 + "\n", "more than 1,000"),
+        ("0.png\t" + "x" * 200_000 + "\n", "more than 1,000"),
+        ("x" * 200_000 + "\tone\n", "cannot be read"),
+        ("0.png\tone\n\n0.png\n", "line 3: a file name"),
     ],
 )
 def test_a_fault_in_captions_is_named(tmp_path: Path, lines: str, sentence: str) -> None:
@@ -63,6 +68,7 @@ def test_a_fault_in_captions_is_named(tmp_path: Path, lines: str, sentence: str)
         (["one"], {}, "3 pictures, but .* 1 captions"),
         (["one", "two", 3], {}, "each entry is a text"),
         ({"a": 1}, {}, "is no list of captions"),
+        (["one", "two", "\ud800"], {}, "caption 3 holds half a character"),
         (["one"], {"pixels": PIXELS}, "no array called images"),
         (["one"], {"images": PIXELS.astype(float)}, "bytes .* are wanted"),
         (["one"], {"images": PIXELS[:, :5]}, "bytes .* are wanted"),
@@ -74,6 +80,41 @@ def test_a_fault_in_an_array_is_named(
 ) -> None:
     with pytest.raises(UserError, match=sentence):
         read_captioned(*npz_of(tmp_path, captions, **arrays), None)
+
+
+def test_a_mark_at_the_beginning_of_captions_is_no_part_of_them(tmp_path: Path) -> None:
+    assert read_captioned(folder_of(tmp_path, "\ufeff0.png\tone\r\n"), None, None).captions == [("one",)]
+    images, captions = npz_of(tmp_path, ["one", "two", "three"])
+    captions.write_text("\ufeff" + captions.read_text())
+    assert len(read_captioned(images, captions, None)) == 3
+
+
+def with_byte(content: bytes, place: int, value: int) -> bytes:
+    return content[:place] + bytes([value]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("fault", ["flipped byte", "encrypted", "odd compression", "huge array"])
+def test_a_broken_archive_is_named(tmp_path: Path, fault: str) -> None:
+    images, captions = npz_of(tmp_path, ["one", "two", "three"])
+    np.savez_compressed(images, images=PIXELS)
+    content = images.read_bytes()
+    directory = content.rindex(b"PK\1\2")
+    if fault == "flipped byte":
+        content = with_byte(content, 60, content[60] ^ 0xFF)
+    elif fault == "encrypted":
+        content = with_byte(with_byte(content, 6, 1), directory + 8, 1)
+    elif fault == "odd compression":
+        content = with_byte(with_byte(content, 8, 97), directory + 10, 97)
+    else:
+        array = io.BytesIO()
+        np.save(array, PIXELS)
+        claimed = array.getvalue().replace(b"(3, 8, 8, 3), }" + b" " * 9, b"(3, 8, 8, 99999999999)}", 1)
+        with zipfile.ZipFile(images, "w") as archive:
+            archive.writestr("images.npy", claimed)
+        content = images.read_bytes()
+    images.write_bytes(content)
+    with pytest.raises(UserError, match=r"cannot be read as an \.npz file of pictures"):
+        read_captioned(images, captions, None)
 
 
 def test_what_is_no_array_at_all_is_named(tmp_path: Path) -> None:

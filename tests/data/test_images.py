@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 from qkv.data import images
 from qkv.data.images import Form, read_idx, read_image_folder, read_images_for, read_picture
@@ -46,9 +46,9 @@ def test_modes_that_say_the_same_in_other_words_are_read(tmp_path: Path, mode: s
     assert np.array_equal(read_picture(path, form).transpose(1, 2, 0).squeeze(), wanted)
 
 
-@pytest.mark.parametrize("mode", ["RGBA", "LA", "CMYK", "I;16", "L", "F"])
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "CMYK", "I;16", "L"])
 def test_another_mode_is_refused_or_made_to_fit(tmp_path: Path, mode: str) -> None:
-    path = tmp_path / ("a.png" if mode not in ("CMYK", "F") else "a.tiff")
+    path = tmp_path / ("a.png" if mode != "CMYK" else "a.tiff")
     if mode == "I;16":
         Image.fromarray(np.full((6, 8), 40_000, dtype=np.uint16)).save(path)
     else:
@@ -63,6 +63,55 @@ def test_sixteen_bits_become_eight_and_what_is_transparent_becomes_white(tmp_pat
     Image.new("RGBA", (8, 6), (0, 0, 0, 0)).save(tmp_path / "clear.png")
     assert (read_picture(tmp_path / "deep.png", GREY, fit=True) == 255).all()
     assert (read_picture(tmp_path / "clear.png", COLOUR, fit=True) == 255).all()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int32])
+@pytest.mark.parametrize("fit", [True, False])
+def test_numbers_of_32_bits_are_refused_and_not_made_black(tmp_path: Path, kind: type, fit: bool) -> None:
+    Image.fromarray(np.ones((6, 8), dtype=kind)).save(tmp_path / "a.tiff")
+    with pytest.raises(UserError, match=r"32 bits \(mode [FI]\).* save it with 8 or 16"):
+        read_picture(tmp_path / "a.tiff", GREY, fit=fit)
+    with pytest.raises(UserError, match="32 bits"):
+        images.form_for(tmp_path / "a.tiff", 8, None)
+
+
+def test_sixteen_bits_of_a_pgm_become_eight(tmp_path: Path) -> None:
+    """Pillow's mode of it is that of 32 bits."""
+    values = np.full((6, 8), 65_535, dtype=">u2")
+    (tmp_path / "a.pgm").write_bytes(b"P5 8 6 65535\n" + values.tobytes())
+    assert (read_picture(tmp_path / "a.pgm", GREY, fit=True) == 255).all()
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg", "tiff", "webp"])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_photo_is_turned_as_the_camera_was_held(tmp_path: Path, ending: str, orientation: int) -> None:
+    values = np.zeros((16, 32, 3), dtype=np.uint8)
+    values[:8, :16] = 250
+    path, tags = tmp_path / f"a.{ending}", Image.Exif()
+    tags[0x0112] = orientation
+    Image.fromarray(values).save(path, exif=tags)
+    with Image.open(path) as picture:
+        wanted = np.asarray(ImageOps.exif_transpose(picture).convert("RGB")).transpose(2, 0, 1)
+    form = images.form_for(path, None, None)
+    assert (form.height, form.width) == ((16, 32) if orientation < 5 else (32, 16))
+    assert np.array_equal(read_picture(path, form), wanted)
+    fitted = read_picture(path, Form(form.height // 2, form.width // 2, "colour"), fit=True)
+    bright = [(fitted[0] > 125)[down, across] for down in (2, -3) for across in (2, -3)]
+    assert bright == [(wanted[0] > 125)[down, across] for down in (2, -3) for across in (2, -3)]
+
+
+def test_tags_that_cannot_be_read_turn_nothing(tmp_path: Path) -> None:
+    saved(tmp_path / "a.jpg")
+    Image.open(tmp_path / "a.jpg").save(tmp_path / "b.jpg", exif=b"Exif\0\0II*\0\xff\xff\xff\xff broken")
+    assert read_picture(tmp_path / "b.jpg", COLOUR).shape == (3, 6, 8)
+
+
+def test_of_a_phone_s_jpeg_with_a_second_view_the_first_is_read(tmp_path: Path) -> None:
+    first, second = (Image.new("RGB", (8, 6), colour) for colour in ("white", "black"))
+    first.save(tmp_path / "a.jpg", format="MPO", save_all=True, append_images=[second])
+    with Image.open(tmp_path / "a.jpg") as picture:
+        assert (picture.format, picture.n_frames) == ("MPO", 2)  # type: ignore[attr-defined]
+    assert (read_picture(tmp_path / "a.jpg", COLOUR) > 250).all()
 
 
 def test_another_size_is_refused_or_cut_around_its_middle(tmp_path: Path) -> None:
@@ -192,6 +241,8 @@ def test_a_damaged_idx_file_is_named(tmp_path: Path) -> None:
         (whole[:7], "is no idx file"),
         (b"\0\0\x0d" + whole[3:], "is no idx file"),
         (whole[:4] + b"\xff" * 12, "more than qkv reads"),
+        (whole[:4] + struct.pack(">3I", 2, 0, 5), "a length of 0"),
+        (whole[:4] + struct.pack(">3I", 0, 4, 5), "a length of 0"),
     ):
         path.write_bytes(content)
         with pytest.raises(UserError, match=sentence):
@@ -209,9 +260,19 @@ def test_labels_must_be_there_and_as_many(tmp_path: Path) -> None:
     write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([1, 2, 0]))
     with pytest.raises(UserError, match=r"2 pictures, but .* 3 labels"):
         read_image_folder(tmp_path)
-    write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([0, 0]))
-    with pytest.raises(UserError, match="one class"):
-        read_image_folder(tmp_path)
+    for only in (0, 7):
+        write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([only, only]))
+        with pytest.raises(UserError, match="one class"):
+            read_image_folder(tmp_path)
+
+
+def test_a_test_part_of_idx_files_may_have_one_class(tmp_path: Path) -> None:
+    for part, labels in (("train", [0, 1]), ("t10k", [0, 0])):
+        write_idx(tmp_path / f"{part}-images-idx3-ubyte", np.ones((2, 4, 5)))
+        write_idx(tmp_path / f"{part}-labels-idx1-ubyte", np.array(labels))
+    test = read_image_folder(tmp_path).test
+    assert test is not None
+    assert test.labels.tolist() == [0, 0]
 
 
 def test_pictures_for_a_model_come_in_its_form_or_are_refused(tmp_path: Path) -> None:

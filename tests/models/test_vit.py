@@ -71,13 +71,26 @@ def test_recording_changes_nothing() -> None:
     assert tape["stack.1.attention.weights"].shape == (B, 3, 7, 7)
 
 
-def test_labels_are_smoothed_in_training_alone() -> None:
+def test_labels_are_smoothed_in_validation_too() -> None:
     own = model(smoothing=0.2)
     batch = PictureBatch(pictures(), torch.tensor([1, 3]))
-    plain = F.cross_entropy(own(batch.pictures), batch.classes)
-    torch.testing.assert_close(own.loss(batch), plain)
     smooth = F.cross_entropy(own(batch.pictures), batch.classes, label_smoothing=0.2)
+    torch.testing.assert_close(own.eval().loss(batch), smooth)
     torch.testing.assert_close(own.train().loss(batch), smooth)
+
+
+def test_being_surer_is_not_being_better_where_labels_are_smoothed() -> None:
+    """The same answers, all of them right, but surer than it was taught to be."""
+    own = model(smoothing=0.2).eval()
+    shown = pictures()
+    batch = PictureBatch(shown, own(shown).argmax(-1))
+    before = own.loss(batch)
+    scale = 40 / own(shown).std().detach()
+    with torch.no_grad():
+        own.head.weight *= scale
+        own.head.bias *= scale
+    assert own(shown).argmax(-1).equal(batch.classes)
+    assert own.loss(batch) > before
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """A caption in, pictures out."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from drawings import untrained_painter
+from drawings import untrained_codes, untrained_painter
+from torch import Tensor
 
 import qkv
+from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
 from qkv.pipeline.drawing import Drawn
 from qkv.pipeline.painter import Painter
@@ -33,6 +36,45 @@ def test_the_same_seed_draws_the_same_and_another_seed_something_else() -> None:
     assert first.shape == (3, 32, 32)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def test_captions_go_to_where_the_model_is_and_drawings_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    painter, devices = untrained_painter(), []
+    painter.model.to("meta")
+
+    def sampled(step: object, start: Tensor, end: int, limits: Tensor, *_: object) -> list[Hypothesis]:
+        devices.extend([start.device.type, limits.device.type])
+        return [Hypothesis([0] * painter.model.config.area, 0.0, False, [])] * len(start)
+
+    def likely(captions: Tensor, codes: Tensor) -> list[float]:
+        devices.extend([captions.device.type, codes.device.type])
+        return [0.0] * len(captions)
+
+    monkeypatch.setattr("qkv.pipeline.painter.sample", sampled)
+    monkeypatch.setattr(painter, "likelihood", likely)
+    assert painter.draw(CAPTION, FEW)[0].pixels.shape == (3, 32, 32)
+    assert devices == ["meta"] * 6
+
+
+def test_pictures_go_to_where_the_codebook_is_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, devices, back = untrained_codes(), [], []
+    pixels, ids = np.zeros((2, 3, 32, 32), dtype=np.uint8), torch.zeros(2, 16, dtype=torch.long)
+    codes.model.to("meta")
+
+    def noting(answer: Tensor) -> Callable[[Tensor], Tensor]:
+        def called(given: Tensor) -> Tensor:
+            devices.append(given.device.type)
+            return answer
+
+        return called
+
+    monkeypatch.setattr(codes.model, "encode", noting(ids))
+    monkeypatch.setattr(codes.model, "decode", noting(torch.zeros(2, 3, 32, 32)))
+    monkeypatch.setattr(Tensor, "cpu", lambda self: back.append(self.shape) or self)
+    codes.encode(pixels)
+    codes.decode(ids)
+    assert devices == ["meta", "meta"]
+    assert back == [(2, 16), (2, 3, 32, 32)]
 
 
 @pytest.mark.parametrize("ranking", ["likelihood", "contrast"])
