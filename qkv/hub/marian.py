@@ -10,6 +10,7 @@ from torch import Tensor
 
 from qkv.configs import to_dict
 from qkv.core.block import StackConfig
+from qkv.core.pairs import TranslationConfig
 from qkv.core.positions import sinusoid
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Without
@@ -328,7 +329,7 @@ def in_halves(model: TranslatorModel) -> TranslatorModel:
     return other.eval()
 
 
-def unsaid(config: TranslatorConfig) -> dict[str, Any]:
+def unsaid(config: TranslationConfig) -> dict[str, Any]:
     """For `generate`: padding that a translation begins with does not come again, and has no share of the probability."""
     return {"bad_words_ids": [[config.pad]], "renormalize_logits": True} if config.pad == config.start else {}
 
