@@ -7,6 +7,7 @@ them early do not crowd out those which say them where they fit; nobody may end 
 from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.decoding.rules import NEVER, NOTHING, PhraseTable, begun, forbid, nothing_but
@@ -95,8 +96,7 @@ def whole_at_the_end(ids: Tensor, lengths: Tensor, said: Tensor) -> Tensor:
 
 def shared_out(levels: Tensor, scores: Tensor) -> Tensor:
     """An order of candidates, (B, K) best first: the best of every level, then the second of every level, and so on."""
-    same = levels[:, :, None] == levels[:, None, :]  # (B, K, K)
-    earlier = torch.ones_like(same[0]).tril(-1)
-    rank = (same & earlier).sum(-1)  # (B, K): how many of its level are better
+    so_far = F.one_hot(levels).cumsum(1)  # (B, K, levels): how many of each level there are up to each candidate
+    rank = so_far.gather(2, levels[..., None])[..., 0] - 1  # (B, K): how many of its level are better
     rank = torch.where(scores.isfinite(), rank, levels.shape[1])
     return rank.argsort(dim=-1, stable=True)
