@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
@@ -41,11 +41,20 @@ class Files:
     """Such as de; otherwise read off the file's ending, or off a .tmx."""
 
     def stored(self) -> dict[str, str | None]:
-        """For a run that may be resumed from another folder."""
+        """For a run that may be resumed from another folder, and with files of other names."""
         return {
             name: str(value.resolve()) if isinstance(value, Path) else value
-            for name, value in asdict(self).items()
+            for name, value in asdict(self.naming_languages()).items()
         }
+
+    def naming_languages(self) -> Self:
+        """Those that can be read off the names of two files are named."""
+        if self.source is None or self.target is None:
+            return self
+        source = self.source_language or language_of(self.source)
+        return replace(
+            self, source_language=source, target_language=self.target_language or language_of(self.target)
+        )
 
     @classmethod
     def from_stored(cls, stored: dict[str, str | None]) -> Self:
@@ -73,6 +82,7 @@ def read_files(files: Files, settings: DataSettings) -> Given:
 
     if files.data is not None:
         return read_folder(files.data, files, settings)
+    files = files.naming_languages()
     source, target = files.source_language, files.target_language
     if files.pairs is not None and files.source is None and files.target is None:
         # Once for all: a validation file must not be read the other way round.
@@ -82,7 +92,6 @@ def read_files(files: Files, settings: DataSettings) -> Given:
     elif files.source is not None and files.target is not None and files.pairs is None:
         pairs = read_two(files.source, files.target)
         origin = f"{files.source.name} and {files.target.name}"
-        source, target = source or language_of(files.source), target or language_of(files.target)
     else:
         raise UserError("give the training data: either --source and --target, or --pairs, or --data.")
     return Given(

@@ -96,7 +96,9 @@ def whole_at_the_end(ids: Tensor, lengths: Tensor, said: Tensor) -> Tensor:
 
 def shared_out(levels: Tensor, scores: Tensor) -> Tensor:
     """An order of candidates, (B, K) best first: the best of every level, then the second of every level, and so on."""
-    so_far = F.one_hot(levels).cumsum(1)  # (B, K, levels): how many of each level there are up to each candidate
+    so_far = F.one_hot(levels).cumsum(
+        1
+    )  # (B, K, levels): how many of each level there are up to each candidate
     rank = so_far.gather(2, levels[..., None])[..., 0] - 1  # (B, K): how many of its level are better
     rank = torch.where(scores.isfinite(), rank, levels.shape[1])
     return rank.argsort(dim=-1, stable=True)

@@ -51,7 +51,7 @@ class BertSettings(RunSettings):
     cased: bool = False
     """Tell capitals from small letters, and keep accents."""
     next_sentence: bool = True
-    """Learn, too, whether a second part of text follows the first."""
+    """Whether a second part of text follows the first is learned too; --no-next-sentence leaves that out."""
     model: BertModelSettings
     masking: MaskingSettings = MaskingSettings()
     data: ProseSettings = ProseSettings()

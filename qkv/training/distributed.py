@@ -120,8 +120,8 @@ class Neighbours(Alone):
                 )  # writing into memory that is not there is deadly
             except OSError:
                 raise UserError(
-                    f"{self.size} processes need more than {self.used // 2**20} MB of memory to share: "
-                    "give --training.processes 1."
+                    f"{self.size} processes need {-(-self.used // 2**20)} MB of memory to share, more than the system "
+                    "gives (a limit on the size of files counts too): give --training.processes 1."
                 ) from None
         self.wait()
         block = mmap.mmap(self.memory, self.used - start, offset=start)

@@ -404,9 +404,11 @@ class Run:
         try:
             yield
         except OSError as error:
+            before = (
+                "what was saved before is whole" if self.saved else "no checkpoint is there yet: make room"
+            )
             self.watch.warn(
-                f"step {self.position.step}: {what} could not be written ({error}); what was saved before is whole, and "
-                "training goes on."
+                f"step {self.position.step}: {what} could not be written ({error}); {before}, and training goes on."
             )
 
     def note(self, facts: dict[str, Any], timing: dict[str, Any]) -> None:

@@ -299,7 +299,10 @@ def keep_the_better(run: Run, product: Product, out: Path) -> Chosen:
             steps = ", ".join(map(str, position.snapshots))
             chosen = Chosen(f"average of the snapshots at steps {steps}", loss)
     if not best:
-        raise UserError(f"neither {out / MODEL_FILE} nor a snapshot can be read: restore one from a copy.")
+        raise UserError(
+            f"neither {out / MODEL_FILE} nor a snapshot can be read, so that there is no model: where nothing could be "
+            "saved, make room and run it again with --resume; where files were lost, restore one from a copy."
+        )
     model.load_state_dict(best)
     product.save(out)
     return chosen

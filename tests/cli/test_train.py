@@ -174,22 +174,22 @@ def test_resuming_with_a_changed_option_is_refused_by_name(
     assert code_of(*resume, "--model.width", "16", "--source", "a.en", "--steps", "3") == 0
 
 
-def test_a_run_goes_on_with_data_that_lie_elsewhere_now(
+def test_a_run_goes_on_with_data_that_lie_elsewhere_now_and_have_other_names(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As those do that a scheduler copies to a folder of every job's own; what is in them must be the same."""
     assert code_of(*training(files, "--steps", "3")) == 0
     staged = files / "job-2"
     staged.mkdir()
-    for name in ("a.en", "a.xx"):
-        (files / name).rename(staged / name)
+    source, target = (files / "a.en").rename(staged / "one"), (files / "a.xx").rename(staged / "two.txt")
     resume = ["train", "translator", "--resume", "--out", files / "out"]
-    assert code_of(*resume, "--source", staged / "a.en", "--target", staged / "a.xx") == 0
+    assert code_of(*resume, "--source", source, "--target", target) == 0
+    assert code_of(*resume, "--source", source, "--target", target, "--source-language", "en") == 0
     capsys.readouterr()
     assert code_of(*resume) == 2, "where they were they are no more"
     assert "a.en" in capsys.readouterr().err
-    (staged / "a.xx").write_text("\n".join(reversed(digit_lines(60))) + "\n")
-    code = code_of(*resume, "--source", staged / "a.en", "--target", staged / "a.xx")
+    target.write_text("\n".join(reversed(digit_lines(60))) + "\n")
+    code = code_of(*resume, "--source", source, "--target", target)
     shown = capsys.readouterr()
     assert "the training data" in refused(shown.err, shown.out, code)
 
