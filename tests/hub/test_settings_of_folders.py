@@ -12,7 +12,6 @@ from transformers import AutoTokenizer, BertModel
 
 from qkv.errors import UserError
 from qkv.hub import folder as folders
-from qkv.hub import proof
 from qkv.hub.importing import import_model, open_published
 
 TEXT = "The ÜBER Katze 你好, liebt"
@@ -107,7 +106,7 @@ def test_a_tokenizer_that_transformers_reads_otherwise_is_refused(
 ) -> None:
     theirs = AutoTokenizer.from_pretrained(bert)
     theirs.backend_tokenizer.normalizer = None
-    monkeypatch.setattr(proof, "opened_tokenizer", lambda folder: theirs)
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", lambda *given, **named: theirs)
     with pytest.raises(UserError, match=r"cuts 'The Quick .* into other pieces than qkv would: nothing was"):
         import_model(bert, tmp_path / "out", origin="here")
     assert not (tmp_path / "out").exists()
