@@ -187,7 +187,7 @@ def form_for(first: Path, size: int | None, colours: Colours | None) -> Form:
         found: Colours = "grey" if picture.mode in GREY_MODES else "colour"
         if size is not None:
             return Form(size, size, colours or found)
-        with naming(first):
+        with damage_named(first):
             whole = upright(picture)
         return Form(whole.height, whole.width, colours or found)
 
@@ -220,7 +220,7 @@ def room_for(count: int, form: Form) -> Bytes:
 def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
     """One picture, (C, height, width): as it is, or made to fit the form; refused where it differs and may not be."""
     wanted = MODES[form.colours]
-    with opened(path) as picture, naming(path):
+    with opened(path) as picture, damage_named(path):
         if not fit and not same_mode(picture, wanted):
             raise UserError(
                 f"{path} has the mode {picture.mode} and not {wanted} ({form.colours}): {to_fit(form)}"
@@ -237,7 +237,7 @@ def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def damage_named(path: Path) -> Iterator[None]:
     """Pillow's readers raise whatever broken bytes lead them to."""
     try:
         yield

@@ -108,9 +108,6 @@ def test_the_demo_learns_the_language_and_what_its_pronouns_stand_for(
     command = ["demo", "--out", str(out), "--source-language", source, "--target-language", target]
     as_a_person_runs_it = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     subprocess.run([sys.executable, "-m", "qkv", *command], check=True, env=as_a_person_runs_it)
-    report = json.loads((out / "report.json").read_text())
-    wanted = (
-        95 if report["training"]["steps"] == recipes.built_in(0).steps else 88
-    )  # ended by its clock: a busy machine
-    assert report["test"]["exact_match"] >= wanted
-    assert report["test"]["pronoun_agreement"] >= wanted
+    test = json.loads((out / "report.json").read_text())["test"]
+    assert test["exact_match"] >= 95
+    assert test["pronoun_agreement"] >= 95

@@ -172,32 +172,30 @@ def test_the_average_of_snapshots_is_their_mean(tmp_path: Path) -> None:
     assert torch.allclose(run.averaged()["weight"], torch.stack(weights).mean(dim=0))
 
 
-def test_who_keeps_the_model_is_told_at_every_validation_whether_it_improved(tmp_path: Path) -> None:
-    kept: list[int] = []
+def told_while_it_first_gets_better(folder: Path, **how: Any) -> tuple[Run, Recorder, list[bool]]:
+    """A run that gets better at first and worse then; and whether each of its models was said to be kept."""
+    kept: list[bool] = []
     run, recorder = small_run(
-        tmp_path,
+        folder,
         Lessons(*[-1.0] * 2, *[1.0] * 7),
         Lessons(-1.0),
         steps=9,
-        keep=lambda _, best: kept.append(best),
+        keep=lambda _, better: kept.append(better),
+        **how,
     )
     run.go(StopRequest())
+    return run, recorder, kept
+
+
+def test_who_keeps_the_model_is_told_at_every_validation_whether_it_improved(tmp_path: Path) -> None:
+    _, recorder, kept = told_while_it_first_gets_better(tmp_path)
     improvements = [improved for _, _, improved in recorder.validations]
     assert kept == improvements
     assert 0 < sum(improvements) < len(improvements)
 
 
 def test_where_the_last_weights_shall_be_kept_they_are_at_every_validation(tmp_path: Path) -> None:
-    kept: list[int] = []
-    run, recorder = small_run(
-        tmp_path,
-        Lessons(*[-1.0] * 2, *[1.0] * 7),
-        Lessons(-1.0),
-        steps=9,
-        training={"keep": "last"},
-        keep=lambda _, better: kept.append(better),
-    )
-    run.go(StopRequest())
+    run, recorder, kept = told_while_it_first_gets_better(tmp_path, training={"keep": "last"})
     assert kept == [True] * 9
     assert run.position.kept_step == 9 > run.position.best_step
     assert not recorder.validations[-1][2]  # it is no improvement, and is not called one

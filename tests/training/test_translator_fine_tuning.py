@@ -147,7 +147,8 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(
 ) -> None:
     tuned(trained, tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     train(tmp_path / "other", replace(tiny_settings(), seed=7))
-    with pytest.raises(UserError, match=r"the weights to begin with .*are not those of the run"):
+    changed = "the weights to begin with and the settings of the model to begin with"
+    with pytest.raises(UserError, match=f"{changed} are not those of the run"):
         tuned(tmp_path / "other", tmp_path / "out", resume=True)
 
 
