@@ -43,3 +43,7 @@ class Family(Protocol):
     def computed(self, product: Any, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What we make of them, under transformers' names."""
         ...
+
+    def encode(self, product: Any, line: str) -> list[int] | None:
+        """The ids of a text, without marks around it; None where there is no tokenizer of theirs to compare with."""
+        ...

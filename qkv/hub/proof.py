@@ -54,11 +54,10 @@ def prove(family: Family, product: Any, published: Published) -> Proof | None:
 
 def check_reading(family: Family, product: Any, published: Published) -> None:
     """Lines of mixed scripts have the ids of transformers' tokenizer, where it opens one for the folder."""
-    encode = getattr(family, "encode", None)
-    theirs = {} if encode is None else read_by_transformers(published.folder)
-    for line, wanted in theirs.items():
-        ids = encode(product, line)  # type: ignore[misc]  # there is something of theirs to compare with
-        if ids is not None and ids != wanted:
+    ours = {line: family.encode(product, line) for line in LINES}
+    theirs = {} if None in ours.values() else read_by_transformers(published.folder)
+    for line, ids in theirs.items():
+        if ids != ours[line]:
             raise UserError(
                 f"{published.where}: the tokenizer of transformers cuts '{line.strip()}' into other pieces than qkv would: "
                 "nothing was written."
@@ -82,8 +81,11 @@ def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: 
     worst = 0.0
     for name, tensor in ours.items():
         other = theirs.get(name)
-        same_shape = other is not None and other.shape == tensor.shape
-        if other is None or not same_shape or not bool((tensor.isfinite() & other.isfinite()).all()):
+        if (
+            other is None
+            or other.shape != tensor.shape
+            or not bool((tensor.isfinite() & other.isfinite()).all())
+        ):
             raise UserError(f"{where}: the {name} are not those of {against}: nothing was written.")
         difference = float((tensor - other).abs().max())
         allowed = allowed_of(other)

@@ -94,6 +94,9 @@ class VitFamily:
             files={"preprocessor_config.json": json_bytes(seen)},
         )
 
+    def encode(self, product: PictureClassifier, line: str) -> None:
+        """It reads no text."""
+
     def their_class(self, product: PictureClassifier) -> str:
         return "ViTForImageClassification"
 
