@@ -125,6 +125,9 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
         if classifier.reads == "choices":
             yield [tuple(line.split("\t")) for line in lines]
             continue
+        if classifier.reads == "pictures" and not all(map(str.strip, lines)):
+            place = next(index for index, line in enumerate(lines, 1) if not line.strip())
+            raise UserError(f"line {number + place} is empty: each line is the path of a picture.")
         yield [as_input(line, number + index, pairs) for index, line in enumerate(lines, 1)]
         number += len(lines)
 

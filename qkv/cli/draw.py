@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.picture_files import check_picture_path
 from qkv.errors import UserError
 from qkv.pipeline.drawing import Drawn
 
@@ -41,10 +42,7 @@ def main(arguments: list[str]) -> None:
         prog="qkv draw",
         description='Draw a caption, for example\n  qkv draw runs/scenes "a red circle above a blue square" -o out.png',
     )
-    if command.out.suffix.lower() != ".png":
-        raise UserError(f"--out must end in .png, and {command.out.name} does not.")
-    if not command.out.parent.is_dir():
-        raise UserError(f"there is no folder {command.out.parent} for the picture.")
+    check_picture_path("--out", command.out)
     if not 1 <= command.best <= command.how.candidates:
         raise UserError("--best must lie between 1 and --candidates.")
     if not 1 <= command.scale <= 64:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.picture_files import check_picture_path, side_of_scenes
 from qkv.cli.training import names_in
 from qkv.errors import UserError
 from qkv.pipeline.drawing import Drawn
@@ -17,6 +18,7 @@ from qkv.pipeline.drawing import Drawn
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
     from qkv.pictures import Exhibit
+    from qkv.pipeline.codes import Codes
     from qkv.pipeline.painter import Painter
     from qkv.pipeline.pictures import PictureClassifier
 
@@ -29,12 +31,13 @@ class EvaluatePictures:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     scenes: int = 0
-    """A painter: draw so many captions of seen and of unseen combinations, and read off what the pictures show."""
+    """So many built-in scenes. A painter: captions of seen and of unseen combinations to draw, and to read off what the
+    pictures show. A codebook: pictures to read after they have been codes. A classifier of scenes: pictures to classify."""
     part: Literal["test", "valid"] = "test"
     """Captions of --scenes: choose --guidance, --ranking and the like by valid ones, and measure with test ones."""
     images: Path | None = None
     """A classifier: folder with classes, or idx files, as for training; its test part, else its validation part, else all
-    of it, made to fit. A painter: the pictures it was trained on, for --sheet."""
+    of it, made to fit. A painter: the pictures it was trained on, for --sheet. A codebook: any pictures of its size."""
     captions: Path | None = None
     """Captions of --images, as for training."""
     sheet: Path | None = None
@@ -53,21 +56,21 @@ def main(arguments: list[str]) -> None:
         EvaluatePictures,
         arguments,
         prog="qkv evaluate",
-        description="How many pictures a classifier gets right, or how much of its captions a painter draws.",
+        description="How many pictures a classifier gets right, how much of its captions a painter draws, or what a codebook "
+        "leaves of pictures.",
     )
     if bool(command.scenes) == (command.images is not None):
         raise UserError("give --scenes with a number of captions, or --images; one of them.")
-    if command.images is not None and "--part" in names_in(arguments):
-        raise UserError("--part is for --scenes: leave it out.")
     if command.scenes < 0 or command.scenes > 10_000:
         raise UserError("--scenes must lie between 1 and 10,000.")
-    if command.sheet is not None and (command.sheet.suffix != ".png" or not command.sheet.parent.is_dir()):
-        raise UserError("--sheet must end in .png, in a folder that is there.")
+    if command.sheet is not None:
+        check_picture_path("--sheet", command.sheet)
     if command.threads is not None and command.threads < 1:
         raise UserError("--threads must be at least 1.")
     import torch
 
     from qkv.pipeline import load
+    from qkv.pipeline.codes import Codes
     from qkv.pipeline.painter import Painter
     from qkv.pipeline.pictures import PictureClassifier
 
@@ -80,19 +83,18 @@ def main(arguments: list[str]) -> None:
     model = load(command.model)
     exhibits: list[Exhibit] = []
     if isinstance(model, Painter):
+        if command.images is not None and "--part" in names_in(arguments):
+            raise UserError("--part is for --scenes: leave it out.")
         found, exhibits = on_scenes(command, model) if command.scenes else on_own_pictures(command, model)
-    elif isinstance(model, PictureClassifier):
-        if command.images is None:
-            raise UserError(
-                f"{command.model} classifies pictures and draws none: give --images instead of --scenes."
-            )
-        if command.sheet is not None:
-            raise UserError(f"{command.model} classifies pictures and draws none: leave out --sheet.")
-        found = of_classifier(command.images, model)
-    else:
-        raise UserError(
-            f"{command.model} neither draws scenes nor classifies pictures: leave out --scenes and --images."
+    elif isinstance(model, PictureClassifier | Codes):
+        refuse_drawing(names_in(arguments), command.model)
+        found = (
+            of_classifier(command, model)
+            if isinstance(model, PictureClassifier)
+            else of_codebook(command, model)
         )
+    else:
+        raise UserError(f"{command.model} neither draws nor reads pictures: leave out --scenes and --images.")
     show(found, command.json)
     if command.sheet is not None:
         sheet_picture(command.sheet, exhibits)
@@ -113,18 +115,45 @@ def shown(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def of_classifier(images: Path, model: PictureClassifier) -> dict[str, Any]:
-    from qkv.data.images import read_images_for
+def refuse_drawing(given: set[str], model: Path) -> None:
+    kept = {"--scenes", "--images", "--json", "--threads"}
+    others = sorted(
+        {f"--{field.name.replace('_', '-')}" for field in (*fields(EvaluatePictures), *fields(Drawn))} - kept
+    )
+    drawing = [name for name in others if name in given]
+    if drawing:
+        raise UserError(f"{model} draws nothing: leave out {drawing[0]}.")
+
+
+def of_classifier(command: EvaluatePictures, model: PictureClassifier) -> dict[str, Any]:
+    from qkv.data.labelled_pictures import read_images_to_judge
+    from qkv.data.worlds.labelled_scenes import scenes_to_judge
     from qkv.training.vit import accuracy
 
-    parts = read_images_for(images, model.form, fit=True)
-    named = {"test": parts.test, "valid": parts.valid, "all": parts.train}
-    name, part = next((name, part) for name, part in named.items() if part is not None)
-    strange = [name for name in part.classes if name not in model.classes]
-    if strange:
-        raise UserError(f"the classes of {images} are not those of the model, which has no {strange[0]}.")
-    share = round(accuracy(model, part.numbered_as(model.classes)), 5)
-    return {"part": name, "pictures": len(part), "accuracy": share}
+    if command.images is not None:
+        name, part = read_images_to_judge(command.images, model.form, model.classes)
+    else:
+        name, part = "test", scenes_to_judge(command.scenes, model.form).numbered_as(model.classes)
+    return {"part": name, "pictures": len(part), "accuracy": round(accuracy(model, part), 5)}
+
+
+def of_codebook(command: EvaluatePictures, codes: Codes) -> dict[str, Any]:
+    """Reconstruction error and use of the codes; of scenes also what can be read off them."""
+    from qkv.data.captioned import read_plain, scene_pictures
+    from qkv.training.codebook import reconstruction
+    from qkv.training.scene_scores import reconstructed_scenes
+
+    side = codes.model.config.side
+    if command.images is None:
+        pictures = scene_pictures("test", command.scenes, side_of_scenes(side)).pictures
+        known = reconstructed_scenes(codes, command.scenes)["scenes"]
+    else:
+        pictures, known = read_plain(command.images, side if command.images.is_dir() else None), {}
+    if pictures.shape[2] != side:
+        raise UserError(
+            f"the pictures of {command.images} are {pictures.shape[2]} pixels large, and those of the codebook {side}."
+        )
+    return {"pictures": len(pictures), "reconstruction": reconstruction(codes, pictures), **known}
 
 
 def on_scenes(command: EvaluatePictures, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:

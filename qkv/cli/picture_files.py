@@ -12,11 +12,24 @@ from qkv.errors import UserError
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
-    from qkv.data.images import Form, LabelledParts
+    from qkv.data.images import Form
+    from qkv.data.labelled_pictures import LabelledParts
     from qkv.training.codebook import Sights
     from qkv.training.vit import Gallery
 
-FEWEST_SCENES = 100
+FEWEST_SCENES, MOST_SCENES = 100, 1_000_000  # the last are 3 GB
+
+
+def check_picture_path(option: str, path: Path) -> None:
+    """Before minutes of drawing: is there a place for the picture?"""
+    if path.suffix.lower() != ".png":
+        raise UserError(f"{option} must end in .png, and {path.name} does not.")
+    if not path.parent.is_dir():
+        raise UserError(
+            f"there is no folder {path.parent} for the picture: make it, or give another {option}."
+        )
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: give {option} the name of a file.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +61,16 @@ class PicturesOrScenes:
     def check(self) -> None:
         if (self.images is None) == (self.scenes == 0):
             raise UserError("give --images with pictures, or --scenes with a number of built-in ones.")
-        if self.images is None and self.scenes < FEWEST_SCENES:
-            raise UserError(f"--scenes must be at least {FEWEST_SCENES}.")
+        if self.images is None and not FEWEST_SCENES <= self.scenes <= MOST_SCENES:
+            raise UserError(f"--scenes must lie between {FEWEST_SCENES} and {MOST_SCENES:,}.")
 
 
 def side_of_scenes(size: int | None) -> int:
+    from qkv.data.worlds.labelled_scenes import check_side
     from qkv.data.worlds.scenes import SIDE
 
     side = size or SIDE
-    if side % SIDE or not SIDE <= side <= 8 * SIDE:
-        raise UserError(f"built-in scenes are {SIDE} pixels large, or a multiple of that: not {side}.")
+    check_side(side)
     return side
 
 
@@ -84,9 +97,13 @@ class LabelledPictures(GivenPictures):
     """Make all pictures grey, or coloured."""
 
     def gallery(self, held_out: int) -> Gallery:
-        from qkv.data.images import read_image_folder
+        from qkv.data.labelled_pictures import read_image_folder
 
         self.check()
+        if self.images is None and self.colours is not None:
+            raise UserError(
+                "built-in scenes are coloured, for colours are in their classes: leave out --colours."
+            )
         if self.images is None:
             return gallery_of_scenes(self.scenes, self.side, held_out)
         parts = read_image_folder(self.images, size=self.size, colours=self.colours)
@@ -105,7 +122,7 @@ class PicturesForModel(PicturesOrScenes):
     """Bring pictures of another size or mode to those of the model instead of refusing them."""
 
     def gallery(self, form: Form, held_out: int) -> Gallery:
-        from qkv.data.images import read_images_for
+        from qkv.data.labelled_pictures import read_images_for
 
         self.check()
         if self.images is None:

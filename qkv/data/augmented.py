@@ -29,7 +29,8 @@ def augmented(pictures: Tensor, draws: Tensor, options: Augmentation) -> Tensor:
         for index, change in enumerate(changes):
             rows = (chosen == index).nonzero()[:, 0]
             if len(rows) and index < len(BENDS):
-                matrices[rows] = composed(matrices[rows], BENDS[index](strength[rows]))
+                bend = BENDS[index](strength[rows], x.shape[3] / x.shape[2])
+                matrices[rows] = composed(matrices[rows], bend)
             elif len(rows):
                 x[rows] = change(x[rows], strength[rows, None, None, None]).clamp(0, 1)
     return erased(bent(x, matrices, exact=not options.operations), erasures, options.erase)
@@ -57,19 +58,20 @@ def composed(first: Tensor, second: Tensor) -> Tensor:
     return first @ torch.cat([second, last], dim=1)
 
 
-def rotation(strength: Tensor) -> Tensor:
+def rotation(strength: Tensor, aspect: float) -> Tensor:
+    """The aspect is width / height: the halves of both sides are not of one length, and what is turned keeps its angles."""
     angle = strength * torch.pi / 4
     sine, cosine = angle.sin(), angle.cos()
-    return matrix(strength, e00=cosine, e01=-sine, e10=sine, e11=cosine)
+    return matrix(strength, e00=cosine, e01=-sine / aspect, e10=sine * aspect, e11=cosine)
 
 
-BENDS: list[Callable[[Tensor], Tensor]] = [
+BENDS: list[Callable[[Tensor, float], Tensor]] = [
     rotation,
-    lambda strength: matrix(strength, e01=strength * 0.5),  # sheared
-    lambda strength: matrix(strength, e10=strength * 0.5),
-    lambda strength: matrix(strength, e02=strength * 0.6),  # moved
-    lambda strength: matrix(strength, e12=strength * 0.6),
-    lambda strength: matrix(
+    lambda strength, aspect: matrix(strength, e01=strength * 0.5),  # sheared
+    lambda strength, aspect: matrix(strength, e10=strength * 0.5),
+    lambda strength, aspect: matrix(strength, e02=strength * 0.6),  # moved
+    lambda strength, aspect: matrix(strength, e12=strength * 0.6),
+    lambda strength, aspect: matrix(
         strength, e00=(0.5 * strength).exp(), e11=(0.5 * strength).exp()
     ),  # larger, smaller
 ]

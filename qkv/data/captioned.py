@@ -79,7 +79,7 @@ def read_plain(images: Path, size: int | None) -> Bytes:
 
 
 def from_folder(folder: Path, captions: Path, size: int | None) -> Captioned:
-    """Each line of captions.tsv: the name of a file, a tab, and what it shows."""
+    """Each line of captions.tsv: the name of a file, a tab, and what it shows; a file may have several lines."""
     if not captions.is_file():
         raise UserError(
             f"{captions} is missing: a line for each picture, its file name, a tab and its caption."
@@ -94,7 +94,10 @@ def from_folder(folder: Path, captions: Path, size: int | None) -> Captioned:
             raise UserError(f"{captions}, line {number}: a file name, a tab and a caption are wanted.")
     rows = [row for row in lines if row != [""]]
     texts = checked([row[1] for row in rows], captions)
-    return Captioned(read_squares([folder / row[0] for row in rows], size), [(text,) for text in texts])
+    of_file: dict[str, tuple[str, ...]] = {}
+    for (name, _), text in zip(rows, texts, strict=True):
+        of_file[name] = (*of_file.get(name, ()), text)
+    return Captioned(read_squares([folder / name for name in of_file], size), list(of_file.values()))
 
 
 def from_npz(images: Path, captions: Path, size: int | None) -> Captioned:

@@ -83,7 +83,7 @@ def write_model(product: Any, folder: Path, numbers: Numbers) -> None:
     if isinstance(product, Translator):
         if not isinstance(product.model, TranslatorModel):
             raise UserError(
-                "CTranslate2 has no translator without an encoder: this model cannot be written for it."
+                "CTranslate2 has translators of an encoder and a decoder, both of blocks, and this is none: it cannot be written for it."
             )
         tokenizer = product.tokenizer
         unknown = tokenizer.unknown if isinstance(tokenizer, SentencePieces) else None

@@ -292,7 +292,7 @@ def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> Tran
 def with_encoder(product: Translator) -> TranslatorModel:
     if not isinstance(product.model, TranslatorModel):
         raise UserError(
-            "transformers has no translator without an encoder: this model cannot be written for it."
+            "transformers has translators of an encoder and a decoder, both of blocks, and this is none: it cannot be written for it."
         )
     return product.model
 

@@ -6,6 +6,8 @@ from typing import Literal
 from qkv.errors import UserError
 
 Ranking = Literal["likelihood", "contrast"]
+COOLEST, HOTTEST = 0.01, 100.0  # temperatures: beyond, one code or none is likelier than another
+STRONGEST = 100.0  # guidance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +31,21 @@ class Drawn:
         rules = {
             "--candidates must lie between 1 and 1024": 1 <= self.candidates <= 1024,
             "--seed must not be negative": 0 <= self.seed < 2**31,
-            "--temperature must be more than 0": self.temperature is None or self.temperature > 0,
-            "--top-p must lie above 0, up to 1": self.top_p is None or 0 < self.top_p <= 1,
-            "--guidance must not be negative": self.guidance is None or self.guidance >= 0,
+            **rules_of_drawing("--", self.temperature, self.top_p, self.guidance),
         }
         broken = [rule for rule, holds in rules.items() if not holds]
         if broken:
             raise UserError(f"{'; '.join(broken)}.")
+
+
+def rules_of_drawing(
+    prefix: str, temperature: float | None, top_p: float | None, guidance: float | None
+) -> dict[str, bool]:
+    """What options with such a prefix must be; None is fine. What is no number breaks them all."""
+    return {
+        f"{prefix}temperature must lie between {COOLEST} and {HOTTEST:g}": temperature is None
+        or COOLEST <= temperature <= HOTTEST,
+        f"{prefix}top-p must lie above 0, up to 1": top_p is None or 0 < top_p <= 1,
+        f"{prefix}guidance must lie between 0 and {STRONGEST:g}": guidance is None
+        or 0 <= guidance <= STRONGEST,
+    }

@@ -90,17 +90,18 @@ class Painter:
 
     def read(self, caption: str) -> list[int]:
         """A caption as ids in its places: words, end, blanks; refused where the model cannot know what it means."""
-        text = " ".join(caption.split())
+        text, known = " ".join(caption.split()), self.defaults.words
+        if known:  # whose captions are no sentences
+            text = text.lower().rstrip(".!")
         if not text:
             raise UserError("the caption is empty: say what to draw.")
-        known = self.defaults.words
         strange = [word for word in words_of(text) if known and word not in known]
         if strange:
             near = difflib.get_close_matches(strange[0], known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it knows {', '.join(known[:12])} and others."
             raise UserError(f"this model does not know the word '{strange[0]}'; {hint}")
         places, config = self.model.config.places, self.model.config
-        ids = self.tokenizer.encode(text.lower() if known else text)
+        ids = self.tokenizer.encode(text)
         if len(ids) > places - 2:
             raise UserError(
                 f"the caption has {len(ids)} pieces, more than the {places - 2} that the model reads."

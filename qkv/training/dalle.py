@@ -92,7 +92,7 @@ class DalleTask:
         codes = torch.from_numpy(np.load(folder / CODES_FILE, allow_pickle=False)).long()
         train, valid = (encoded(part.captions, tokenizer) for part in (album.train, album.valid))
         world = encoded([tuple(album.world)], tokenizer)
-        places = 2 + max(len(ids) for each in (*train, *world) for ids in each)
+        places = 2 + max(len(ids) for each in (*train, *valid, *world) for ids in each)
         config = self.architecture(tokenizer, places)
         model = Dalle(config)
         drawing = settings.drawing

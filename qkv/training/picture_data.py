@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from qkv.data.images import Bytes, Labelled
+from qkv.data.images import Bytes
+from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from qkv.data.augmentation import Augmentation
+from qkv.pipeline.drawing import rules_of_drawing
 from qkv.training.settings import (
     BlockSettings,
     GoingOnSettings,
@@ -131,8 +132,8 @@ def rules_of_classed_pictures(settings: ClassedPictureSettings) -> dict[str, boo
     augment = settings.augment
     return {
         "--data.valid must be at least 1": settings.data.valid >= 1,
-        "--augment.crop and --augment.operations must not be negative": min(augment.crop, augment.operations)
-        >= 0,
+        "--augment.crop must not be negative": augment.crop >= 0,
+        "--augment.operations must lie between 0 and 20": 0 <= augment.operations <= 20,
         "--augment.magnitude and --augment.erase must lie between 0 and 1": 0 <= augment.magnitude <= 1
         and 0 <= augment.erase <= 1,
     }
@@ -157,12 +158,10 @@ def check_dalle(settings: DalleSettings) -> None:
     refuse_broken(
         rules_of_run(settings)
         | rules_of_smoothed(model)
+        | rules_of_drawing("--drawing.", drawing.temperature, drawing.top_p, drawing.guidance)
         | {
             "--model.text-share must lie between 0 and 1": 0 <= model.text_share <= 1,
             "--model.blank-captions must be at least 0 and below 1": 0 <= model.blank_captions < 1,
-            "--drawing.temperature must be more than 0": drawing.temperature > 0,
-            "--drawing.top-p must lie above 0, up to 1": 0 < drawing.top_p <= 1,
-            "--drawing.guidance must not be negative": drawing.guidance >= 0,
             "--measured.captions and --measured.candidates must be at least 1": min(
                 settings.measured.captions, settings.measured.candidates
             )

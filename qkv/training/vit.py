@@ -13,7 +13,7 @@ from qkv.checkpoint.bundle import save_report
 from qkv.core.block import StackConfig
 from qkv.data.augmentation import Augmentation
 from qkv.data.augmented import augmented
-from qkv.data.images import Labelled
+from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
 from qkv.models.vit import PictureBatch, Vit, VitConfig
 from qkv.pipeline.pictures import ClassifierDefaults, PictureClassifier, as_input

@@ -6,12 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from commands import code_of, content, refused
-from drawings import SHORT_RUN, TINY_BLOCKS, halves, untrained_classifier, untrained_painter
+from drawings import SHORT_RUN, TINY_BLOCKS, halves, untrained_classifier, untrained_codes, untrained_painter
 from PIL import Image
 
 from qkv.pipeline.painter import Painter
+from qkv.training.codebook import reconstruction
+from qkv.training.picture_data import held_out
 
 Output = pytest.CaptureFixture[str]
 JUDGED = ["--measured.captions", "2", "--measured.candidates", "2"]
@@ -199,8 +202,9 @@ def test_a_classifier_is_measured_on_the_part_that_training_has_seen_least_of(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--scenes", "3"], "classifies pictures and draws none: give --images instead of --scenes"),
-        (["--images", ".", "--sheet", "a.png"], "classifies pictures and draws none: leave out --sheet"),
+        (["--scenes", "3"], "the model's pictures 8 × 8 in colour|or a multiple of that: not 8"),
+        (["--images", ".", "--sheet", "a.png"], "draws nothing: leave out --sheet"),
+        (["--scenes", "3", "--guidance", "2"], "draws nothing: leave out --guidance"),
     ],
 )
 def test_a_classifier_is_not_asked_to_draw(
@@ -209,7 +213,67 @@ def test_a_classifier_is_not_asked_to_draw(
     untrained_classifier().save(tmp_path / "model")
     code = code_of("evaluate", tmp_path / "model", *options)
     shown = capsys.readouterr()
-    assert sentence in refused(shown.err, shown.out, code)
+    assert any(each in refused(shown.err, shown.out, code) for each in sentence.split("|"))
+
+
+def test_a_classifier_of_scenes_is_measured_on_scenes(tmp_path: Path, capsys: Output) -> None:
+    out = tmp_path / "model"
+    assert code_of("train", "vit", "--scenes", "100", "--out", out, *VIT, "--model.patch", "8") == 0
+    capsys.readouterr()
+    assert code_of("evaluate", out, "--scenes", "40", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["part"], found["pictures"]) == ("test", 40)
+    assert 0 <= found["accuracy"] <= 1
+
+
+def test_a_codebook_is_measured_on_any_pictures_and_on_scenes(tmp_path: Path, capsys: Output) -> None:
+    codes, side = untrained_codes(), untrained_codes().model.config.side
+    codes.save(tmp_path / "codes")
+    for number in range(3):
+        Image.new("RGB", (40, 40), (80 * number, 0, 0)).save(tmp_path / f"{number}.png")
+    assert code_of("evaluate", tmp_path / "codes", "--images", tmp_path, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pictures"] == 3
+    pixels = np.stack([np.full((3, side, side), 0, dtype=np.uint8) for _ in range(3)])
+    pixels[1, 0], pixels[2, 0] = 80, 160
+    assert found["reconstruction"] == reconstruction(codes, pixels)
+    assert code_of("evaluate", tmp_path / "codes", "--scenes", "4", "--json") == 0
+
+
+def test_a_blank_line_is_no_path_of_a_picture(
+    tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    (tmp_path / "paths").write_text(f"{tmp_path / 'a.png'}\n\n")
+    code = code_of("classify", tmp_path / "model", "--input", tmp_path / "paths")
+    shown = capsys.readouterr()
+    assert "line 2 is empty" in refused(shown.err, shown.out, code)
+
+
+def test_the_longest_caption_may_be_one_that_was_held_out(tmp_path: Path, capsys: Output) -> None:
+    """It is among those that the sheet shows as never seen in training."""
+    side = untrained_codes().model.config.side
+    untrained_codes().save(tmp_path / "codes")
+    np.savez(tmp_path / "a.npz", images=np.zeros((20, side, side, 3), dtype=np.uint8))
+    given = ["--images", tmp_path / "a.npz", "--captions", tmp_path / "a.json"]
+    kept, _ = held_out(20, 2, seed=1)
+    names = ["a" if number in kept else "a very long name that training never shows" for number in range(20)]
+    (tmp_path / "a.json").write_text(json.dumps(names))
+    run = [
+        *SHORT_RUN,
+        *TINY_BLOCKS,
+        "--data.valid",
+        "2",
+        "--vocabulary",
+        "300",
+        "--training.batch-tokens",
+        "900",
+    ]
+    model = tmp_path / "model"
+    assert code_of("train", "dalle", *given, "--codebook", tmp_path / "codes", "--out", model, *run) == 0
+    assert code_of("evaluate", model, *given, "--sheet", tmp_path / "a.png", "--candidates", "1") == 0
+    assert (tmp_path / "a.png").exists()
 
 
 def test_the_best_classes_of_a_picture_stand_in_a_line(tmp_path: Path, capsys: Output) -> None:
@@ -260,14 +324,28 @@ def test_a_picture_that_cannot_be_classified_is_one_sentence(
         (["draw", "MODEL", "a \udcff ring", "-o", "a.png"], "the text is not UTF-8"),
         (["draw", "MODEL", "a ring", "-o", "a.jpg"], "--out must end in .png"),
         (["draw", "MODEL", "a ring", "-o", "nowhere/a.png"], "there is no folder nowhere"),
+        (["draw", "MODEL", "a ring", "-o", "folder.png"], "folder.png is a folder: give --out the name"),
+        (
+            ["draw", "MODEL", "a ring", "-o", "a.png", "--guidance", "inf"],
+            "--guidance must lie between 0 and",
+        ),
+        (
+            ["draw", "MODEL", "a ring", "-o", "a.png", "--temperature", "1e-40"],
+            "--temperature must lie between",
+        ),
+        (
+            ["draw", "MODEL", "a ring", "-o", "a.png", "--temperature", "nan"],
+            "--temperature must lie between",
+        ),
         (["draw", "MODEL", "a ring", "-o", "a.png", "--best", "99"], "--best must lie between"),
         (["draw", "MODEL", "a ring", "-o", "a.png", "--candidates", "0"], "--candidates must lie between"),
         (["translate", "MODEL", "a ring"], "holds a dalle, which is for `qkv draw`"),
         (["train", "dalle", "--scenes", "100", "--out", "OUT"], "--codebook is missing"),
         (["train", "dalle", "--scenes", "100", "--codebook", "MODEL", "--out", "OUT"], "holds a dalle"),
         (["train", "vit", "--out", "OUT"], "give --images with pictures, or --scenes"),
-        (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must be at least 100"),
+        (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must lie between 100 and 1,000,000"),
         (["train", "vit", "--scenes", "100", "--size", "40", "--out", "OUT"], "or a multiple of that"),
+        (["train", "vit", "--scenes", "100", "--colours", "grey", "--out", "OUT"], "leave out --colours"),
         (["train", "vit", "--images", "one", "--out", "OUT"], "holds one class"),
         (["train", "codebook", "--images", "one", "--out", "OUT"], "too few to hold some out"),
         (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must lie between 1 and"),
@@ -284,6 +362,7 @@ def test_what_cannot_be_done_is_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "one" / "cat").mkdir(parents=True)
+    (tmp_path / "folder.png").mkdir()
     Image.new("RGB", (8, 8), "red").save(tmp_path / "one" / "cat" / "a.png")
     named = {"MODEL": str(painter), "OUT": str(tmp_path / "out")}
     code = code_of(*(named.get(each, each) for each in arguments))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from qkv.data.augmentation import Augmentation
-from qkv.data.augmented import augmented
+from qkv.data.augmented import augmented, rotation
 
 EVERYTHING = Augmentation(crop=2, flip=True, operations=2, magnitude=0.6, erase=0.5)
 
@@ -81,3 +81,14 @@ def test_a_rectangle_is_painted_over_in_the_share_that_was_asked_for() -> None:
     assert 10 <= hit.sum() <= 30
     area = changed[hit].float().mean((1, 2, 3))
     assert area.max() < 0.36
+
+
+def test_a_turned_square_in_a_wide_picture_keeps_its_right_angles() -> None:
+    """In halves of unequal sides a rotation alone would shear."""
+    corners = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # right and down, in pixels
+    height, width = 10, 30
+    halves = torch.tensor([width / 2, height / 2])
+    turned = rotation(torch.tensor([0.7]), width / height)[0, :, :2]
+    one, other = ((turned @ (corner / halves)) * halves for corner in corners)
+    assert one.dot(other).abs() < 1e-6
+    assert torch.allclose(one.norm(), torch.tensor(1.0))

@@ -34,6 +34,13 @@ def test_a_folder_with_captions(tmp_path: Path) -> None:
     assert np.array_equal(found.pictures[0].transpose(1, 2, 0), PIXELS[2])
 
 
+def test_lines_of_one_file_are_captions_of_one_picture(tmp_path: Path) -> None:
+    """Else the same picture could be in the training part and among those that were held out."""
+    found = read_captioned(folder_of(tmp_path, "2.png\tone\n0.png\tsky\n2.png\tanother\n"), None, None)
+    assert found.captions == [("one", "another"), ("sky",)]
+    assert len(found.pictures) == 2
+
+
 @pytest.mark.parametrize(
     "captions", [["one", "two", "three"], [{"name": "one"}, {"caption": "two", "name": "x"}, "three"]]
 )

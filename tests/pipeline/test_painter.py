@@ -128,8 +128,25 @@ def test_capital_letters_are_no_other_words() -> None:
     assert painter.read("A Red circle") == painter.read("a red circle")
 
 
+def test_a_full_stop_is_no_other_word() -> None:
+    painter = untrained_painter()
+    assert painter.read("A red circle.") == painter.read("a red circle")
+    with pytest.raises(UserError, match="the caption is empty"):
+        painter.read(" . ")
+
+
 @pytest.mark.parametrize(
-    "change", [{"candidates": 0}, {"seed": -1}, {"temperature": 0.0}, {"top_p": 1.5}, {"guidance": -1.0}]
+    "change",
+    [
+        {"candidates": 0},
+        {"seed": -1},
+        {"temperature": 0.0},
+        {"temperature": float("inf")},
+        {"top_p": 1.5},
+        {"top_p": float("nan")},
+        {"guidance": -1.0},
+        {"guidance": float("nan")},
+    ],
 )
 def test_options_that_cannot_be_are_refused(change: dict[str, float]) -> None:
     with pytest.raises(UserError, match="--"):

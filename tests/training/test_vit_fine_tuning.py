@@ -10,7 +10,7 @@ import torch
 from digit_runs import Recorder
 from drawings import untrained_classifier
 
-from qkv.data.images import Labelled
+from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
 from qkv.pipeline import load
 from qkv.pipeline.pictures import PictureClassifier

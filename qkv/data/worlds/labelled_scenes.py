@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from qkv.data.images import Labelled, LabelledParts
+from qkv.data.images import Form
+from qkv.data.labelled_pictures import Labelled, LabelledParts
 from qkv.data.worlds.scenes import COLOURS, SHAPES, SIDE, UNSEEN, Part, pictures
 from qkv.errors import UserError
 
@@ -13,13 +14,27 @@ CLASSES = tuple(
 
 def labelled_scenes(count: int, side: int) -> LabelledParts:
     """So many to train on, and a tenth of that in each of the other parts."""
-    if side % SIDE or not SIDE <= side <= 8 * SIDE:
-        raise UserError(f"built-in scenes are {SIDE} pixels large, or a multiple of that: not {side}.")
+    check_side(side)
     return LabelledParts(
         train=_part("train", count, side),
         valid=_part("valid", count // 10, side),
         test=_part("test", count // 10, side),
     )
+
+
+def scenes_to_judge(count: int, form: Form) -> Labelled:
+    """So many of the test part, for a model whose pictures have that form."""
+    if form != Form(form.height, form.height, "colour"):
+        raise UserError(
+            f"built-in scenes are square and coloured, and the model's pictures {form}: give --images."
+        )
+    check_side(form.height)
+    return _part("test", count, form.height)
+
+
+def check_side(side: int) -> None:
+    if side % SIDE or not SIDE <= side <= 8 * SIDE:
+        raise UserError(f"built-in scenes are {SIDE} pixels large, or a multiple of that: not {side}.")
 
 
 def _part(part: Part, count: int, side: int) -> Labelled:

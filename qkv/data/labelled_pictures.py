@@ -1,0 +1,267 @@
+"""Pictures with classes: folders of class-named folders, idx files as MNIST has them."""
+
+import gzip
+import struct
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from qkv.data.images import (
+    MODES,
+    MOST_BYTES,
+    Bytes,
+    Colours,
+    Form,
+    channels_first,
+    converted,
+    form_for,
+    is_picture,
+    one_line,
+    pictures_below,
+    read_pictures,
+    room_for,
+)
+from qkv.errors import UserError
+
+TRAIN, VALID, TEST = ("train", "training"), ("val", "valid", "validation", "dev"), ("test", "testing", "t10k")
+PARTS = {"train": TRAIN, "valid": VALID, "test": TEST}
+FormOf = Callable[[Path], Form]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Pictures, each of one class."""
+
+    pictures: Bytes  # (N, C, height, width)
+    labels: NDArray[np.int64]  # (N)
+    classes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def form(self) -> Form:
+        _, channels, height, width = self.pictures.shape
+        return Form(height, width, "grey" if channels == 1 else "colour")
+
+    def take(self, rows: NDArray[np.int64]) -> "Labelled":
+        return Labelled(self.pictures[rows], self.labels[rows], self.classes)
+
+    def numbered_as(self, classes: tuple[str, ...]) -> "Labelled":
+        """With the numbers that the same names have there: a published model has its classes in an order of its own."""
+        strange = [name for name in self.classes if name not in classes]
+        if strange:
+            raise UserError(
+                f"the classes of the pictures are not those of the model, which has no '{strange[0]}'."
+            )
+        twice = sorted({name for name in self.classes if classes.count(name) > 1})
+        if twice:
+            raise UserError(
+                f"the model has more than one class '{twice[0]}', so that right cannot be told from wrong."
+            )
+        numbers = np.array([classes.index(name) for name in self.classes], dtype=np.int64)
+        return Labelled(self.pictures, numbers[self.labels], classes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledParts:
+    """A data set as it was found; only the first part must be there."""
+
+    train: Labelled
+    valid: Labelled | None
+    test: Labelled | None
+
+
+def read_image_folder(
+    folder: Path, *, size: int | None = None, colours: Colours | None = None
+) -> LabelledParts:
+    """Pictures of a folder. With a size or a choice of colours, those that differ are made to fit."""
+    fit = size is not None or colours is not None
+    if fit and idx_file(folder, TRAIN[0], "images") is not None:
+        raise UserError("pictures in idx files stay as they are: leave out --size and --colours.")
+    return read_parts(folder, lambda first: form_for(first, size, colours), fit=fit)
+
+
+def read_images_for(folder: Path, form: Form, *, fit: bool) -> LabelledParts:
+    """Pictures of a folder as a model sees them: those that differ are made to fit, or refused where they may not be."""
+    parts = read_parts(folder, lambda first: form, fit=fit)
+    if parts.train.form == form:
+        return parts
+    if not fit:
+        raise UserError(
+            f"the pictures of {folder} are {parts.train.form}, and those of the model {form}: give --fit."
+        )
+    kept = [None if part is None else made_to_fit(part, form) for part in (parts.valid, parts.test)]
+    return LabelledParts(train=made_to_fit(parts.train, form), valid=kept[0], test=kept[1])
+
+
+def read_images_to_judge(folder: Path, form: Form, classes: tuple[str, ...]) -> tuple[str, Labelled]:
+    """What a classifier of these classes is measured on, made to fit, and which part it is: test, else valid, else all.
+
+    One class is enough, and no training part is needed.
+    """
+    check_folder(folder)
+    for name in ("test", "valid", "train"):
+        found = idx_part(folder, PARTS[name])
+        if found is not None:
+            known = found.numbered_as(classes)
+            return part_name(name), known if known.form == form else made_to_fit(known, form)
+    own = part_folders(folder)
+    name = next((name for name in ("test", "valid", "train") if name in own), "train")
+    chosen = own.get(name, folder)
+    named = tuple(path.name for path in folders_in(chosen))
+    part = classes_in(chosen, lambda first: form, fit=True, among=named)  # none of them needs to have any
+    return part_name(name), part.numbered_as(classes)
+
+
+def part_name(name: str) -> str:
+    return "all" if name == "train" else name
+
+
+def check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder: give one whose folders are named like the classes.")
+
+
+def read_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
+    """`form_of` says how the pictures shall be, given the first; idx files are read as they are."""
+    check_folder(folder)
+    found = idx_parts(folder) or folder_parts(folder, form_of, fit=fit)
+    for part in (found.valid, found.test):
+        if part is not None and part.form != found.train.form:
+            raise UserError(
+                f"{folder} has training pictures of {found.train.form} and others of {part.form}."
+            )
+        if part is not None and part.labels.max() >= len(found.train.classes):
+            raise UserError(f"{folder} has classes outside the training part: give a picture of each there.")
+    return found
+
+
+# Folders of pictures
+
+
+def folder_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
+    own = part_folders(folder)
+    if own and "train" not in own:
+        raise UserError(
+            f"{folder} has {' and '.join(path.name for path in own.values())}, and no train: put the folders of the "
+            f"classes to learn into {folder / 'train'}."
+        )
+    train = classes_in(own.get("train", folder), form_of, fit=fit)
+    if len(train.classes) < 2:
+        raise UserError(
+            f"{own.get('train', folder)} holds one class, and a classifier needs two at least: put the pictures of each "
+            "class into a folder with its name."
+        )
+    valid, test = (
+        classes_in(own[name], lambda first: train.form, fit=fit, among=train.classes) if name in own else None
+        for name in ("valid", "test")
+    )
+    return LabelledParts(train=train, valid=valid, test=test)
+
+
+def part_folders(folder: Path) -> dict[str, Path]:
+    """The folders of the parts that are there. One that holds pictures itself is a class, whatever its name."""
+    named = {path.name.lower(): path for path in folders_in(folder)}
+    found = {part: named[name] for part, names in PARTS.items() for name in reversed(names) if name in named}
+    return {part: path for part, path in found.items() if holds_folders_alone(path)}
+
+
+def holds_folders_alone(folder: Path) -> bool:
+    return bool(folders_in(folder)) and not any(is_picture(path) for path in folder.iterdir())
+
+
+def folders_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def classes_in(folder: Path, form_of: FormOf, *, fit: bool, among: tuple[str, ...] | None = None) -> Labelled:
+    """The pictures below class-named folders; with `among`, these are the classes, and not all need to be there."""
+    names = tuple(path.name for path in folders_in(folder))
+    strange = [name for name in names if among is not None and name not in among]
+    if strange:
+        raise UserError(f"{folder} has classes that the training part has not: {', '.join(strange)}.")
+    classes = names if among is None else among
+    files = [(path, label) for label, name in enumerate(classes) for path in pictures_below(folder / name)]
+    seen = {label for _, label in files}
+    empty = [name for label, name in enumerate(classes) if label not in seen and among is None]
+    if empty:
+        raise UserError(f"there is no picture in {folder / empty[0]}: fill it or take it away.")
+    if not files:
+        raise UserError(
+            f"there is no picture in a folder of {folder}: put those of each class into a folder with its name."
+        )
+    pictures = read_pictures([path for path, _ in files], form_of(files[0][0]), fit=fit)
+    return Labelled(pictures, np.array([label for _, label in files], dtype=np.int64), classes)
+
+
+def made_to_fit(part: Labelled, form: Form) -> Labelled:
+    """Grey pictures, as idx files hold them, in another form."""
+    pictures = room_for(len(part), form)
+    for place, each in enumerate(part.pictures):
+        pictures[place] = channels_first(converted(Image.fromarray(each[0]), MODES[form.colours]), form)
+    return Labelled(pictures, part.labels, part.classes)
+
+
+# idx files
+
+
+def idx_parts(folder: Path) -> LabelledParts | None:
+    train, valid, test = (idx_part(folder, names) for names in (TRAIN, VALID, TEST))
+    if train is None:
+        return None
+    if len(np.unique(train.labels)) < 2:
+        raise UserError(f"the labels in {folder} hold one class, and a classifier needs two at least.")
+    return LabelledParts(train=train, valid=valid, test=test)
+
+
+def idx_file(folder: Path, part: str, what: Literal["images", "labels"]) -> Path | None:
+    number = 3 if what == "images" else 1
+    for name in (f"{part}-{what}-idx{number}-ubyte", f"{part}-{what}.idx{number}-ubyte"):
+        for path in (folder / name, folder / f"{name}.gz"):
+            if path.is_file():
+                return path
+    return None
+
+
+def idx_part(folder: Path, names: Sequence[str]) -> Labelled | None:
+    for name in names:
+        images, labels = (idx_file(folder, name, what) for what in ("images", "labels"))
+        if images is None:
+            continue
+        if labels is None:
+            raise UserError(f"{images} has no file of labels beside it: put {name}-labels-idx1-ubyte there.")
+        pictures, classes = read_idx(images, 3), read_idx(labels, 1)
+        if len(pictures) != len(classes):
+            raise UserError(f"{images} has {len(pictures):,} pictures, but {labels} {len(classes):,} labels.")
+        names_of_all = tuple(map(str, range(int(classes.max()) + 1)))
+        return Labelled(pictures[:, None], classes.astype(np.int64), names_of_all)
+    return None
+
+
+def read_idx(path: Path, axes: int) -> Bytes:
+    """Two zero bytes, the type (8: bytes), the number of axes, their lengths, and the values."""
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
+            head = file.read(4 + 4 * axes)
+            if len(head) < 4 + 4 * axes or head[:3] != b"\0\0\x08" or head[3] != axes:
+                raise UserError(f"{path} is no idx file of bytes with {axes} axes.")
+            lengths = struct.unpack(f">{axes}I", head[4:])
+            count = int(np.prod(lengths, dtype=object))
+            if not count:
+                raise UserError(f"{path} says that it holds nothing: a length of 0 in its first bytes.")
+            if count > MOST_BYTES:
+                raise UserError(f"{path} says that it has {count / 1e9:.1f} GB, more than qkv reads at once.")
+            content = file.read(count)
+            more = file.read(1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UserError(f"{path} is damaged or cut off ({one_line(error)}): fetch it again.") from None
+    if len(content) != count or more:
+        raise UserError(f"{path} is damaged: its length is not what its first bytes say; fetch it again.")
+    return np.frombuffer(bytearray(content), dtype=np.uint8).reshape(lengths)  # bytes could not be written to
