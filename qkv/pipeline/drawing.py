@@ -24,7 +24,7 @@ class Drawn:
     """Only the fewest codes that together are as likely as this; by default as the model was saved with."""
     guidance: float | None = None
     """How strongly what the caption changes is exaggerated, 1 for not at all; by default as the model was saved with."""
-    ranking: Ranking = "contrast"
+    ranking: Ranking = "likelihood"
     """The best picture is the likeliest one for the caption, or the one that the caption makes likelier most."""
 
     def __post_init__(self) -> None:

@@ -84,7 +84,7 @@ class DalleModelSettings(SmoothedBlockSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class DrawingSettings:
-    temperature: float = 1.0
+    temperature: float = 0.8
     """Below 1 the likely codes become likelier."""
     top_p: float = 0.95
     """Only the fewest codes that together are as likely as this."""
