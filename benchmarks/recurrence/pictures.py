@@ -40,6 +40,8 @@ def speed_picture(path: Path, results: Results) -> None:
         axes.set_xscale("log", base=2)
         axes.set_xticks(lengths, [str(length) for length in lengths])
         axes.set_yscale("log")
+        for axis in ("major", "minor"):
+            getattr(axes.yaxis, f"set_{axis}_formatter")("{x:,.0f}")
         axes.set_title(work, fontsize=10)
         axes.set_xlabel("words a side")
         axes.set_ylabel("tokens/s")
@@ -124,9 +126,9 @@ def damage_picture(path: Path, results: Results) -> None:
             axes.bar(places, [by_kind[kind][measure] for kind in kinds], wide, label=name)
         middle = 0.4 - wide / 2
         axes.set_xticks([kind + middle for kind in range(len(kinds))], kinds, rotation=20, ha="right")
-        axes.set_ylim(0, 101)
+        axes.set_ylim(0, 118)  # with room for the names
         axes.set_title(title, fontsize=10)
         axes.grid(alpha=0.3, axis="y")
-    figure.axes[0].legend(fontsize=8)
+        axes.legend(fontsize=8, ncols=len(models), loc="upper center", handlelength=1, columnspacing=1)
     figure.suptitle("Sequences as deck 004 has them: trimmed, with words left out, permuted")
     figure.savefig(path)
