@@ -304,7 +304,7 @@ def going_on(tokens: float, width: int) -> TrainingSettings:
     steps = tokens / batch_tokens
     return TrainingSettings(
         batch_tokens=batch_tokens,
-        rate=round(0.064 / width, 6),  # 0.0005 at 128, 0.000083 at 768
+        rate=round(min(0.004, 2 / width**1.5), 6),  # 0.0014 at 128, 0.000094 at 768
         warmup=round(min(200, steps / 10)),
         betas=(0.9, 0.99),
         epsilon=1e-8,
