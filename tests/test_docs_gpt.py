@@ -37,15 +37,14 @@ def with_tiny_settings(command: list[str]) -> list[str]:
 
 def write_files() -> None:
     """In the current folder, all that the page names."""
-    for name in ("book.txt", "other.txt", "input.txt", "train.en", "train.de"):
+    for name in ("book.txt", "other.txt", "input.txt", "mine.txt", "train.en", "train.de"):
         Path(name).write_text(counting_text(60), encoding="utf-8")
     rows = "".join(f"{word} film\t{label}\n" for word, label in (("good", "1"), ("bad", "0"))) * 8
     for name in ("reviews.tsv", "more.tsv"):
         Path(name).write_text(rows, encoding="utf-8")
     frames = [[60 + n % 5, 55, 52, 48] for n in range(12)]
-    Path("chorales.json").write_text(
-        json.dumps({"train": [frames] * 4, "valid": [frames] * 2, "test": [frames]})
-    )
+    for name in ("chorales.json", "carols.json"):
+        Path(name).write_text(json.dumps({"train": [frames] * 4, "valid": [frames] * 2, "test": [frames]}))
     write_midi(Path("beginning.mid"), [(60, 55, 52, 48)])
 
 
@@ -55,7 +54,7 @@ def test_every_command_of_the_page(
     monkeypatch.chdir(tmp_path)
     write_files()
     commands = lines()
-    assert [command[0] for command in commands].count("train") == 5
+    assert [command[0] for command in commands].count("train") == 7
     for command in commands:
         assert code_of(*with_tiny_settings(command)) == 0, (command, capsys.readouterr().err)
     assert Path("longer.mid").is_file()

@@ -65,7 +65,8 @@ class FineTuneKind:
     amount: ClassVar = "examples"
     summary: ClassVar = (
         "Fine-tune a language model for a task with labels, for example\n"
-        "  qkv train gpt --fine-tune runs/book --labels reviews.tsv --out runs/reviews"
+        "  qkv train gpt --fine-tune runs/book --labels reviews.tsv --out runs/reviews\n"
+        "(--fine-tune --text --help and --fine-tune --music --help are about going on with text and music.)"
     )
 
     def from_stored(self, stored: dict[str, Any]) -> LabelFiles:

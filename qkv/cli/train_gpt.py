@@ -1,4 +1,4 @@
-"""`qkv train gpt`: a language model from text or from music, or one that was trained before, fine-tuned for a task."""
+"""`qkv train gpt`: a language model from text or from music, or one that was trained before and learns more."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from qkv.errors import UserError
 from qkv.training.gpt_settings import (
     MUSIC_RECIPES,
     RECIPES,
+    FineTuneTextSettings,
     GPTSettings,
     MusicSettings,
     check_gpt,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from qkv.data.chorales import Music
     from qkv.data.documents import Documents
     from qkv.pipeline.generator import Generator
-    from qkv.training.gpt import MusicMaterial, TextMaterial
+    from qkv.training.gpt import MusicMaterial, TextMaterial, TextPassages
     from qkv.training.runs import Outcome
 
 SomeFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]", help_behavior_hint="")]
@@ -43,13 +44,16 @@ SHOWN = 60  # characters of an example
 class StoredPaths:
     """Files that are given as several paths each."""
 
+    def paths(self) -> dict[str, tuple[Path, ...]]:
+        return dict(vars(self))
+
     def stored(self) -> dict[str, Any]:
         """For a run that may be resumed from another folder."""
-        return {name: [str(path.resolve()) for path in paths] for name, paths in vars(self).items()}
+        return {name: [str(path.resolve()) for path in paths] for name, paths in self.paths().items()}
 
     def can_be_read_again(self) -> bool:
         """Not a pipe, which only the first process could read."""
-        return all(path.is_file() for paths in vars(self).values() for path in paths)
+        return all(path.is_file() for paths in self.paths().values() for path in paths)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +71,7 @@ class MusicFiles(StoredPaths):
     """Chorales as .json with train, valid and test, or MIDI files."""
 
 
-TextCommand = TrainCommand[TextFiles, GPTSettings]
-MusicCommand = TrainCommand[MusicFiles, MusicSettings]
+Command = TrainCommand[Any, Any]  # those who fine-tune have other files and settings
 
 
 def from_stored(kind: Any, stored: dict[str, list[str]]) -> Any:
@@ -77,18 +80,20 @@ def from_stored(kind: Any, stored: dict[str, list[str]]) -> Any:
 
 class TextKind:
     name: ClassVar = "gpt"
-    command: ClassVar = TextCommand
-    files: ClassVar = TextFiles
-    settings: ClassVar = GPTSettings
-    recipes: ClassVar = RECIPES
+    command: ClassVar[Any] = TrainCommand[TextFiles, GPTSettings]
+    files: ClassVar[Any] = TextFiles
+    settings: ClassVar[Any] = GPTSettings
+    recipes: ClassVar[Any] = RECIPES
     nominal: ClassVar = 1_000_000
     amount: ClassVar = "characters"
     summary: ClassVar = (
         "Train a language model on text (subwords, or --pieces characters), for example\n"
-        "  qkv train gpt --text book.txt --out runs/book\n"
+        "  qkv train gpt --text book.txt --out runs/book\n\n"
         "or on music:\n"
-        "  qkv train gpt --music chorales.json --out runs/chorales      (--music --help for its options)\n"
-        "or fine-tune one for a task with labels:\n"
+        "  qkv train gpt --music chorales.json --out runs/chorales      (--music --help for its options)\n\n"
+        "One that is there already, trained or imported, goes on with your text or music:\n"
+        "  qkv train gpt --fine-tune runs/book --text mine.txt --out runs/mine     (--fine-tune --text --help)\n\n"
+        "or is fine-tuned for a task with labels:\n"
         "  qkv train gpt --fine-tune runs/book --labels reviews.tsv --out runs/reviews     (--fine-tune --help)"
     )
 
@@ -96,14 +101,14 @@ class TextKind:
         files: TextFiles = from_stored(TextFiles, stored)
         return files
 
-    def check(self, settings: GPTSettings) -> None:
+    def check(self, settings: Any) -> None:
         check_gpt(settings)
 
     def begun_with(self, names: set[str]) -> bool:
         """Always: without any, there is text on every machine."""
         return True
 
-    def read(self, command: TextCommand) -> tuple[Documents, Documents | None]:
+    def read(self, command: Command) -> tuple[Documents, Documents | None]:
         from qkv.cli.terminal import say
         from qkv.data.documents import python_source, read_documents
 
@@ -118,22 +123,12 @@ class TextKind:
     def size(self, read: tuple[Documents, Documents | None]) -> int:
         return read[0].characters
 
-    def prepare(self, command: TextCommand, read: tuple[Documents, Documents | None]) -> TextMaterial:
-        from qkv.cli.terminal import say
-        from qkv.data.documents import hold_out_text
+    def prepare(self, command: Command, read: tuple[Documents, Documents | None]) -> TextPassages:
         from qkv.training.gpt import TextMaterial
 
-        (train, valid), settings = read, command.settings
-        if valid is None:
-            share = min(settings.data.valid, settings.data.most_valid / max(1, train.characters))
-            train, valid = hold_out_text(train, share, settings.seed)
-        say(
-            f"{train.characters:,} characters in {len(train):,} documents to train on, "
-            f"{valid.characters:,} to validate on"
-        )
-        return TextMaterial(train, valid, settings)
+        return TextMaterial(*parted(read, command.settings), command.settings)
 
-    def display(self, prepared: TextMaterial) -> TrainingDisplay:
+    def display(self, prepared: TextPassages) -> TrainingDisplay:
         from qkv.cli.terminal import TrainingDisplay
 
         prompt = next(line for line in prepared.valid.texts[0].splitlines() if line.strip())[:SHOWN]
@@ -142,7 +137,7 @@ class TextKind:
         )
 
     def train(
-        self, command: TextCommand, prepared: TextMaterial, arguments: list[str], **how: Any
+        self, command: Command, prepared: TextMaterial, arguments: list[str], **how: Any
     ) -> Outcome[Generator]:
         from qkv.training.gpt import train_gpt
 
@@ -157,10 +152,10 @@ class TextKind:
 
 class MusicKind:
     name: ClassVar = "gpt"
-    command: ClassVar = MusicCommand
-    files: ClassVar = MusicFiles
-    settings: ClassVar = MusicSettings
-    recipes: ClassVar = MUSIC_RECIPES
+    command: ClassVar[Any] = TrainCommand[MusicFiles, MusicSettings]
+    files: ClassVar[Any] = MusicFiles
+    settings: ClassVar[Any] = MusicSettings
+    recipes: ClassVar[Any] = MUSIC_RECIPES
     nominal: ClassVar = 50_000
     amount: ClassVar = "frames"
     summary: ClassVar = (
@@ -172,13 +167,13 @@ class MusicKind:
         files: MusicFiles = from_stored(MusicFiles, stored)
         return files
 
-    def check(self, settings: MusicSettings) -> None:
+    def check(self, settings: Any) -> None:
         check_music(settings)
 
     def begun_with(self, names: set[str]) -> bool:
         return "--music" in names
 
-    def read(self, command: MusicCommand) -> Music:
+    def read(self, command: Command) -> Music:
         from qkv.data.chorales import read_music
 
         return read_music(command.files.music, command.settings.seed)
@@ -186,7 +181,7 @@ class MusicKind:
     def size(self, read: Music) -> int:
         return sum(map(len, read.train))
 
-    def prepare(self, command: MusicCommand, read: Music) -> MusicMaterial:
+    def prepare(self, command: Command, read: Music) -> MusicMaterial:
         from qkv.cli.terminal import say
         from qkv.training.gpt import MusicMaterial
 
@@ -199,7 +194,7 @@ class MusicKind:
         return TrainingDisplay()
 
     def train(
-        self, command: MusicCommand, prepared: MusicMaterial, arguments: list[str], **how: Any
+        self, command: Command, prepared: MusicMaterial, arguments: list[str], **how: Any
     ) -> Outcome[Generator]:
         from qkv.training.gpt import train_gpt
 
@@ -215,21 +210,55 @@ class MusicKind:
 
 
 def main(arguments: list[str]) -> None:
-    kind = kind_of(arguments)
+    """What is trained is told by the options, or by the run that is resumed."""
+    named = names_in(arguments) | names_in_run(arguments)
+    kind: training.Kind = MusicKind() if "--music" in named else TextKind()
+    if "--fine-tune" in named:
+        wanted = learned_from(named, helps=bool({"-h", "--help"} & set(arguments)))
+        if wanted != "--labels":
+            from qkv.cli.fine_tune_gpt import main as go_on
+
+            go_on(arguments, music=wanted == "--music")
+            return
+        from qkv.cli.fine_tune import FineTuneKind
+
+        kind = FineTuneKind()
     if {"-h", "--help"} & set(arguments):  # an option that chooses the kind may stand there without its value
         recipe = option(arguments, "--recipe")
         arguments = ["--help", *([] if recipe is None else ["--recipe", recipe])]
     training.main(kind, arguments)
 
 
-def kind_of(arguments: list[str]) -> training.Kind:
-    """What is trained is told by the options, or by the run that is resumed."""
-    named = names_in(arguments) | names_in_run(arguments)
-    if "--fine-tune" in named:
-        from qkv.cli.fine_tune import FineTuneKind
+def learned_from(named: set[str], *, helps: bool) -> str:
+    """What a model that was trained before learns from now."""
+    given = [each for each in ("--text", "--music", "--labels") if each in named]
+    if len(given) > 1:
+        raise UserError(
+            f"with --fine-tune a model learns from one kind of data: give one of {', '.join(given)}."
+        )
+    if not given and not helps:
+        raise UserError(
+            "say what the model shall learn from: --text or --music to go on with what it does, --labels for a task."
+        )
+    return given[0] if given else "--labels"
 
-        return FineTuneKind()
-    return MusicKind() if "--music" in named else TextKind()
+
+def parted(
+    read: tuple[Documents, Documents | None], settings: GPTSettings | FineTuneTextSettings
+) -> tuple[Documents, Documents]:
+    """To train on and to validate on."""
+    from qkv.cli.terminal import say
+    from qkv.data.documents import hold_out_text
+
+    train, valid = read
+    if valid is None:
+        share = min(settings.data.valid, settings.data.most_valid / max(1, train.characters))
+        train, valid = hold_out_text(train, share, settings.seed)
+    say(
+        f"{train.characters:,} characters in {len(train):,} documents to train on, "
+        f"{valid.characters:,} to validate on"
+    )
+    return train, valid
 
 
 def example(generator: Generator, prompt: str) -> str:

@@ -33,7 +33,7 @@ KINDS = {
     "bert-classifier": Kind(
         "qkv.pipeline.text_classifier", "TextClassifier", ("classify", "train bert --fine-tune")
     ),
-    "gpt": Kind("qkv.pipeline.generator", "Generator", ("generate", "evaluate")),
+    "gpt": Kind("qkv.pipeline.generator", "Generator", ("generate", "evaluate", "train gpt --fine-tune")),
     "gpt-classifier": Kind("qkv.pipeline.gpt_classifier", "GPTClassifier", ("classify",)),
 }
 

@@ -24,24 +24,20 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.distributed import Group
-from qkv.training.gpt_settings import GPTModelSettings, GPTSettings, MusicSettings
+from qkv.training.gpt_settings import FineTuneMusicSettings, GPTModelSettings, GPTSettings, MusicSettings
 from qkv.training.loop import Run, Watch
 from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+from qkv.training.settings import RunSettings
 from qkv.training.stream import Stream, StreamData
 
 
-class Material(Protocol):
-    """What a language model learns from."""
+class Passages(Protocol):
+    """What a language model that has its tokens already learns from."""
 
     @property
     def origin(self) -> str: ...
 
-    @property
-    def pieces(self) -> PieceKind: ...
-
     def fingerprint(self) -> dict[str, str]: ...
-
-    def learn(self) -> Tokenizer: ...
 
     def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
         """To train on and to validate on."""
@@ -50,28 +46,26 @@ class Material(Protocol):
         """What was measured, for the report; the loss is that of so many tokens of the validation part."""
 
 
+class Material(Passages, Protocol):
+    """What a language model learns from that is new, and what its tokens are."""
+
+    @property
+    def pieces(self) -> PieceKind: ...
+
+    def learn(self) -> Tokenizer: ...
+
+
 @dataclass(frozen=True)
-class TextMaterial:
+class TextPassages:
     train: Documents
     valid: Documents
-    settings: GPTSettings
 
     @property
     def origin(self) -> str:
         return self.train.origin
 
-    @property
-    def pieces(self) -> PieceKind:
-        return self.settings.pieces
-
     def fingerprint(self) -> dict[str, str]:
         return {"training text": self.train.fingerprint(), "validation text": self.valid.fingerprint()}
-
-    def learn(self) -> Tokenizer:
-        """Subwords from the training part alone; characters of both, which tell nothing but that they are there."""
-        if self.pieces == "characters":
-            return Characters.of([*self.train.texts, *self.valid.texts])
-        return Tokenizer.learn(self.train.texts, self.settings.vocabulary, sentences=False)
 
     def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
         train, valid = (
@@ -89,9 +83,24 @@ class TextMaterial:
 
 
 @dataclass(frozen=True)
+class TextMaterial(TextPassages):
+    settings: GPTSettings
+
+    @property
+    def pieces(self) -> PieceKind:
+        return self.settings.pieces
+
+    def learn(self) -> Tokenizer:
+        """Subwords from the training part alone; characters of both, which tell nothing but that they are there."""
+        if self.pieces == "characters":
+            return Characters.of([*self.train.texts, *self.valid.texts])
+        return Tokenizer.learn(self.train.texts, self.settings.vocabulary, sentences=False)
+
+
+@dataclass(frozen=True)
 class MusicMaterial:
     music: Music
-    settings: MusicSettings
+    settings: MusicSettings | FineTuneMusicSettings
 
     @property
     def origin(self) -> str:
@@ -165,42 +174,60 @@ class GPTTask:
     def assemble(self, folder: Path) -> Assembled[Generator]:
         settings, pieces = self.settings, self.material.pieces
         tokenizer = TOKENIZERS[pieces].load(folder / TOKENIZER_FILE)
-        context, batch_tokens = settings.model.context, settings.training.batch_tokens
-        train, valid = self.material.streams(tokenizer)
-        for name, stream in (("text to learn from", train(0)), ("part to validate on", valid(0))):
-            if len(stream) <= context + 2:  # an end before it and one after
+        context = settings.model.context
+        train, valid = both_parts(self.material, tokenizer, context, settings.training.batch_tokens)
+        for name, part in (("text to learn from", train), ("part to validate on", valid)):
+            if len(part) <= context + 1:  # with the end after it
                 raise UserError(
-                    f"the {name} has {len(stream) - 2:,} tokens, which is less than a context of {context:,}: give more "
+                    f"the {name} has {len(part) - 1:,} tokens, which is less than a context of {context:,}: give more "
                     "text, or a smaller --model.context."
                 )
         model = GPT(architecture(settings.model, len(tokenizer), tokenizer.end))
         return Assembled(
-            product=Generator(model, tokenizer, GeneratorDefaults(pieces=pieces)),
-            train=StreamData(train, context, batch_tokens, shuffled=True),
-            valid=StreamData(valid, context, batch_tokens, shuffled=False),
+            product=Generator(model, tokenizer, GeneratorDefaults(pieces=pieces)), train=train, valid=valid
         )
 
     def finish(self, product: Generator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        report = {
-            **facts_of_run(run, product.model, chosen, self.settings),
-            "kind": "gpt",
-            "data": {
-                "origin": self.material.origin,
-                "tokens": len(run.train),
-                "validation_tokens": len(run.valid),
-            },
-            "vocabulary": len(product.tokenizer),
-            "validation": {"loss": round(chosen.loss, 4)},
-            "results": self.material.results(product, chosen.loss, len(run.valid)),
-        }
-        music = self.material.pieces == "notes"
-        usage = "qkv generate . -o music.mid --tokens 1024" if music else 'qkv generate . "…"'
-        save_report(
-            out,
-            report,
-            model_card("GPT, a model of music" if music else "GPT, a language model", usage, report),
-        )
+        report = measured(product, self.material, self.settings, run, chosen)
+        keep(out, product, report)
         return report
+
+
+def both_parts(
+    passages: Passages, tokenizer: Tokenizer, context: int, batch_tokens: int
+) -> tuple[StreamData, StreamData]:
+    """To train on and to validate on, as the loop takes them."""
+    train, valid = passages.streams(tokenizer)
+    return (
+        StreamData(train, context, batch_tokens, shuffled=True),
+        StreamData(valid, context, batch_tokens, shuffled=False),
+    )
+
+
+def measured(
+    product: Generator, passages: Passages, settings: RunSettings, run: Run, chosen: Chosen
+) -> dict[str, Any]:
+    """The report of a run."""
+    return {
+        **facts_of_run(run, product.model, chosen, settings),
+        "kind": "gpt",
+        "data": {
+            "origin": passages.origin,
+            "tokens": len(run.train),
+            "validation_tokens": len(run.valid),
+        },
+        "vocabulary": len(product.tokenizer),
+        "validation": {"loss": round(chosen.loss, 4)},
+        "results": passages.results(product, chosen.loss, len(run.valid)),
+    }
+
+
+def keep(out: Path, product: Generator, report: Mapping[str, Any]) -> None:
+    """The report, with a model card."""
+    music = product.defaults.pieces == "notes"
+    usage = "qkv generate . -o music.mid --tokens 1024" if music else 'qkv generate . "…"'
+    title = "GPT, a model of music" if music else "GPT, a language model"
+    save_report(out, report, model_card(title, usage, report))
 
 
 def architecture(model: GPTModelSettings, vocab: int, end: int) -> GPTConfig:

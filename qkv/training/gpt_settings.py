@@ -2,18 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from qkv.training.settings import (
     BlockSettings,
+    GoingOnSettings,
     RunSettings,
     TrainingSettings,
     TuningSettings,
     refuse_broken,
     rules_of_blocks,
+    rules_of_going_on,
     rules_of_run,
     rules_of_tuning,
 )
+
+GoingOn = TypeVar("GoingOn", bound=GoingOnSettings)
 
 LETTERS_OF_A_PIECE = 3.5  # of a subword, about
 
@@ -54,6 +58,21 @@ class MusicSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FineTuneTextSettings(GoingOnSettings):
+    """Sizes and vocabulary are those of the model that goes on."""
+
+    data: TextSettings = TextSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuneMusicSettings(GoingOnSettings):
+    """The same for a model of music."""
+
+    transpose: int = 5
+    """In every epoch each piece is moved up or down by at most so many semitones; 0 for never."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class FineTuneSettings(TuningSettings):
     auxiliary: float = 0.5
     """Weight of the language model's own loss (λ in the paper); 0 for none."""
@@ -69,22 +88,19 @@ class FineTuneSettings(TuningSettings):
 
 
 def check_gpt(settings: GPTSettings) -> None:
-    refuse_broken(
-        rules_of_run(settings)
-        | rules_of_model(settings.model)
-        | {
-            "--data.valid must be above 0 and at most 0.5": 0 < settings.data.valid <= 0.5,
-            "--data.most-valid must be at least 1": settings.data.most_valid >= 1,
-        }
-    )
+    refuse_broken(rules_of_run(settings) | rules_of_model(settings.model) | rules_of_text(settings.data))
 
 
 def check_music(settings: MusicSettings) -> None:
-    refuse_broken(
-        rules_of_run(settings)
-        | rules_of_model(settings.model)
-        | {"--transpose must be from 0 to 11": 0 <= settings.transpose <= 11}
-    )
+    refuse_broken(rules_of_run(settings) | rules_of_model(settings.model) | rules_of_keys(settings.transpose))
+
+
+def check_more_text(settings: FineTuneTextSettings) -> None:
+    refuse_broken(rules_of_going_on(settings) | rules_of_text(settings.data))
+
+
+def check_more_music(settings: FineTuneMusicSettings) -> None:
+    refuse_broken(rules_of_going_on(settings) | rules_of_keys(settings.transpose))
 
 
 def check_fine_tuning(settings: FineTuneSettings) -> None:
@@ -96,6 +112,17 @@ def check_fine_tuning(settings: FineTuneSettings) -> None:
             "--valid must be above 0 and at most 0.5": 0 < settings.valid <= 0.5,
         }
     )
+
+
+def rules_of_text(data: TextSettings) -> dict[str, bool]:
+    return {
+        "--data.valid must be above 0 and at most 0.5": 0 < data.valid <= 0.5,
+        "--data.most-valid must be at least 1": data.most_valid >= 1,
+    }
+
+
+def rules_of_keys(transpose: int) -> dict[str, bool]:
+    return {"--transpose must be from 0 to 11": 0 <= transpose <= 11}
 
 
 def rules_of_model(model: GPTModelSettings) -> dict[str, bool]:
@@ -250,6 +277,51 @@ def chorales(frames: int) -> MusicSettings:
 
 
 MUSIC_RECIPES: dict[str, Callable[[int], MusicSettings]] = {"automatic": chorales}
+
+
+def more_text(characters: int, width: int) -> FineTuneTextSettings:
+    """Three epochs with a rate that falls to zero, the lower the wider the model; of little text more, until about
+    500,000 characters are seen, but never more than twenty."""
+    epochs = epochs_until(500_000, characters)
+    tokens = epochs * characters / LETTERS_OF_A_PIECE
+    return FineTuneTextSettings(steps=None, epochs=epochs, training=going_on(tokens, width))
+
+
+def more_music(frames: int, width: int) -> FineTuneMusicSettings:
+    """Three epochs with a rate that falls to zero, the lower the wider the model; of little music more, until about
+    50,000 sixteenths are heard, but never more than twenty."""
+    epochs = epochs_until(50_000, frames)
+    return FineTuneMusicSettings(steps=None, epochs=epochs, training=going_on(epochs * frames * 4, width))
+
+
+def epochs_until(enough: int, amount: int) -> int:
+    return min(20, max(3, round(enough / max(1, amount))))
+
+
+def going_on(tokens: float, width: int) -> TrainingSettings:
+    """For a run over so many tokens, with a model of that width."""
+    batch_tokens = 2_048
+    steps = tokens / batch_tokens
+    return TrainingSettings(
+        batch_tokens=batch_tokens,
+        rate=round(min(0.004, 2 / width**1.5), 6),  # 0.0014 at 128, 0.000094 at 768
+        warmup=round(min(200, steps / 10)),
+        betas=(0.9, 0.99),
+        epsilon=1e-8,
+        weight_decay=0.01,
+        validate_every=round(max(10, min(500, steps / 10))),
+        average=3,
+    )
+
+
+def for_width(recipe: Callable[[int, int], GoingOn], width: int) -> dict[str, Callable[[int], GoingOn]]:
+    """Recipes for a model of that width."""
+
+    def automatic(amount: int) -> GoingOn:
+        return recipe(amount, width)
+
+    automatic.__doc__ = recipe.__doc__
+    return {"automatic": automatic}
 
 
 def fine_tuning(examples: int) -> FineTuneSettings:

@@ -163,6 +163,12 @@ class GoingOnSettings(TuningSettings):
 
     dropout: float | None = None
     """Share of values dropped in training; that of the model where it is not given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothedGoingOnSettings(GoingOnSettings):
+    """The same of a model whose labels are smoothed."""
+
     smoothing: float | None = None
     """Label smoothing; that of the model where it is not given."""
 
@@ -184,7 +190,7 @@ class TranslatorSettings(PairSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneTranslatorSettings(PairSettings, GoingOnSettings):
+class FineTuneTranslatorSettings(PairSettings, SmoothedGoingOnSettings):
     """Sizes and vocabulary are those of the model that is fine-tuned, and so are its beam and its length penalty."""
 
     language: str | None = None
@@ -236,7 +242,7 @@ def check_settings(settings: TranslatorSettings) -> None:
 
 def check_fine_tuning(settings: FineTuneTranslatorSettings) -> None:
     refuse_broken(
-        rules_of_going_on(settings)
+        rules_of_smoothed_going_on(settings)
         | {
             "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
         }
@@ -273,8 +279,13 @@ def rules_of_tuning(settings: TuningSettings) -> dict[str, bool]:
 
 def rules_of_going_on(settings: GoingOnSettings) -> dict[str, bool]:
     return rules_of_tuning(settings) | {
-        "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1,
-        "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1,
+        "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1
+    }
+
+
+def rules_of_smoothed_going_on(settings: SmoothedGoingOnSettings) -> dict[str, bool]:
+    return rules_of_going_on(settings) | {
+        "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1
     }
 
 

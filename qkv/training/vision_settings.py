@@ -7,12 +7,12 @@ from qkv.data.augmentation import Augmentation
 from qkv.pipeline.drawing import rules_of_drawing
 from qkv.training.settings import (
     BlockSettings,
-    GoingOnSettings,
     RunSettings,
+    SmoothedGoingOnSettings,
     refuse_broken,
     rules_of_blocks,
-    rules_of_going_on,
     rules_of_run,
+    rules_of_smoothed_going_on,
 )
 
 
@@ -48,7 +48,7 @@ class VitSettings(ClassedPictureSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneVitSettings(ClassedPictureSettings, GoingOnSettings):
+class FineTuneVitSettings(ClassedPictureSettings, SmoothedGoingOnSettings):
     """Sizes are those of the model that is fine-tuned, and so is the form of its pictures."""
 
 
@@ -125,7 +125,7 @@ def check_vit(settings: VitSettings) -> None:
 
 
 def check_fine_tuned_vit(settings: FineTuneVitSettings) -> None:
-    refuse_broken(rules_of_going_on(settings) | rules_of_classed_pictures(settings))
+    refuse_broken(rules_of_smoothed_going_on(settings) | rules_of_classed_pictures(settings))
 
 
 def rules_of_classed_pictures(settings: ClassedPictureSettings) -> dict[str, bool]:

@@ -96,6 +96,22 @@ OPTIONS = {
     "info": "",
 }
 FINE_TUNE_OPTIONS = {
+    "train gpt --fine-tune --text": """
+        --out --recipe --resume --tensorboard --text --valid-text --fine-tune --steps --minutes --seed
+        --epochs --dropout
+        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
+        --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.keep --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every
+        --training.milestones --data.valid --data.most-valid""",
+    "train gpt --fine-tune --music": """
+        --out --recipe --resume --tensorboard --music --fine-tune --steps --minutes --seed
+        --epochs --dropout --transpose
+        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
+        --training.betas --training.epsilon --training.weight-decay --training.clip
+        --training.validate-every --training.average --training.keep --training.patience --training.processes
+        --training.accumulate --training.precision --training.sharded --training.log-every
+        --training.milestones""",
     "train vit --fine-tune": """
         --out --recipe --resume --tensorboard --images --scenes --fine-tune --fit --steps --minutes --seed
         --epochs --dropout --smoothing

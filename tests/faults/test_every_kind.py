@@ -81,6 +81,18 @@ def fine_tuned(begun: Callable[[Path], list[Any]]) -> Callable[[Path], list[Any]
     return arguments
 
 
+def tuned_gpt(folder: Path) -> list[Any]:
+    command, model = gpt(folder), folder / "begun"
+    assert code_of("train", *command, *RUN, "--out", model) == 0
+    return ["gpt", "--fine-tune", model, "--text", save_text(folder / "b.txt", lines=40), "--dropout", "0.1"]
+
+
+def tuned_music(folder: Path) -> list[Any]:
+    command, model = ["gpt", "--music", chorales(folder), *SMALL], folder / "begun"
+    assert code_of("train", *command, *RUN, "--out", model) == 0
+    return ["gpt", "--fine-tune", model, "--music", folder / "music.json"]
+
+
 def vit(folder: Path) -> list[Any]:
     augmented = ["--augment.flip", "--augment.erase", "0.5", "--augment.operations", "2"]
     return ["vit", "--images", halves(folder / "images", each=20), *TINY_BLOCKS, *augmented]
@@ -112,6 +124,8 @@ KINDS: dict[str, Callable[[Path], list[Any]]] = {
     "recurrent": lambda folder: translator(folder, "--model", "recurrent"),
     "gpt": gpt,
     "music": lambda folder: ["gpt", "--music", chorales(folder), *SMALL],
+    "gpt that goes on": tuned_gpt,
+    "music that goes on": tuned_music,
     "gpt with labels": fine_tuned(gpt),
     "bert": bert,
     "bert with labels": fine_tuned(bert),
@@ -131,7 +145,10 @@ def tuned_translator(folder: Path) -> list[Any]:
 
 BEGIN_WITH_A_MODEL = {
     "translator that goes on": tuned_translator,
-    **{kind: KINDS[kind] for kind in ("gpt with labels", "bert with labels", "vit that goes on", "dalle")},
+    **{
+        kind: KINDS[kind]
+        for kind in ("gpt that goes on", "gpt with labels", "bert with labels", "vit that goes on", "dalle")
+    },
 }
 
 

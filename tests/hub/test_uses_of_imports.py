@@ -16,6 +16,10 @@ TUNED = "--training.batch-tokens 256 --training.processes 1"
 LABELS = f"--labels labels.tsv --steps 2 --out tuned {TUNED}"
 PAIRS = f"--source a.en --target a.de --steps 2 --out tuned {TUNED}"
 GENERATE = ['generate model "the dog" --tokens 5', "evaluate model --text a.en"]
+GO_ON = [
+    f"train gpt --fine-tune model --text a.en --steps 2 --out more {TUNED}", "evaluate more --text a.de",
+    "export more --to huggingface -o more-out", "import more-out -o more-again", "generate more-again dog --tokens 5",
+]  # fmt: skip
 EMBED = ['embed model "the dog" "a house"', 'similar model "the dog" "a dog"']
 FILL = ['fill model "the [MASK] sees"']
 CLASSIFY = ['classify tuned "the dog"', "export tuned --to huggingface -o tuned-out"]
@@ -30,8 +34,8 @@ MATRIX: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
         'translate model --language es "the dog"', 'translate model ">>fr<< the dog"', OUT,
         f"train translator --fine-tune model --language fr {PAIRS}", 'translate tuned --language es "the dog"',
     ]),
-    "gpt2": (write_gpt2, [*GENERATE, OUT, CT2, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),
-    "openai-gpt": (write_gpt1, [*GENERATE, OUT, CT2, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),
+    "gpt2": (write_gpt2, [*GENERATE, OUT, CT2, *GO_ON, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),
+    "openai-gpt": (write_gpt1, [*GENERATE, OUT, CT2, *GO_ON, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),
     "bert": (lambda folder: write_bert(folder, BertModel), [
         *EMBED, OUT, CT2, f"train bert --fine-tune model {LABELS}", *CLASSIFY,
     ]),

@@ -1,0 +1,164 @@
+"""`qkv train gpt --fine-tune` with text or music: one command, resumed by another, and sentences for what cannot be."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import code_of, refused
+from language_models import TEXT, save_text, untrained
+from tiny_bert import tiny_classifier
+
+from qkv import load
+
+Output = pytest.CaptureFixture[str]
+QUICK = [
+    "--steps",
+    "4",
+    "--training.batch-tokens",
+    "64",
+    "--training.validate-every",
+    "2",
+    "--training.processes",
+    "1",
+]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("base") / "model"
+    untrained("subwords").save(folder)
+    return folder
+
+
+def chorales(path: Path) -> Path:
+    frames = [[60 + n % 5, 55, 52, 48 - n % 3] for n in range(12)]
+    path.write_text(json.dumps({"train": [frames] * 4, "valid": [frames] * 2, "test": [frames]}))
+    return path
+
+
+def test_a_model_goes_on_with_text_is_used_and_resumed_without_its_options(
+    base: Path, tmp_path: Path, capsys: Output
+) -> None:
+    out, text = tmp_path / "out", save_text(tmp_path / "a.txt")
+    rate = ["--training.rate", "0.02", "--dropout", "0"]
+    assert code_of("train", "gpt", "--fine-tune", base, "--text", text, "--out", out, *QUICK, *rate) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "bits per byte before: " in shown.err
+    assert load(out).tokenizer.text() == load(base).tokenizer.text()
+    found = {}
+    for model in (base, out):
+        assert code_of("evaluate", model, "--text", text, "--json") == 0
+        found[model] = json.loads(capsys.readouterr().out)["bits_per_byte"]
+    assert found[out] < found[base]
+    assert code_of("generate", out, "one two", "--tokens", "5") == 0
+    assert code_of("info", out) == 0
+    assert "a.txt, on top of model" in capsys.readouterr().out
+    assert code_of("train", "gpt", "--resume", "--out", out) == 0
+    assert "this run had ended already" in capsys.readouterr().err
+    assert code_of("train", "gpt", "--resume", "--out", out, "--dropout", "0.5") == 2
+    assert "these differ: --dropout" in capsys.readouterr().err
+
+
+def test_a_model_of_music_goes_on_and_composes(tmp_path: Path, capsys: Output) -> None:
+    untrained("notes").save(tmp_path / "model")
+    music, out = chorales(tmp_path / "a.json"), tmp_path / "out"
+    given = ["--fine-tune", tmp_path / "model", "--music", music, "--transpose", "2"]
+    assert code_of("train", "gpt", *given, "--out", out, *QUICK) == 0
+    assert "test, negative log-likelihood before: " in capsys.readouterr().err
+    assert code_of("generate", out, "-o", tmp_path / "a.mid", "--tokens", "16") == 0
+    assert code_of("train", "gpt", "--resume", "--out", out) == 0
+    assert "this run had ended already" in capsys.readouterr().err
+
+
+def test_the_same_command_with_resume_begins_it_and_goes_on_with_it(
+    base: Path, tmp_path: Path, capsys: Output
+) -> None:
+    given = ["--fine-tune", base, "--text", save_text(tmp_path / "a.txt"), "--resume", *QUICK]
+    for told in ("holds no run yet: this one begins", "had ended already"):
+        assert code_of("train", "gpt", *given, "--out", tmp_path / "out") == 0
+        assert told in capsys.readouterr().err
+
+
+def test_two_processes_share_it(base: Path, tmp_path: Path) -> None:
+    given = ["--fine-tune", base, "--text", save_text(tmp_path / "a.txt"), *QUICK]
+    for processes in ("1", "2"):
+        out = tmp_path / processes
+        assert code_of("train", "gpt", *given, "--out", out, "--training.processes", processes) == 0
+    reports = [json.loads((tmp_path / each / "report.json").read_text()) for each in ("1", "2")]
+    assert [report["made_with"]["processes"] for report in reports] == [1, 2]
+    one, two = (report["validation"]["loss"] for report in reports)
+    assert two == pytest.approx(one, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ["--model.width", "32", "--vocabulary", "300"],
+            "keeps its sizes and its vocabulary: leave out --model.width and --vocabulary.",
+        ),
+        (["--pieces=characters"], "leave out --pieces."),
+        (["--smoothing", "0.1"], "there is no place for --smoothing"),
+        (["--epochs", "0"], "--epochs must be more than 0"),
+        (["--dropout", "1"], "--dropout must be at least 0 and below 1"),
+        (["--data.valid", "0.9"], "--data.valid must be above 0"),
+        (["--recipe", "gpt2"], "there is no recipe 'gpt2'"),
+        (["--labels", "a.tsv"], "learns from one kind of data: give one of --text, --labels."),
+        (["--music", "a.json"], "learns from one kind of data: give one of --text, --music."),
+    ],
+)
+def test_what_the_model_decides_itself_is_refused_with_a_sentence(
+    options: list[str], sentence: str, base: Path, tmp_path: Path, capsys: Output
+) -> None:
+    text, out = save_text(tmp_path / "a.txt"), tmp_path / "out"
+    code = code_of("train", "gpt", "--fine-tune", base, "--text", text, "--out", out, *options)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+    assert not out.exists()
+
+
+def test_what_does_not_belong_together_is_refused_with_a_sentence(
+    base: Path, tmp_path: Path, capsys: Output
+) -> None:
+    text, music = save_text(tmp_path / "a.txt"), chorales(tmp_path / "a.json")
+    short = tmp_path / "short.txt"
+    short.write_text("one two")
+    untrained("notes").save(tmp_path / "notes")
+    untrained("characters").save(tmp_path / "characters")
+    tiny_classifier().save(tmp_path / "classifier")
+    for given, sentence in (
+        ([tmp_path / "notes", "--text", text], "is a model of music: give --music to go on with it."),
+        ([base, "--music", music], "is a model of text: give --text to go on with it."),
+        ([tmp_path / "classifier", "--text", text], "not for `qkv train gpt --fine-tune`"),
+        ([tmp_path / "nowhere", "--text", text], "nowhere"),
+        ([base], "say what the model shall learn from: --text or --music"),
+        ([base, "--valid-text", text], "say what the model shall learn from"),
+        ([base, "--text"], "--text"),
+        ([base, "--text", short], "less than the model's context of 9: give more."),
+        ([tmp_path / "characters", "--text", text], "is not among them"),
+    ):
+        code = code_of("train", "gpt", "--fine-tune", *given, "--out", tmp_path / "out")
+        shown = capsys.readouterr()
+        assert sentence in refused(shown.err, shown.out, code)
+        assert not (tmp_path / "out").exists()
+
+
+def test_characters_that_the_model_knows_are_enough(tmp_path: Path) -> None:
+    untrained("characters").save(tmp_path / "model")
+    (tmp_path / "a.txt").write_text(TEXT.replace("cat", "dog"), encoding="utf-8")
+    given = ["--fine-tune", tmp_path / "model", "--text", tmp_path / "a.txt"]
+    assert code_of("train", "gpt", *given, "--out", tmp_path / "out", *QUICK) == 0
+    assert load(tmp_path / "out").defaults.pieces == "characters"
+
+
+def test_a_run_of_another_kind_is_not_taken_for_one_that_goes_on(
+    base: Path, tmp_path: Path, capsys: Output
+) -> None:
+    text, out = save_text(tmp_path / "a.txt"), tmp_path / "out"
+    sizes = "--vocabulary 290 --model.width 12 --model.heads 2 --model.hidden 16 --model.depth 1 --model.context 9"
+    assert code_of("train", "gpt", "--text", text, "--out", out, *sizes.split(), *QUICK) == 0
+    capsys.readouterr()
+    code = code_of("train", "gpt", "--fine-tune", base, "--resume", "--out", out)
+    shown = capsys.readouterr()
+    assert "was begun with other kinds of data" in refused(shown.err, shown.out, code)
