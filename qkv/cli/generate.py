@@ -113,7 +113,7 @@ def compose(generator: Generator, command: Generate, generation: Generation) -> 
         raise UserError("this model makes music: say where to write it, with -o NAME.mid.")
     if command.stop:
         raise UserError("--stop is for text: leave it out.")
-    beginning = read_midi(Path(command.prompt)) if command.prompt else []
+    beginning = read_midi(Path(command.prompt), say) if command.prompt else []
     with counting("composing", command.tokens) as done:
         chorale = generator.compose(beginning, generation, lambda: tell_of_sliding(generator), done)
     if not chorale:

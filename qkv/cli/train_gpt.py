@@ -179,9 +179,10 @@ class MusicKind:
         return "--music" in names
 
     def read(self, command: MusicCommand) -> Music:
+        from qkv.cli.terminal import say
         from qkv.data.chorales import read_music
 
-        return read_music(command.files.music, command.settings.seed)
+        return read_music(command.files.music, command.settings.seed, say)
 
     def size(self, read: Music) -> int:
         return sum(map(len, read.train))
