@@ -93,7 +93,7 @@ def settings_of(command: Generate) -> Generation:
 def write(generator: Generator, command: Generate, generation: Generation) -> None:
     if command.output is not None:
         raise UserError("-o is for music: this model writes text to standard output; redirect that.")
-    prompt = sys.stdin.read() if command.prompt == "-" else command.prompt
+    prompt = prompt_of(command)
     stream = generator.stream(prompt, generation, lambda: tell_of_sliding(generator))
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     sys.stdout.write(prompt)
@@ -103,6 +103,16 @@ def write(generator: Generator, command: Generate, generation: Generation) -> No
         sys.stdout.flush()
     sys.stdout.write("\n")
     sys.stdout.flush()
+
+
+def prompt_of(command: Generate) -> str:
+    from qkv.cli.translate import check_text, decoded
+
+    if command.prompt != "-":
+        check_text(command.prompt)
+        return command.prompt
+    lines = sys.stdin.buffer.read().split(b"\n")
+    return "\n".join(decoded(line, number, "standard input") for number, line in enumerate(lines, 1))
 
 
 def compose(generator: Generator, command: Generate, generation: Generation) -> None:

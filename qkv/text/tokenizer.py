@@ -92,6 +92,10 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         return list(self.pieces.encode(text, add_special_tokens=False).ids)
 
+    def between(self, prompt: str) -> str:
+        """What stands between a prompt and its continuation: nothing, for a space belongs to the word behind it."""
+        return ""
+
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         return [list(encoding.ids) for encoding in self.pieces.encode_batch(texts, add_special_tokens=False)]
 

@@ -163,6 +163,8 @@ def fine_tune(
     from qkv.pipeline import load_for
 
     before = load_for(base, "generate", Generator)
+    if before.defaults.pieces == "notes":
+        raise UserError(f"{base} makes music, and labels belong to texts: give a language model of text.")
     settings = with_precision(settings, before.model.config.stack.width, choose_device())
     task = FineTuneTask(labels, before, base, settings)
     settings = with_epochs(
@@ -209,7 +211,11 @@ class FineTuneTask:
         if self.settings.pretrained:
             model.gpt.load_state_dict(self.before.model.state_dict())
         defaults = ClassifierDefaults(
-            pieces=self.before.defaults.pieces, form=labels.form, classes=labels.classes, scale=labels.scale
+            pieces=self.before.defaults.pieces,
+            form=labels.form,
+            classes=labels.classes,
+            scale=labels.scale,
+            start=tokenizer.start,
         )
         return GPTClassifier(model, tokenizer, defaults)
 

@@ -1,5 +1,6 @@
 """`qkv train gpt`, `qkv generate`, `qkv evaluate --text` and `qkv classify` as people use them, and their mistakes."""
 
+import io
 import json
 from pathlib import Path
 
@@ -174,6 +175,7 @@ def test_the_prompt_and_its_continuation_are_printed_and_sliding_is_said_once(
         (["one", "--temperature", "-1"], "must not be negative"),
         (["one", "--tokens", "0"], "must be at least 1"),
         (["one", "-o", "a.mid"], "-o is for music"),
+        (["\udcff bad"], "the text is not UTF-8"),
     ],
 )
 def test_a_mistake_in_generating_text_is_one_sentence(
@@ -182,6 +184,19 @@ def test_a_mistake_in_generating_text_is_one_sentence(
     code = code_of("generate", base, *options)
     shown = capsys.readouterr()
     assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_a_prompt_from_standard_input_is_read_as_documents_are(
+    base: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for raw, shown in ((b"one\r\ntwo", "one\ntwo"), (b"one two\n", "one two\n")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        assert code_of("generate", base, "-", "--tokens", "1") == 0
+        assert capsys.readouterr().out.startswith(shown)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\nb\xe4d")))
+    code = code_of("generate", base, "-")
+    told = capsys.readouterr()
+    assert "line 2 of standard input is not UTF-8" in refused(told.err, told.out, code)
 
 
 def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, capsys: Output) -> None:
@@ -313,6 +328,13 @@ def test_a_mistake_in_labels_is_one_sentence(
     code = code_of("train", "gpt", "--fine-tune", base, "--labels", labels, "--out", tmp_path / "m", *options)
     shown = capsys.readouterr()
     assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_a_model_of_music_is_not_fine_tuned_on_texts(music: Path, tmp_path: Path, capsys: Output) -> None:
+    labels = labelled(tmp_path / "a.tsv", examples("classification"))
+    code = code_of("train", "gpt", "--fine-tune", music, "--labels", labels, "--out", tmp_path / "m", *ONCE)
+    shown = capsys.readouterr()
+    assert "makes music, and labels belong to texts" in refused(shown.err, shown.out, code)
 
 
 def test_a_label_that_training_has_not_shown_is_named(base: Path, tmp_path: Path, capsys: Output) -> None:

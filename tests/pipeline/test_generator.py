@@ -167,8 +167,10 @@ def test_the_likelihood_of_music_is_that_of_its_notes() -> None:
 
 
 def test_text_and_music_are_not_mixed_up() -> None:
-    with pytest.raises(UserError, match="makes music"):
-        untrained("notes").stream("the")
+    music = untrained("notes")
+    for ask in (music.stream, music.log_probabilities, lambda text: music.choose(text, ["cat", "dog"])):
+        with pytest.raises(UserError, match="makes music"):
+            ask("the")
     with pytest.raises(UserError, match="knows text"):
         untrained("characters").compose()
 
