@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
@@ -62,16 +63,11 @@ def main(arguments: list[str]) -> None:
 
 
 def opened(command: Generate) -> Generator:
-    import torch
-
     from qkv.cli.terminal import warn
     from qkv.pipeline import load_for
     from qkv.pipeline.generator import Generator
 
-    if command.threads is not None:
-        if command.threads < 1:
-            raise UserError("--threads must be at least 1.")
-        torch.set_num_threads(command.threads)
+    use_threads(command.threads)
     generator = load_for(command.model, "generate", Generator)
     return generator.computing_in(command.compute, warn)
 

@@ -29,7 +29,8 @@ class Drawn:
         rules = {
             "--candidates must lie between 1 and 1024": 1 <= self.candidates <= 1024,
             "--seed must not be negative": 0 <= self.seed < 2**31,
-            "--temperature must be more than 0": self.temperature is None or self.temperature > 0,
+            "--temperature must be more than 0, from 0.000001 to 1,000,000": self.temperature is None
+            or 1e-6 <= self.temperature <= 1e6,
             "--top-p must lie above 0, up to 1": self.top_p is None or 0 < self.top_p <= 1,
             "--guidance must not be negative": self.guidance is None or self.guidance >= 0,
         }

@@ -33,6 +33,8 @@ TOKENIZERS: dict[PieceKind, type[Tokenizer]] = {
     "notes": Notes,
     "published": PublishedPieces,
 }
+MOST_TOKENS = 1_000_000_000  # nobody waits for more
+LARGEST_SEED = 10**18  # that torch takes, and that can be said in a sentence
 TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
 
 
@@ -58,9 +60,13 @@ class Generation:
     def __post_init__(self) -> None:
         if self.tokens < 1:
             raise UserError("--tokens must be at least 1.")
+        if self.tokens > MOST_TOKENS:
+            raise UserError(f"--tokens can be at most {MOST_TOKENS:,}.")
+        if abs(self.seed) >= LARGEST_SEED:
+            raise UserError("--seed can have at most 18 digits.")
         if self.temperature < 0:
             raise UserError("--temperature must not be negative: 0 always takes the likeliest token.")
-        if self.temperature > 0:
+        if self.temperature != 0:
             try:
                 self.sampling()
             except ValueError as error:
