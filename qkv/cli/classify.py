@@ -149,6 +149,8 @@ def measured(classifier: "Classifier", path: Path, columns: str) -> dict[str, fl
     from qkv.evaluation.classification import accuracy, macro_f1, pearson, rounded, spearman
 
     if classifier.reads == "choices":
+        if columns:
+            raise UserError("--columns is not for a model that chooses: leave it out.")
         return share_chosen(classifier, path)
     examples = read_labelled(path, columns, say)
     if (classifier.reads == "pairs") != (examples.seconds is not None):

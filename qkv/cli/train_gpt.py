@@ -100,8 +100,8 @@ class TextKind:
         check_gpt(settings)
 
     def begun_with(self, names: set[str]) -> bool:
-        """Always: without any, there is text on every machine."""
-        return True
+        """There is text on every machine, but a folder's name alone may be misspelt."""
+        return bool(names - {"--resume", "--out"})
 
     def read(self, command: TextCommand) -> tuple[Documents, Documents | None]:
         from qkv.cli.terminal import say
@@ -220,7 +220,17 @@ def main(arguments: list[str]) -> None:
     if {"-h", "--help"} & set(arguments):  # an option that chooses the kind may stand there without its value
         recipe = option(arguments, "--recipe")
         arguments = ["--help", *([] if recipe is None else ["--recipe", recipe])]
+    else:
+        check_together(names_in(arguments) | names_in_run(arguments))
     training.main(kind, arguments)
+
+
+def check_together(named: set[str]) -> None:
+    """What one kind does not know would be called an option that there is not."""
+    if {"--labels", "--valid-labels"} & named and "--fine-tune" not in named:
+        raise UserError("--labels is for fine-tuning: say which model to begin with, by --fine-tune MODEL.")
+    if "--music" in named and {"--text", "--valid-text"} & named:
+        raise UserError("a model learns from text or from music: give --text or --music, one of both.")
 
 
 def kind_of(arguments: list[str]) -> training.Kind:

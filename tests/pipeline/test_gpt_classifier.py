@@ -81,6 +81,11 @@ def test_another_number_of_texts_is_refused(form: Form, given: tuple[str, ...]) 
         classifier(form, classes).classify([given])
 
 
+def test_the_same_answer_twice_is_refused() -> None:
+    with pytest.raises(UserError, match="input 1 has the same answer twice"):
+        classifier("choice").classify([("the cat", "sang", "sang")])
+
+
 def test_a_text_that_is_no_tuple_of_texts_is_refused() -> None:
     with pytest.raises(UserError, match="each is a tuple of its texts"):
         classifier("classification", ("a", "b")).classify(["the cat"])  # type: ignore[list-item]
