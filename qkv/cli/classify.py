@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError, naming
 
 if TYPE_CHECKING:
@@ -79,19 +80,15 @@ def check(command: Classify) -> None:
         raise UserError("--columns belongs to --labels: it says which columns of that file to read.")
     if command.best is not None and command.best < 1:
         raise UserError("--best must be at least 1.")
-    if command.threads is not None and command.threads < 1:
-        raise UserError("--threads must be at least 1.")
+    check_threads(command.threads)
 
 
 def opened(command: Classify) -> "Classifier":
-    import torch
-
     from qkv.cli.terminal import warn
     from qkv.pipeline import load_for
     from qkv.pipeline.text_classifier import TextClassifier
 
-    if command.threads is not None:
-        torch.set_num_threads(command.threads)
+    use_threads(command.threads)
     model: Any = load_for(command.model, "classify", object)
     if command.fit:
         if not hasattr(model, "fitting"):
@@ -155,6 +152,8 @@ def measured(classifier: "Classifier", path: Path, columns: str) -> dict[str, fl
     from qkv.evaluation.classification import accuracy, macro_f1, pearson, rounded, spearman
 
     if classifier.reads == "choices":
+        if columns:
+            raise UserError("--columns is not for a model that chooses: leave it out.")
         return share_chosen(classifier, path)
     examples = read_labelled(path, columns, say)
     if (classifier.reads == "pairs") != (examples.seconds is not None):

@@ -9,6 +9,7 @@ import tyro
 
 from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path
+from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
 from qkv.pipeline.drawing import Drawn
 
@@ -47,19 +48,15 @@ def main(arguments: list[str]) -> None:
         raise UserError("--best must lie between 1 and --candidates.")
     if not 1 <= command.scale <= 64:
         raise UserError("--scale must lie between 1 and 64.")
-    if command.threads is not None and command.threads < 1:
-        raise UserError("--threads must be at least 1.")
+    check_threads(command.threads)
     from qkv.cli.translate import check_text
 
     check_text(command.caption)
-    import torch
-
     from qkv.cli.terminal import counting, say
     from qkv.pipeline import load_for
     from qkv.pipeline.painter import Painter
 
-    if command.threads is not None:
-        torch.set_num_threads(command.threads)
+    use_threads(command.threads)
     painter = load_for(command.model, "draw", Painter)
     with counting("drawing", command.how.candidates) as done:
         drawings = painter.draw(command.caption, command.how, done=done)

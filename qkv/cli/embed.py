@@ -10,6 +10,7 @@ from typing import Literal
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError, naming
 
 
@@ -41,14 +42,11 @@ def main(arguments: list[str]) -> None:
         description="Turn texts into vectors that lie close together where the texts mean the like.",
     )
     check(command)
-    import torch
-
     from qkv.cli.terminal import counting, say, warn
     from qkv.pipeline import load_for
     from qkv.pipeline.bert import Bert
 
-    if command.threads is not None:
-        torch.set_num_threads(command.threads)
+    use_threads(command.threads)
     model = load_for(command.model, "embed", Bert).computing_in(command.compute, warn)
     texts = all_texts(command)
     with as_they_came(command), counting("embedding", len(texts)) as done:
@@ -77,8 +75,7 @@ def check(command: Embed) -> None:
         check_text(text)
     if command.text and command.input is not None:
         raise UserError("give either texts or --input, not both.")
-    if command.threads is not None and command.threads < 1:
-        raise UserError("--threads must be at least 1.")
+    check_threads(command.threads)
     out = command.output
     if out is not None and out.suffix not in (".npy", ".jsonl"):
         raise UserError(

@@ -26,6 +26,12 @@ ModelOrFile = Annotated[Path, tyro.conf.arg(metavar="MODEL|FILE")]
 OtherModelOrFile = Annotated[Path | None, tyro.conf.arg(metavar="MODEL|FILE", help_behavior_hint="")]
 ReferenceFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
 OptionalName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+OTHER_KINDS = {
+    "gpt": "--text FILE, or --music FILE where it makes music",
+    "vit": "--images FOLDER",
+    "dalle": "--scenes NUMBER or --images FOLDER",
+    "codebook": "--scenes NUMBER or --images FOLDER",
+}
 STANDARD = asdict(ScoringSettings())  # where no report says how a model is scored
 
 
@@ -157,6 +163,8 @@ def check_options(command: Evaluate) -> None:
                 f"there is no folder and no file {path}: give a model that `qkv train` or `qkv demo` has made, "
                 "or a file of translations."
             )
+        if path is not None and path.is_dir():
+            refuse_other_kinds(path)
     if (command.pairs is None) == (not command.reference):
         raise UserError("give either --reference with one file or more, or --pairs.")
     if command.pairs is not None and command.source is not None:
@@ -180,6 +188,14 @@ def check_options(command: Evaluate) -> None:
         raise UserError(f"--output would overwrite {command.output}, which is read: give another name.")
     if command.output.is_dir() or not command.output.parent.is_dir():
         raise UserError(f"--output {command.output} cannot be written: give a file in a folder that exists.")
+
+
+def refuse_other_kinds(model: Path) -> None:
+    from qkv.checkpoint.bundle import read_config
+
+    kind = read_config(model)["kind"]
+    if kind in OTHER_KINDS:
+        raise UserError(f"{model} holds a {kind}: to evaluate it, give {OTHER_KINDS[kind]}.")
 
 
 def place_in(command: Evaluate) -> str:

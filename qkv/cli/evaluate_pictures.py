@@ -11,6 +11,7 @@ import tyro
 
 from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path, side_of_scenes
+from qkv.cli.threads import check_threads, use_threads
 from qkv.cli.training import names_in
 from qkv.errors import UserError
 from qkv.pipeline.drawing import Drawn
@@ -65,17 +66,13 @@ def main(arguments: list[str]) -> None:
         raise UserError("--scenes must lie between 1 and 10,000.")
     if command.sheet is not None:
         check_picture_path("--sheet", command.sheet)
-    if command.threads is not None and command.threads < 1:
-        raise UserError("--threads must be at least 1.")
-    import torch
-
+    check_threads(command.threads)
     from qkv.pipeline import load
     from qkv.pipeline.codes import Codes
     from qkv.pipeline.painter import Painter
     from qkv.pipeline.pictures import PictureClassifier
 
-    if command.threads is not None:
-        torch.set_num_threads(command.threads)
+    use_threads(command.threads)
     if command.sheet is not None:
         from qkv.pictures import figure_class, sheet_picture
 

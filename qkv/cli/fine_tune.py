@@ -114,6 +114,9 @@ class FineTuneKind:
 
     def summarise(self, report: dict[str, Any], out: Path) -> None:
         from qkv.cli.terminal import say
+        from qkv.pipeline.gpt_classifier import READS
+        from qkv.pipeline.verdicts import EXAMPLES
 
         summarise(report, out)
-        say(f'the model is in {out}: try  {program()} classify {shlex.quote(str(out))} "…"')
+        texts = EXAMPLES[READS[report["data"]["form"]]]
+        say(f"the model is in {out}: try  {program()} classify {shlex.quote(str(out))} {texts}")

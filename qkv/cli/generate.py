@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
@@ -62,16 +63,11 @@ def main(arguments: list[str]) -> None:
 
 
 def opened(command: Generate) -> Generator:
-    import torch
-
     from qkv.cli.terminal import warn
     from qkv.pipeline import load_for
     from qkv.pipeline.generator import Generator
 
-    if command.threads is not None:
-        if command.threads < 1:
-            raise UserError("--threads must be at least 1.")
-        torch.set_num_threads(command.threads)
+    use_threads(command.threads)
     generator = load_for(command.model, "generate", Generator)
     return generator.computing_in(command.compute, warn)
 
@@ -93,7 +89,7 @@ def settings_of(command: Generate) -> Generation:
 def write(generator: Generator, command: Generate, generation: Generation) -> None:
     if command.output is not None:
         raise UserError("-o is for music: this model writes text to standard output; redirect that.")
-    prompt = sys.stdin.read() if command.prompt == "-" else command.prompt
+    prompt = prompt_of(command)
     stream = generator.stream(prompt, generation, lambda: tell_of_sliding(generator))
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     sys.stdout.write(prompt)
@@ -105,6 +101,16 @@ def write(generator: Generator, command: Generate, generation: Generation) -> No
     sys.stdout.flush()
 
 
+def prompt_of(command: Generate) -> str:
+    from qkv.cli.translate import check_text, decoded
+
+    if command.prompt != "-":
+        check_text(command.prompt)
+        return command.prompt
+    lines = sys.stdin.buffer.read().split(b"\n")
+    return "\n".join(decoded(line, number, "standard input") for number, line in enumerate(lines, 1))
+
+
 def compose(generator: Generator, command: Generate, generation: Generation) -> None:
     from qkv.cli.terminal import counting, say
     from qkv.data.chorales import PER_BEAT, read_midi, write_midi
@@ -113,7 +119,7 @@ def compose(generator: Generator, command: Generate, generation: Generation) -> 
         raise UserError("this model makes music: say where to write it, with -o NAME.mid.")
     if command.stop:
         raise UserError("--stop is for text: leave it out.")
-    beginning = read_midi(Path(command.prompt)) if command.prompt else []
+    beginning = read_midi(Path(command.prompt), say) if command.prompt else []
     with counting("composing", command.tokens) as done:
         chorale = generator.compose(beginning, generation, lambda: tell_of_sliding(generator), done)
     if not chorale:

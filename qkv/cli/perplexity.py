@@ -76,12 +76,12 @@ def of_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def of_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import counting, say
     from qkv.data.chorales import VOICES, is_midi, read_chorales, read_midi
 
     chorales = []
     for path in command.music:
-        parts = {command.part: [read_midi(path)]} if is_midi(path) else read_chorales(path)
+        parts = {command.part: [read_midi(path, say)]} if is_midi(path) else read_chorales(path)
         if command.part not in parts:
             raise UserError(f"{path} has no part {command.part}: it has {', '.join(parts)}.")
         chorales += parts[command.part]

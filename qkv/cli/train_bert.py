@@ -58,8 +58,8 @@ class BertKind:
         check_bert(settings)
 
     def begun_with(self, names: set[str]) -> bool:
-        """Always: without any, there is text on every machine."""
-        return True
+        """There is text on every machine, but a folder's name alone may be misspelt."""
+        return bool(names - {"--resume", "--out"})
 
     def read(self, command: Command) -> tuple[Prose, Prose | None]:
         from qkv.cli.terminal import say

@@ -105,8 +105,8 @@ class TextKind:
         check_gpt(settings)
 
     def begun_with(self, names: set[str]) -> bool:
-        """Always: without any, there is text on every machine."""
-        return True
+        """There is text on every machine, but a folder's name alone may be misspelt."""
+        return bool(names - {"--resume", "--out"})
 
     def read(self, command: Command) -> tuple[Documents, Documents | None]:
         from qkv.cli.terminal import say
@@ -174,9 +174,10 @@ class MusicKind:
         return "--music" in names
 
     def read(self, command: Command) -> Music:
+        from qkv.cli.terminal import say
         from qkv.data.chorales import read_music
 
-        return read_music(command.files.music, command.settings.seed)
+        return read_music(command.files.music, command.settings.seed, say)
 
     def size(self, read: Music) -> int:
         return sum(map(len, read.train))
@@ -226,6 +227,8 @@ def main(arguments: list[str]) -> None:
     if {"-h", "--help"} & set(arguments):  # an option that chooses the kind may stand there without its value
         recipe = option(arguments, "--recipe")
         arguments = ["--help", *([] if recipe is None else ["--recipe", recipe])]
+    else:
+        check_together(named)
     training.main(kind, arguments)
 
 
@@ -241,6 +244,14 @@ def learned_from(named: set[str], *, helps: bool) -> str:
             "say what the model shall learn from: --text or --music to go on with what it does, --labels for a task."
         )
     return given[0] if given else "--labels"
+
+
+def check_together(named: set[str]) -> None:
+    """What one kind does not know would be called an option that there is not."""
+    if {"--labels", "--valid-labels"} & named and "--fine-tune" not in named:
+        raise UserError("--labels is for fine-tuning: say which model to begin with, by --fine-tune MODEL.")
+    if "--music" in named and {"--text", "--valid-text"} & named:
+        raise UserError("a model learns from text or from music: give --text or --music, one of both.")
 
 
 def parted(

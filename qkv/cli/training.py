@@ -183,7 +183,9 @@ def parse_resumed(kind: Kind, arguments: list[str]) -> TrainCommand[Any, Any]:
     if out is None:
         raise UserError(f"--resume needs the folder of the run: qkv train {kind.name} --resume --out DIR.")
     if not run_file(Path(out)).is_file():
-        raise UserError(f"{out} holds no training run to resume: give the data too, and it is begun.")
+        raise UserError(
+            f"{out} holds no training run to resume: give the data too, or leave out --resume, and it is begun."
+        )
     stored = read_sealed(run_file(Path(out)))
     if "files" not in stored:
         raise UserError(f"the run in {out} was made by `qkv demo`, which is short: run it again.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
@@ -132,21 +133,17 @@ def check(command: Translate) -> None:
         raise UserError("--withhold needs --min-confidence, which says what is left out.")
     if command.min_confidence is not None and not 0 <= command.min_confidence <= 1:
         raise UserError("--min-confidence is a probability, from 0 to 1.")
-    if command.threads is not None and command.threads < 1:
-        raise UserError("--threads must be at least 1.")
+    check_threads(command.threads)
     drawn = command.temperature != 1 or command.top_k or command.top_p != 1 or command.min_p
     if (drawn or command.seed is not None) and not command.sample:
         raise UserError("--temperature, --top-k, --top-p, --min-p and --seed belong to --sample.")
 
 
 def opened(command: Translate) -> "Translator":
-    import torch
-
     from qkv.cli.terminal import warn
     from qkv.pipeline import Translator, load_for
 
-    if command.threads is not None:
-        torch.set_num_threads(command.threads)
+    use_threads(command.threads)
     translator, *others = (load_for(path, "translate", Translator) for path in (command.model, *command.also))
     if others:
         translator = translator.with_others(*others)

@@ -44,6 +44,8 @@ def read_questions(path: Path) -> Questions:
             )
         if not all(texts):
             raise UserError(f"{where} has an empty text: write one, or remove the line.")
+        if len(set(texts[1:])) < len(texts) - 1:
+            raise UserError(f"{where} has the same answer twice: write different ones, or remove the line.")
         if not answer.isdecimal() or not 1 <= int(answer) < len(texts):
             raise UserError(
                 f"{where}: '{answer}' is not the number of one of its {len(texts) - 1} answers, counted from 1."

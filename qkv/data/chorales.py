@@ -1,12 +1,13 @@
 """Music in four voices: chorales as JSON or MIDI files to frames, one for each sixteenth, and frames to a MIDI file.
 
 The JSON file is that of the JSB chorales: {"train": [[[65, 60, 57, 53], …], …], "valid": …, "test": …}, chorales of
-frames of at most four MIDI pitches, the highest voice first. Frames and rests are those of qkv.text.notes.
+frames of at most four MIDI pitches, the highest voice first. Frames, rests and the pitches that are sung are those of
+qkv.text.notes.
 """
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +17,9 @@ from qkv.errors import UserError
 
 VOICES, REST = 4, -1
 PER_BEAT = 4  # sixteenths
-PITCHES = range(128)
+LOWEST, HIGHEST = 24, 96
+OCTAVE = 12
+VOICE_NAMES = ("soprano", "alto", "tenor", "bass")  # of the tracks that are written
 PARTS = ("train", "valid", "test")
 LONGEST = 100_000  # frames of a MIDI file: nearly five hours
 SHORTEST_HELD_OUT = 10  # chorales, of which a tenth can be held out
@@ -39,11 +42,13 @@ class Music:
         }
 
 
-def read_music(paths: Sequence[Path], seed: int = 1) -> Music:
+def read_music(
+    paths: Sequence[Path], seed: int = 1, tell: Callable[[str], None] = lambda line: None
+) -> Music:
     """Chorales of all files; where none are marked as validation part, some are held out by the seed."""
     parts: dict[str, list[Chorale]] = {name: [] for name in PARTS}
     for path in paths:
-        found = {"train": [read_midi(path)]} if is_midi(path) else read_chorales(path)
+        found = {"train": [read_midi(path, tell)]} if is_midi(path) else read_chorales(path)
         for name, chorales in found.items():
             parts[name] += chorales
     if not parts["valid"]:
@@ -70,7 +75,7 @@ def read_chorales(path: Path) -> dict[str, list[Chorale]]:
         raw = stream.read()
     try:
         content = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not whole JSON ({error}): fetch it again.") from None
     if isinstance(content, list):
         content = {"train": content}
@@ -96,17 +101,28 @@ def listed(chorale: object, path: Path, name: str) -> list[object]:
 def frame_of(pitches: object, where: str) -> Frame:
     """With fewer than four notes, the voices at the bottom rest."""
     if not isinstance(pitches, list) or len(pitches) > VOICES or not all(map(is_pitch, pitches)):
-        raise UserError(f"{where}: {str(pitches)[:40]} is no frame of at most four pitches from 0 to 127.")
+        raise UserError(
+            f"{where}: {str(pitches)[:40]} is no frame of at most four pitches from {LOWEST} to {HIGHEST}: correct it, or "
+            "transpose the chorale."
+        )
     return (*map(int, pitches), *[REST] * (VOICES - len(pitches)))
 
 
 def is_pitch(value: object) -> bool:
     """Some of the JSB chorales are written with a decimal point."""
-    return type(value) in (int, float) and value in PITCHES
+    return type(value) in (int, float) and value in range(LOWEST, HIGHEST + 1)
 
 
 def transposed(chorale: Chorale, semitones: int) -> Chorale:
     return [tuple(pitch if pitch == REST else pitch + semitones for pitch in frame) for frame in chorale]
+
+
+def room_to_transpose(chorale: Chorale, most: int) -> tuple[int, int]:
+    """How far down and up it can be moved, by at most so many semitones, so that every note can still be sung."""
+    pitches = [pitch for frame in chorale for pitch in frame if pitch != REST]
+    if not pitches:
+        return -most, most
+    return max(-most, min(0, LOWEST - min(pitches))), min(most, max(0, HIGHEST - max(pitches)))
 
 
 # MIDI -------------------------------------------------------------------------------------------------------
@@ -120,6 +136,7 @@ def write_midi(path: Path, chorale: Chorale, beats_per_minute: int = 80) -> None
     sixteenth = file.ticks_per_beat // PER_BEAT
     for voice in range(VOICES):
         track = mido.MidiTrack()
+        track.append(mido.MetaMessage("track_name", name=VOICE_NAMES[voice], time=0))
         if voice == 0:
             tempo = mido.bpm2tempo(beats_per_minute)
             track.append(mido.MetaMessage("set_tempo", tempo=tempo, time=0))
@@ -148,8 +165,12 @@ def held(pitches: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
-def read_midi(path: Path) -> Chorale:
-    """Four tracks with notes are the four voices; of anything else, the highest four notes that sound together."""
+def read_midi(path: Path, tell: Callable[[str], None] = lambda line: None) -> Chorale:
+    """Four tracks with notes are the four voices; of anything else, the highest four notes that sound together.
+
+    What `write_midi` has written comes back as it was, voices that rest and silence at the end included. Notes that
+    nobody sings are moved by octaves, for a piano has some, and `tell` is told how many.
+    """
     import mido
 
     with opened(path) as stream:
@@ -157,17 +178,26 @@ def read_midi(path: Path) -> Chorale:
             file = mido.MidiFile(file=stream)
             if file.ticks_per_beat < 1:
                 raise ValueError("its time is not counted in beats")
-            tracks = [notes_of(track, file.ticks_per_beat / PER_BEAT) for track in file.tracks]
+            sixteenth = file.ticks_per_beat / PER_BEAT
+            tracks = [notes_of(track, sixteenth) for track in file.tracks]
+            ours = tuple(track.name for track in file.tracks) == VOICE_NAMES
+            silence = max((round(ticks_of(track) / sixteenth) for track in file.tracks if ours), default=0)
         except (OSError, EOFError, ValueError, IndexError, KeyError, mido.KeySignatureError) as error:
             raise UserError(
                 f"{path} is not a whole MIDI file ({error or type(error).__name__}): fetch it again."
             ) from None
-    tracks = [track for track in tracks if track]
-    if not tracks:
+    tracks = [track for track in tracks if track or ours]
+    length = max((end for track in tracks for _, _, end in track), default=0)
+    length = max(length, silence)
+    if not length:
         raise UserError(f"{path} has no notes in it.")
-    length = max(end for track in tracks for _, _, end in track)
     if length > LONGEST:
         raise UserError(f"{path} lasts {length:,} sixteenths: {LONGEST:,} are the most that is read.")
+    moved = sum(pitch != within_reach(pitch) for track in tracks for pitch, _, _ in track)
+    if moved:
+        notes = "1 note" if moved == 1 else f"{moved:,} notes"
+        tell(f"{path}: {notes} outside of what is sung, {LOWEST} to {HIGHEST}, moved by octaves")
+    tracks = [[(within_reach(pitch), first, end) for pitch, first, end in track] for track in tracks]
     if len(tracks) == VOICES:
         voices = [sounding(track, length) for track in tracks]
         return [tuple(max(frame, default=REST) for frame in frames) for frames in zip(*voices, strict=True)]
@@ -177,18 +207,39 @@ def read_midi(path: Path) -> Chorale:
 
 
 def notes_of(track: object, sixteenth: float) -> list[tuple[int, int, int]]:
-    """Pitch, first frame, and the frame after the last; a note lasts a frame at least."""
-    now, begun, found = 0, dict[int, int](), []
+    """Pitch, first frame, and the frame after the last; a note lasts a frame at least.
+
+    Two channels may hold the same pitch; one that is never let go lasts until the track ends.
+    """
+    now, begun, found = 0, dict[tuple[int, int], int](), []
+
+    def let_go(key: tuple[int, int]) -> None:
+        first = round(begun.pop(key) / sixteenth)
+        found.append((key[1], first, max(first + 1, round(now / sixteenth))))
+
     for message in track:  # type: ignore[attr-defined]
         now += message.time
         if message.type not in ("note_on", "note_off") or message.channel == 9:  # percussion has no pitch
             continue
-        if message.note in begun:
-            first = round(begun.pop(message.note) / sixteenth)
-            found.append((message.note, first, max(first + 1, round(now / sixteenth))))
+        key = message.channel, message.note
+        if key in begun:
+            let_go(key)
         if message.type == "note_on" and message.velocity:
-            begun[message.note] = now
+            begun[key] = now
+    for key in list(begun):
+        let_go(key)
     return found
+
+
+def ticks_of(track: object) -> int:
+    return sum(message.time for message in track)  # type: ignore[attr-defined]
+
+
+def within_reach(pitch: int) -> int:
+    """The same note in the nearest octave in which it is sung."""
+    if pitch < LOWEST:
+        return LOWEST + (pitch - LOWEST) % OCTAVE
+    return HIGHEST - (HIGHEST - pitch) % OCTAVE if pitch > HIGHEST else pitch
 
 
 def sounding(notes: Sequence[tuple[int, int, int]], length: int) -> list[set[int]]:

@@ -3,7 +3,8 @@
     a.txt, b.md, c.py      each file is a document
     d.jsonl                each line is one: {"text": "…"}
 
-All of them may end in .gz.
+All of them may end in .gz, in small letters or capitals. A line ends with "\\n" alone, whatever system wrote it, as
+in a prompt.
 """
 
 import json
@@ -48,7 +49,7 @@ def read_documents(paths: Sequence[Path]) -> Documents:
 
 
 def documents_in(path: Path) -> list[str]:
-    if path.name.removesuffix(".gz").endswith(".jsonl"):
+    if path.name.lower().removesuffix(".gz").endswith(".jsonl"):
         return [
             text_in_json(line, f"{path}, line {number}")
             for number, line in numbered_lines(path)
@@ -62,18 +63,28 @@ def documents_in(path: Path) -> list[str]:
         raise not_utf8(path, raw[: error.start].count(b"\n") + 1, raw) from None
     if not text.strip():
         raise empty_file(path)
-    return [text]
+    return [with_plain_breaks(text)]
+
+
+def with_plain_breaks(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
 def text_in_json(line: str, where: str) -> str:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError(f'{where} is not JSON: each line is an object such as {{"text": "…"}}.') from None
     if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
         raise UserError(f'{where} has no "text": each line is an object such as {{"text": "…"}}.')
     text: str = row["text"]
-    return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # JSON can spell half of a surrogate pair, which no tokenizer accepts
+        raise UserError(
+            f"{where} holds half a character (a lone \\uD800–\\uDFFF): repair the line."
+        ) from None
+    return with_plain_breaks(text)
 
 
 def python_source(folder: Path | None = None) -> Documents:
@@ -95,15 +106,13 @@ def python_source(folder: Path | None = None) -> Documents:
 
 
 def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:
-    """Whole documents, about a `share` of them chosen by the seed; of few documents the end of each."""
-    if len(documents) < FEW:
+    """At most a `share` of the characters: whole documents chosen by the seed; of few or very long ones the end of each."""
+    out = set() if len(documents) < FEW else chosen_documents(documents, share, seed)
+    if not out:
         cuts = [int(len(text) * (1 - share)) for text in documents.texts]
         train = [text[:cut] for text, cut in zip(documents.texts, cuts, strict=True)]
         valid = [text[cut:] for text, cut in zip(documents.texts, cuts, strict=True)]
     else:
-        order = list(range(len(documents)))
-        random.Random(seed).shuffle(order)
-        out = set(order[: max(1, round(share * len(order)))])
         train = [text for place, text in enumerate(documents.texts) if place not in out]
         valid = [text for place, text in enumerate(documents.texts) if place in out]
     if not any(text.strip() for text in valid):
@@ -114,3 +123,21 @@ def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Docume
         Documents(texts=[text for text in train if text.strip()], origin=documents.origin),
         Documents(texts=[text for text in valid if text.strip()], origin=documents.origin),
     )
+
+
+def chosen_documents(documents: Documents, share: float, seed: int) -> set[int]:
+    """In an order by the seed those that fit into a share of the characters; none, where they do not fill half of it.
+
+    A document that is too long is passed over until half is full: to go on would be to choose the short ones.
+    """
+    order = list(range(len(documents)))
+    random.Random(seed).shuffle(order)
+    room, size, out = share * documents.characters, 0, set[int]()
+    for place in order:
+        length = len(documents.texts[place])
+        if size + length <= room:
+            out.add(place)
+            size += length
+        elif size >= room / 2:
+            break
+    return out if size >= room / 2 else set()

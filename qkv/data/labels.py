@@ -106,6 +106,13 @@ class Labelled:
                 )
         return [float(label) for label in self.labels]
 
+    def check_spread(self) -> None:
+        """Numbers that are all the same leave nothing to learn, as one class does."""
+        if len(set(self.numbers())) == 1:
+            raise UserError(
+                f"{self.where}: every label is the number {self.labels[0]}; give examples with different ones."
+            )
+
     def classes(self) -> tuple[str, ...]:
         """The different labels in order; one alone leaves nothing to tell apart."""
         found = sorted(set(self.labels))

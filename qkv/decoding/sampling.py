@@ -10,6 +10,9 @@ from qkv.decoding.rules import NEVER, Rule
 from qkv.decoding.step import Hypothesis, Step
 from qkv.decoding.walk import gathered, walk
 
+COLDEST, HOTTEST = 1e-6, 1e6  # beyond, scores divided by a temperature are no numbers in single precision
+DRAWN_AT_ONCE = 1_024  # numbers for each row
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
@@ -23,6 +26,8 @@ class Sampling:
     def __post_init__(self) -> None:
         if not self.temperature > 0:
             raise ValueError("the temperature must be above 0")
+        if not COLDEST <= self.temperature <= HOTTEST:
+            raise ValueError(f"the temperature must lie between {COLDEST:.6f} and {HOTTEST:,.0f}")
         if self.top_k < 0 or not 0 < self.top_p <= 1 or not 0 <= self.min_p <= 1:
             raise ValueError(
                 "top-k must not be negative, top-p must lie above 0, both top-p and min-p up to 1"
@@ -48,14 +53,21 @@ class Drawn:
 
     def __init__(self, sampling: Sampling, seeds: Sequence[int], limits: Tensor):
         self.sampling = sampling
-        most = int(limits.max())
-        draws = [torch.rand(most, generator=torch.Generator().manual_seed(seed)) for seed in seeds]
-        self.draws = torch.stack(draws).to(limits.device)  # (B, most)
+        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self.at_once = min(int(limits.max()), DRAWN_AT_ONCE)
+        self.draws = torch.empty(len(seeds), 0, device=limits.device)  # (B, as many as were needed)
+
+    def draw(self, rows: Tensor, place: int) -> Tensor:
+        """A number for each row. (N, 1)"""
+        while place >= self.draws.shape[1]:
+            more = torch.stack([torch.rand(self.at_once, generator=each) for each in self.generators])
+            self.draws = torch.cat([self.draws, more.to(self.draws.device)], dim=1)
+        return self.draws[rows, place, None]
 
     def __call__(self, scores: Tensor, length: int, rows: Tensor) -> Tensor:
         ordered, ids = narrowed(scores, self.sampling)
         up_to = ordered.cumsum(-1)  # (N, V)
-        drawn = self.draws[rows, length, None] * up_to[:, -1:]
+        drawn = self.draw(rows, length) * up_to[:, -1:]
         place = (up_to <= drawn).sum(-1, keepdim=True).clamp(max=ids.shape[-1] - 1)
         place = torch.minimum(place, (ordered > 0).sum(-1, keepdim=True) - 1)  # never one that was left out
         return ids.gather(1, place)[:, 0]
@@ -65,7 +77,7 @@ def narrowed(scores: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
     """Probabilities of the words that may be drawn, 0 for the others, and their ids: likeliest first. (N, V)"""
     ordered, ids = (scores / sampling.temperature).sort(dim=-1, descending=True, stable=True)
     if sampling.top_k:
-        ordered = ordered[:, : sampling.top_k]
+        ordered = ordered[:, : min(sampling.top_k, ordered.shape[-1])]
     probabilities = ordered.softmax(-1)
     out = probabilities < sampling.min_p * probabilities[:, :1]
     out |= probabilities.cumsum(-1) - probabilities >= sampling.top_p  # what comes before is enough

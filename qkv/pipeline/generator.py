@@ -23,7 +23,7 @@ from qkv.pipeline.loading import load_weights
 from qkv.text.characters import Characters
 from qkv.text.notes import VOICES, Frame, Notes
 from qkv.text.published_pieces import PublishedPieces
-from qkv.text.stream import decoded, until
+from qkv.text.stream import after, decoded, until
 from qkv.text.tokenizer import Tokenizer
 
 PieceKind = Literal["subwords", "characters", "notes", "published"]
@@ -33,6 +33,8 @@ TOKENIZERS: dict[PieceKind, type[Tokenizer]] = {
     "notes": Notes,
     "published": PublishedPieces,
 }
+MOST_TOKENS = 1_000_000_000  # nobody waits for more
+LARGEST_SEED = 10**18  # that torch takes, and that can be said in a sentence
 TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
 
 
@@ -58,9 +60,13 @@ class Generation:
     def __post_init__(self) -> None:
         if self.tokens < 1:
             raise UserError("--tokens must be at least 1.")
+        if self.tokens > MOST_TOKENS:
+            raise UserError(f"--tokens can be at most {MOST_TOKENS:,}.")
+        if abs(self.seed) >= LARGEST_SEED:
+            raise UserError("--seed can have at most 18 digits.")
         if self.temperature < 0:
             raise UserError("--temperature must not be negative: 0 always takes the likeliest token.")
-        if self.temperature > 0:
+        if self.temperature != 0:
             try:
                 self.sampling()
             except ValueError as error:
@@ -129,11 +135,16 @@ class Generator:
         It ends after so many tokens, before the `stop`, or where the model ends its document. A text that is longer
         than the context is read in a window: when that is full, its older half is forgotten.
         """
-        if self.defaults.pieces == "notes":
-            raise UserError("this model makes music, not text: ask it for notes, with -o NAME.mid.")
         known = self.tokenizer.piece_bytes
-        ids = self.stream_ids(self.tokenizer.encode(prompt), generation, slides)
-        return until(decoded(known[token] for token in ids), generation.stop)
+        ids = self.stream_ids(self.encode(prompt), generation, slides)
+        said = until(decoded(known[token] for token in ids), generation.stop)
+        return after(self.tokenizer.between(prompt), said)
+
+    def encode(self, text: str) -> list[int]:
+        """Notes read any text as nothing, which nobody means."""
+        if self.defaults.pieces == "notes":
+            raise UserError("this model makes music, not text: it has `compose` and `nats_of_music`.")
+        return self.tokenizer.encode(text)
 
     def compose(
         self,
@@ -195,7 +206,7 @@ class Generator:
 
     def log_probabilities(self, text: str, done: Callable[[int], None] = silent) -> Tensor:
         """Of every token of a text, as a document of its own."""
-        return self.log_probabilities_of(self.tokenizer.encode(text), done)
+        return self.log_probabilities_of(self.encode(text), done)
 
     @torch.inference_mode()
     def log_probabilities_of(self, ids: Sequence[int], done: Callable[[int], None] = silent) -> Tensor:
@@ -228,11 +239,11 @@ class Generator:
         """Log-probabilities of different continuations of a prompt, for tasks that no example was shown of."""
         if not choices or not all(choices):
             raise UserError("give at least one continuation to choose from, and none that is empty.")
-        before = self.tokenizer.encode(prompt)
+        before = self.encode(prompt)
         scores = []
         for choice in choices:
-            after = self.tokenizer.encode(choice)
-            scores.append(float(self.log_probabilities_of([*before, *after])[-len(after) :].sum()))
+            own = self.encode(choice)
+            scores.append(float(self.log_probabilities_of([*before, *own])[-len(own) :].sum()))
         return scores
 
 

@@ -40,6 +40,8 @@ class ClassifierDefaults:
     """None where it gives numbers, or chooses."""
     scale: tuple[float, float] = (0.0, 1.0)
     """Of numbers: what stands for 0, and for one more."""
+    start: int = Tokenizer.start
+    """The token before each text; models that do not say it were trained with this one."""
 
 
 class GPTClassifier:
@@ -66,6 +68,8 @@ class GPTClassifier:
             raise UserError(
                 f"{where}/config.json: {len(defaults.classes)} classes do not belong to this model."
             )
+        if not 0 <= defaults.start < architecture.gpt.vocab:
+            raise UserError(f"{where}/config.json: no token of this model has the number {defaults.start}.")
         tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.gpt)
         model = GPTForTask(architecture)
         load_weights(model, bundle.weights, str(where))
@@ -90,9 +94,7 @@ class GPTClassifier:
         context = self.model.config.gpt.context
         each = [self.tokenizer.encode(text) for text in texts]
         ways = orders(self.defaults.form, each)
-        return [
-            torch.tensor(laid_out(way, self.tokenizer.start, self.tokenizer.end, context)) for way in ways
-        ]
+        return [torch.tensor(laid_out(way, self.defaults.start, self.tokenizer.end, context)) for way in ways]
 
     @torch.inference_mode()
     def classify(

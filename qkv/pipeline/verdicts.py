@@ -48,6 +48,8 @@ HOW = {
     "pairs": "give two texts for each",
     "choices": "give a text and at least two answers to choose from",
 }
+EXAMPLES: dict[ReadsTexts, str] = {"text": '"…"', "pairs": '"…" "…"', "choices": '"…" "…" "…"'}
+"""What `qkv classify` is given, for hints."""
 
 
 def check_inputs(inputs: Sequence[tuple[str, ...]], reads: ReadsTexts) -> None:
@@ -61,6 +63,8 @@ def check_inputs(inputs: Sequence[tuple[str, ...]], reads: ReadsTexts) -> None:
         if not fits(len(texts), reads):
             count = "1 text" if len(texts) == 1 else f"{len(texts)} texts"
             raise InputError(number, f"has {count}, and this model reads {reads}: {HOW[reads]}.", "input")
+        if reads == "choices" and len(set(texts[1:])) < len(texts) - 1:
+            raise InputError(number, "has the same answer twice: give different ones.", "input")
 
 
 def fits(count: int, reads: ReadsTexts) -> bool:

@@ -19,9 +19,14 @@ WORD_END = "</w>"
 
 
 class PublishedPieces(Tokenizer):
-    """`end` is the piece between documents; whoever opens a model knows it and says so."""
+    """`end` is the piece between documents, and before the first; whoever opens a model knows it and says so."""
 
     end: int
+
+    @property
+    def start(self) -> int:  # type: ignore[override]
+        """Neither GPT has a piece of its own for it: what stands before a text is the end of another."""
+        return self.end
 
     def __init__(self, pieces: Pieces):
         super().__init__(pieces)
@@ -66,6 +71,10 @@ class PublishedPieces(Tokenizer):
             pieces.decoder = decoders.BPEDecoder(suffix=WORD_END)
         pieces.add_special_tokens([each for each in ("<|endoftext|>", "<unk>") if each in numbers])
         return cls(pieces)
+
+    def between(self, prompt: str) -> str:
+        """Of pieces that end words, a word of the prompt has ended already, though its space may not be there."""
+        return " " if self.suffix and prompt and not prompt[-1].isspace() else ""
 
     @property
     def special(self) -> frozenset[int]:

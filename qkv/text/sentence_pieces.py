@@ -83,7 +83,7 @@ class SentencePieces:
             vocabulary = [str(piece) for piece in stored["vocabulary"]]
             numbers = {name: int(stored[name]) for name in ("pad", "start", "end", "unknown")}
             language = stored["language"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UserError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
         if not all(0 <= number < len(vocabulary) for number in numbers.values()):
             raise UserError(f"{where}: a special piece has no place in the vocabulary.")

@@ -35,3 +35,10 @@ def until(texts: Iterable[str], stop: str) -> Iterator[str]:
             yield told
     if waiting:
         yield waiting
+
+
+def after(first: str, texts: Iterable[str]) -> Iterator[str]:
+    """The texts with this before the first, if there is any."""
+    for text in texts:
+        yield first + text
+        first = ""

@@ -4,7 +4,8 @@ Byte-pair merges over UTF-8 bytes (Hugging Face `tokenizers`): what the vocabula
 bytes, so there is no unknown word, and no normalisation that would change a character.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -29,6 +30,23 @@ def letters_of_bytes() -> dict[str, int]:
 ANEW = frozenset(bytes([byte]) for byte in b" \t\n.,;:!?)]}\"'")
 BYTES = letters_of_bytes()
 SMALLEST = len(SPECIAL) + 256  # the special tokens and the bytes
+LONGEST_WORD = (
+    1_000  # characters that are learned from as one word: the time to learn from it grows with its square
+)
+ENDLESS = re.compile(
+    rf"[^\W\d_]{{{LONGEST_WORD},}}|\d{{{LONGEST_WORD},}}|(?:[^\w\s]|_){{{LONGEST_WORD},}}|\s{{{LONGEST_WORD},}}"
+)
+
+
+def with_words_cut(texts: Iterable[str]) -> Iterator[str]:
+    """The texts, of which a run of letters, digits, marks or blanks without end comes in several; others as they are."""
+    for text in texts:
+        last = 0
+        for run in ENDLESS.finditer(text):
+            for cut in range(run.start() + LONGEST_WORD, run.end(), LONGEST_WORD):
+                yield text[last:cut]
+                last = cut
+        yield text[last:]
 
 
 class Tokenizer:
@@ -64,7 +82,7 @@ class Tokenizer:
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        pieces.train_from_iterator(texts, trainer)
+        pieces.train_from_iterator(with_words_cut(texts), trainer)
         return cls(pieces)
 
     @classmethod
@@ -91,6 +109,10 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         return list(self.pieces.encode(text, add_special_tokens=False).ids)
+
+    def between(self, prompt: str) -> str:
+        """What stands between a prompt and its continuation: nothing, for a space belongs to the word behind it."""
+        return ""
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         return [list(encoding.ids) for encoding in self.pieces.encode_batch(texts, add_special_tokens=False)]

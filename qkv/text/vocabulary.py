@@ -49,7 +49,7 @@ def load_vocabulary(path: Path) -> Vocabulary:
     """From the tokenizer.json of a translator's bundle."""
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} is not a tokenizer file ({error}).") from None
     if isinstance(stored, dict) and stored.get("format") == FORMAT:
         return SentencePieces.load(path)

@@ -44,7 +44,7 @@ class Examples:
     def of(cls, train: Labelled, valid: Labelled | None, settings: BertFineTuneSettings) -> "Examples":
         numbers = settings.task == "numbers" or (settings.task == "automatic" and train.are_numbers())
         if numbers:
-            train.numbers()
+            train.check_spread()
         classes = () if numbers else train.classes()
         if valid is None:
             train, valid = hold_out(train, settings.valid, settings.seed)

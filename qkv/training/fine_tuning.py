@@ -19,6 +19,7 @@ from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.models.gpt import GPTForTask, TaskBatch, TaskConfig
 from qkv.pipeline.generator import Generator, tokenizer_for
 from qkv.pipeline.gpt_classifier import ClassifierDefaults, Form, GPTClassifier, batches_of
+from qkv.pipeline.verdicts import EXAMPLES
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
@@ -73,6 +74,11 @@ def read_labels(
 ) -> Labels:
     """What was written in the files; where there is no second one, examples are held out by the seed."""
     if settings.form == "choice":
+        if columns:
+            raise UserError(
+                "--columns cannot be given with --form choice, whose files are a text, its answers and the number of the "
+                "right one: leave it out."
+            )
         return read_choices(path, valid, settings)
     labelled = read_labelled(path, columns, tell)
     second = None if valid is None else read_labelled(valid, columns, tell)
@@ -81,6 +87,8 @@ def read_labels(
     form = form_of(labelled, settings)
     numbers = labelled.are_numbers()
     classes = () if numbers else labelled.classes()
+    if numbers:
+        labelled.check_spread()
     train, held = parted(labelled, second, settings)
     both = [
         Examples(
@@ -163,6 +171,8 @@ def fine_tune(
     from qkv.pipeline import load_for
 
     before = load_for(base, "generate", Generator)
+    if before.defaults.pieces == "notes":
+        raise UserError(f"{base} makes music, and labels belong to texts: give a language model of text.")
     settings = with_precision(settings, before.model.config.stack.width, choose_device())
     task = FineTuneTask(labels, before, base, settings)
     settings = with_epochs(
@@ -209,7 +219,11 @@ class FineTuneTask:
         if self.settings.pretrained:
             model.gpt.load_state_dict(self.before.model.state_dict())
         defaults = ClassifierDefaults(
-            pieces=self.before.defaults.pieces, form=labels.form, classes=labels.classes, scale=labels.scale
+            pieces=self.before.defaults.pieces,
+            form=labels.form,
+            classes=labels.classes,
+            scale=labels.scale,
+            start=tokenizer.start,
         )
         return GPTClassifier(model, tokenizer, defaults)
 
@@ -249,8 +263,8 @@ class FineTuneTask:
                 **measured(product, labels),
             },
         }
-        texts = {"text": '"…"', "pairs": '"…" "…"', "choices": '"…" "…" "…"'}[product.reads]
-        card = model_card(f"GPT, fine-tuned for {labels.form}", f"qkv classify . {texts}", report)
+        usage = f"qkv classify . {EXAMPLES[product.reads]}"
+        card = model_card(f"GPT, fine-tuned for {labels.form}", usage, report)
         save_report(out, report, card)
         return report
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
-from qkv.data.chorales import Music, transposed
+from qkv.data.chorales import Chorale, Music, room_to_transpose, transposed
 from qkv.data.documents import Documents
 from qkv.data.windows import stream_of
 from qkv.errors import UserError
@@ -123,8 +123,10 @@ class MusicMaterial:
         def train(seed: int) -> Tensor:
             """In another order and in other keys each time: what is sung matters, not how high."""
             generator = random.Random(seed)
-            order = generator.sample(self.music.train, len(self.music.train))
-            moved = [transposed(chorale, generator.randint(-most, most)) for chorale in order]
+            order: list[Chorale] = generator.sample(self.music.train, len(self.music.train))
+            moved = [
+                transposed(chorale, generator.randint(*room_to_transpose(chorale, most))) for chorale in order
+            ]
             return stream_of(map(notes.encode_frames, moved), notes.end)
 
         return train, lambda seed: valid

@@ -1,5 +1,6 @@
 """`qkv train gpt`, `qkv generate`, `qkv evaluate --text` and `qkv classify` as people use them, and their mistakes."""
 
+import io
 import json
 from pathlib import Path
 
@@ -132,6 +133,22 @@ def test_a_mistake_in_training_is_one_sentence(
 
 
 @pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--labels a.tsv", "by --fine-tune MODEL"),
+        ("--music a.json --text a.txt", "give --text or --music, one of both"),
+        ("--resume", "holds no training run to resume"),
+    ],
+)
+def test_options_that_need_another_say_so(
+    options: str, sentence: str, tmp_path: Path, capsys: Output
+) -> None:
+    code = code_of("train", "gpt", *options.split(), "--out", tmp_path / "m")
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+
+
+@pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
         ("a.json", b'{"train": [[[60', "not whole JSON"),
@@ -174,6 +191,7 @@ def test_the_prompt_and_its_continuation_are_printed_and_sliding_is_said_once(
         (["one", "--temperature", "-1"], "must not be negative"),
         (["one", "--tokens", "0"], "must be at least 1"),
         (["one", "-o", "a.mid"], "-o is for music"),
+        (["\udcff bad"], "the text is not UTF-8"),
     ],
 )
 def test_a_mistake_in_generating_text_is_one_sentence(
@@ -182,6 +200,19 @@ def test_a_mistake_in_generating_text_is_one_sentence(
     code = code_of("generate", base, *options)
     shown = capsys.readouterr()
     assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_a_prompt_from_standard_input_is_read_as_documents_are(
+    base: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for raw, shown in ((b"one\r\ntwo", "one\ntwo"), (b"one two\n", "one two\n")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        assert code_of("generate", base, "-", "--tokens", "1") == 0
+        assert capsys.readouterr().out.startswith(shown)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\nb\xe4d")))
+    code = code_of("generate", base, "-")
+    told = capsys.readouterr()
+    assert "line 2 of standard input is not UTF-8" in refused(told.err, told.out, code)
 
 
 def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, capsys: Output) -> None:
@@ -231,6 +262,8 @@ def test_a_mistake_in_evaluating_is_one_sentence(
     empty.write_text("\n")
     for arguments, sentence in (
         ([base, "--text", empty], "is empty"),
+        ([base], "holds a gpt: to evaluate it, give --text FILE"),
+        ([base, "--source", text, "--reference", text], "give --text FILE"),
         ([music, "--text", text], "needs --music"),
         ([base, "--music", text], "needs --text"),
         ([music, "--music", chorales(tmp_path / "a.json"), "--text", text], "give either"),
@@ -270,7 +303,8 @@ def test_every_form_is_fine_tuned_and_asked(form: str, base: Path, tmp_path: Pat
     code = code_of("train", "gpt", "--fine-tune", base, "--labels", labels, "--out", out, *ONCE, *options)
     assert code == 0, capsys.readouterr().err
     assert read_json(out / "report.json")["data"]["form"] == form
-    capsys.readouterr()
+    hint = {"classification": '"…"', "choice": '"…" "…" "…"'}.get(form, '"…" "…"')
+    assert capsys.readouterr().err.rstrip().endswith(f"classify {out} {hint}")
     given = {"classification": ["one one"], "choice": ["one", "two", "three"]}.get(form, ["one", "two"])
     assert code_of("classify", out, *given, "--json") == 0
     said = json.loads(capsys.readouterr().out)
@@ -304,6 +338,9 @@ def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
         (["one\ttwo\tgood", "one\ttwo\tbad"] * 6, ["--form", "classification"], "reads one text in a row"),
         (["one\ttwo\tthree\t3"] * 12, ["--form", "choice"], "is not the number of one of its 2 answers"),
         (["one\tthree\t1"] * 12, ["--form", "choice"], "has 3 columns"),
+        (["one\ttwo\ttwo\t1"] * 12, ["--form", "choice"], "line 1 has the same answer twice"),
+        (["one\ttwo\tsix\t1"] * 12, ["--form", "choice", "--columns", "1,2"], "--columns cannot be given"),
+        (["one\t1.5", "two\t1.50"] * 6, [], "every label is the number 1.5"),
     ],
 )
 def test_a_mistake_in_labels_is_one_sentence(
@@ -313,6 +350,13 @@ def test_a_mistake_in_labels_is_one_sentence(
     code = code_of("train", "gpt", "--fine-tune", base, "--labels", labels, "--out", tmp_path / "m", *options)
     shown = capsys.readouterr()
     assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_a_model_of_music_is_not_fine_tuned_on_texts(music: Path, tmp_path: Path, capsys: Output) -> None:
+    labels = labelled(tmp_path / "a.tsv", examples("classification"))
+    code = code_of("train", "gpt", "--fine-tune", music, "--labels", labels, "--out", tmp_path / "m", *ONCE)
+    shown = capsys.readouterr()
+    assert "makes music, and labels belong to texts" in refused(shown.err, shown.out, code)
 
 
 def test_a_label_that_training_has_not_shown_is_named(base: Path, tmp_path: Path, capsys: Output) -> None:

@@ -7,16 +7,43 @@ from pathlib import Path
 import mido
 import pytest
 
-from qkv.data.chorales import read_midi, read_music, transposed, write_midi
+from qkv.data.chorales import (
+    HIGHEST,
+    LOWEST,
+    REST,
+    VOICES,
+    Chorale,
+    read_midi,
+    read_music,
+    room_to_transpose,
+    transposed,
+    write_midi,
+)
 from qkv.errors import UserError
+from qkv.text import notes
 
 CHORALE = [(65, 60, 57, 53), (65, 60, 57, 53), (67, 60, -1, 52), (-1, -1, -1, -1), (67, 62, 55, 50)]
 REAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "jsb" / "jsb-chorales-16th.json"
 
 
-def test_what_is_written_as_midi_is_read_back(tmp_path: Path) -> None:
-    write_midi(tmp_path / "a.mid", CHORALE)
-    assert read_midi(tmp_path / "a.mid") == CHORALE
+@pytest.mark.parametrize(
+    "chorale",
+    [
+        CHORALE,
+        [(67, REST, 57, 53), (67, REST, 57, 53)],
+        [(REST, REST, REST, 48), *CHORALE],
+        [*CHORALE, (REST, REST, REST, REST), (REST, REST, REST, REST)],
+        [(REST, REST, REST, REST)] * 3,
+    ],
+    ids=["all sing", "the alto rests", "the bass begins", "silence at the end", "nobody sings"],
+)
+def test_what_is_written_as_midi_is_read_back(chorale: Chorale, tmp_path: Path) -> None:
+    write_midi(tmp_path / "a.mid", chorale)
+    assert read_midi(tmp_path / "a.mid") == chorale
+
+
+def test_what_can_be_read_is_what_can_be_sung() -> None:
+    assert (notes.LOWEST, notes.HIGHEST, notes.REST, len(notes.VOICES)) == (LOWEST, HIGHEST, REST, VOICES)
 
 
 def test_a_held_pitch_is_one_note(tmp_path: Path) -> None:
@@ -41,6 +68,43 @@ def test_of_one_track_the_highest_four_notes_are_the_voices(tmp_path: Path) -> N
     file.tracks.append(track)
     file.save(tmp_path / "a.mid")
     assert read_midi(tmp_path / "a.mid") == [(76, 72, 67, 64)] * 2
+
+
+def one_track(path: Path, *messages: mido.Message | mido.MetaMessage) -> Path:
+    file, track = mido.MidiFile(ticks_per_beat=4), mido.MidiTrack(messages)
+    file.tracks.append(track)
+    file.save(path)
+    return path
+
+
+def test_a_unison_of_two_channels_lasts_as_long_as_the_longer(tmp_path: Path) -> None:
+    path = one_track(
+        tmp_path / "a.mid",
+        mido.Message("note_on", channel=0, note=60, time=0),
+        mido.Message("note_on", channel=1, note=60, time=0),
+        mido.Message("note_off", channel=0, note=60, time=1),
+        mido.Message("note_off", channel=1, note=60, time=3),
+    )
+    assert read_midi(path) == [(60, REST, REST, REST)] * 4
+
+
+def test_a_note_that_is_never_let_go_lasts_until_the_track_ends(tmp_path: Path) -> None:
+    path = one_track(
+        tmp_path / "a.mid",
+        mido.Message("note_on", note=60, time=0),
+        mido.MetaMessage("end_of_track", time=3),
+    )
+    assert read_midi(path) == [(60, REST, REST, REST)] * 3
+
+
+def test_notes_that_nobody_sings_are_moved_by_octaves_and_counted(tmp_path: Path) -> None:
+    held = [
+        mido.Message("note_on", note=pitch, time=0) for pitch in (21, 108, 60)
+    ]  # a piano's lowest and highest
+    path = one_track(tmp_path / "a.mid", *held, mido.MetaMessage("end_of_track", time=1))
+    told: list[str] = []
+    assert read_midi(path, told.append) == [(96, 60, 33, REST)]
+    assert told == [f"{path}: 2 notes outside of what is sung, 24 to 96, moved by octaves"]
 
 
 def test_a_corrupt_midi_file_is_a_sentence_wherever_it_is_cut_or_changed(tmp_path: Path) -> None:
@@ -84,7 +148,8 @@ def test_midi_without_notes_is_a_sentence(tmp_path: Path) -> None:
         ('{"train": [[]]}', "not a list of frames"),
         ('{"train": [[[60, 55, 52, 48, 40]]]}', "chorale 1: .* is no frame"),
         ('{"train": [[[60]], [[60, "C"]]]}', "chorale 2: .* is no frame"),
-        ('{"train": [[[200]]]}', "is no frame"),
+        ('{"train": [[[60]]], "test": [[[60]], [[97]]]}', "a.json: test, chorale 2: .* from 24 to 96"),
+        ("[" * 100_000, "not whole JSON"),
         ('{"train": [[[true]]]}', "is no frame"),
         ('{"train": [[60]]}', "is no frame"),
         ('{"train": [[[60]]]}', "too few to learn from"),
@@ -114,6 +179,12 @@ def test_without_a_validation_part_a_tenth_is_held_out(tmp_path: Path) -> None:
 
 def test_transposing_leaves_rests_alone() -> None:
     assert transposed(CHORALE[2:4], 2) == [(69, 62, -1, 54), (-1, -1, -1, -1)]
+
+
+def test_a_piece_is_transposed_no_further_than_can_be_sung() -> None:
+    assert room_to_transpose(CHORALE, 5) == (-5, 5)
+    assert room_to_transpose([(94, 60, 57, 25)], 5) == (-1, 2)
+    assert room_to_transpose([(REST, REST, REST, REST)], 5) == (-5, 5)
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the JSB chorales are not there")

@@ -73,6 +73,26 @@ def test_the_same_seed_draws_the_same_and_another_something_else() -> None:
     assert once != drawn(Sampling(), [seed + 1_000 for seed in seeds])
 
 
+def test_a_long_text_is_drawn_from_the_same_numbers_whatever_its_limit() -> None:
+    scores, row = torch.zeros(1, 1_000), torch.tensor([0])
+    places = [0, 1, 1_023, 1_024, 3_000]
+    short, long = (Drawn(Sampling(), [7], torch.tensor([limit])) for limit in (3_001, 10**12))
+    assert [int(long(scores, place, row)) for place in places] == [
+        int(short(scores, place, row)) for place in places
+    ]
+    whole = torch.rand(3_001, generator=torch.Generator().manual_seed(7))
+    assert torch.equal(long.draw(row, 3_000), whole[3_000].reshape(1, 1))
+    assert long.draws.shape[1] < 5_000  # only what was needed
+
+
+@pytest.mark.parametrize("temperature", [1e-6, 1e6])
+def test_the_coldest_and_the_hottest_draw_words_that_may_be_said(temperature: float) -> None:
+    scores = torch.tensor([[-80.0, -0.5, float("-inf"), -1.0]])
+    ordered, ids = narrowed(scores, Sampling(temperature=temperature, top_k=10**30))
+    assert ordered.isfinite().all()
+    assert ids[0][ordered[0] > 0].tolist() == ([1] if temperature < 1 else [1, 3, 0])
+
+
 def test_what_is_drawn_does_not_depend_on_batch_neighbours() -> None:
     seeds = [100 + row for row in SENTENCES]
     together = drawn(Sampling(temperature=1.3), seeds)
@@ -105,6 +125,9 @@ def test_top_p_is_as_fairseq_publishes_it() -> None:
     [
         {"temperature": 0.0},
         {"temperature": float("nan")},
+        {"temperature": float("inf")},
+        {"temperature": 1e40},
+        {"temperature": 1e-40},
         {"top_k": -1},
         {"top_p": 0.0},
         {"top_p": 1.1},

@@ -97,7 +97,13 @@ def test_it_ends_before_the_stop() -> None:
     ("options", "sentence"),
     [
         ({"temperature": -0.1}, "must not be negative"),
+        ({"temperature": float("nan")}, "temperature must be above 0"),
+        ({"temperature": float("inf")}, "temperature must lie between"),
+        ({"temperature": 1e-40}, "temperature must lie between"),
         ({"tokens": 0}, "--tokens must be at least 1"),
+        ({"tokens": 10**12}, "--tokens can be at most 1,000,000,000"),
+        ({"seed": 10**18}, "--seed can have at most 18 digits"),
+        ({"seed": -(10**30)}, "--seed can have at most 18 digits"),
         ({"top_p": 0.0}, "top-p must lie above 0"),
         ({"top_k": -1}, "top-k must not be negative"),
     ],
@@ -167,8 +173,10 @@ def test_the_likelihood_of_music_is_that_of_its_notes() -> None:
 
 
 def test_text_and_music_are_not_mixed_up() -> None:
-    with pytest.raises(UserError, match="makes music"):
-        untrained("notes").stream("the")
+    music = untrained("notes")
+    for ask in (music.stream, music.log_probabilities, lambda text: music.choose(text, ["cat", "dog"])):
+        with pytest.raises(UserError, match="makes music"):
+            ask("the")
     with pytest.raises(UserError, match="knows text"):
         untrained("characters").compose()
 

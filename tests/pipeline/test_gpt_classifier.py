@@ -1,5 +1,6 @@
 """The input forms of GPT-1, and texts that are too long for them."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,9 +81,29 @@ def test_another_number_of_texts_is_refused(form: Form, given: tuple[str, ...]) 
         classifier(form, classes).classify([given])
 
 
+def test_the_same_answer_twice_is_refused() -> None:
+    with pytest.raises(UserError, match="input 1 has the same answer twice"):
+        classifier("choice").classify([("the cat", "sang", "sang")])
+
+
 def test_a_text_that_is_no_tuple_of_texts_is_refused() -> None:
     with pytest.raises(UserError, match="each is a tuple of its texts"):
         classifier("classification", ("a", "b")).classify(["the cat"])  # type: ignore[list-item]
+
+
+def test_the_start_is_that_with_which_it_was_trained(tmp_path: Path) -> None:
+    model = classifier("classification", ("no", "yes"))
+    model.defaults = replace(model.defaults, start=END)
+    assert model.readings(["a"])[0].tolist() == [END, *model.tokenizer.encode("a"), END]
+    model.save(tmp_path)
+    assert qkv.load(tmp_path).defaults.start == END
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["start"]  # models that were saved before had always 1
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert qkv.load(tmp_path).defaults.start == START
+    (tmp_path / "config.json").write_text(json.dumps({**config, "start": 999}))
+    with pytest.raises(UserError, match="no token of this model has the number 999"):
+        qkv.load(tmp_path)
 
 
 def test_a_saved_classifier_says_the_same(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Every string comes back from its ids exactly, and no text can pass for a special token."""
 
+import random
+import time
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qkv.errors import UserError
-from qkv.text.tokenizer import SMALLEST, SPECIAL, Tokenizer
+from qkv.text.tokenizer import SMALLEST, SPECIAL, Tokenizer, with_words_cut
 
 ENGLISH = ["the cat danced", "the cats dance", "a baby is crying", "the baby danced with the cat"] * 5
 GERMAN = ["die Katze tanzte", "die Katzen tanzen", "ein Baby weint", "das Baby tanzte mit der Katze"] * 5
@@ -135,3 +137,21 @@ def test_every_shown_piece_takes_some_room_on_an_axis() -> None:
     assert shown[-1] == "<end>"
     assert len(shown) == len(ids)
     assert all(shown)
+
+
+def test_only_words_without_end_are_cut_before_they_are_learned_from() -> None:
+    ordinary = ["the cat\ndanced, " * 300, "我们" * 400 + "，" + "猫" * 900, ""]
+    assert list(with_words_cut(ordinary)) == ordinary
+    endless = "see " + "ab" * 1_300 + " " * 1_500 + "end"
+    parts = list(with_words_cut([endless]))
+    assert "".join(parts) == endless
+    assert max(map(len, parts)) <= 4 + 2 * 1_000
+
+
+def test_text_without_spaces_is_learned_in_the_time_of_its_length() -> None:
+    """As one word it took most of a minute, and a megabyte twenty."""
+    letters = "".join(random.Random(1).choices("abcdefghij", k=200_000))
+    begun = time.monotonic()
+    tokenizer = Tokenizer.learn([letters], 400, sentences=False)
+    assert time.monotonic() - begun < 20
+    assert tokenizer.decode(tokenizer.encode(letters[:5_000])) == letters[:5_000]

@@ -13,6 +13,7 @@ from language_models import counting_text
 from qkv.data.chorales import Music
 from qkv.data.documents import Documents
 from qkv.models.gpt import GPT
+from qkv.text.notes import Notes
 from qkv.training.gpt import Material, MusicMaterial, TextMaterial, architecture, train_gpt
 from qkv.training.gpt_settings import RECIPES, GPTModelSettings, GPTSettings, MusicSettings
 from qkv.training.settings import TrainingSettings
@@ -52,6 +53,16 @@ def test_twenty_steps_equal_eleven_an_interruption_and_nine_more(
     assert stopping.steps[-1] == 11
     train_gpt(material, settings, parts, watch=lambda _: Recorder(), resume=True)
     assert hashes(whole, 20) == hashes(parts, 20)
+
+
+def test_pieces_at_the_edge_of_what_is_sung_are_learned_in_other_keys() -> None:
+    """Moved any further, a note could not be said."""
+    music = Music(train=[[(95, 60, 52, 26)]], valid=[[(60, 55, 52, 48)]], test=[], origin="x")
+    material = MusicMaterial(music, MusicSettings(transpose=11, steps=1, model=MODEL, training=TRAINING))
+    notes = Notes.all()
+    train, _ = material.streams(notes)
+    heard = {notes.decode_frames(train(seed).tolist())[0][0] for seed in range(40)}
+    assert heard == {93, 94, 95, 96}
 
 
 @pytest.mark.parametrize(("name", "millions"), [("gpt1", 116.5), ("gpt2", 124.4)])

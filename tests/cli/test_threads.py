@@ -1,0 +1,38 @@
+"""More threads than a machine can start end a process without a word: every command refuses them."""
+
+import os
+from pathlib import Path
+
+import pytest
+from commands import code_of, refused
+
+from qkv.cli.threads import MOST, check_threads
+from qkv.errors import UserError
+
+COMMANDS = [
+    "classify M x",
+    "draw M x -o x.png",
+    "embed M x",
+    "evaluate M --scenes 1",
+    "generate M x",
+    "translate M x",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_hundred_thousand_threads_are_refused(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = code_of(*command.split(), "--threads", "100000")
+    shown = capsys.readouterr()
+    assert "--threads can be at most" in refused(shown.err, shown.out, code)
+
+
+def test_as_many_threads_as_cores_are_always_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4 * MOST)
+    check_threads(4 * MOST)
+    with pytest.raises(UserError, match=f"at most {4 * MOST}"):
+        check_threads(4 * MOST + 1)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    check_threads(MOST)

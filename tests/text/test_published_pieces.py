@@ -1,0 +1,50 @@
+"""The pieces of published models: what stands before a text, and between a prompt and what follows."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from language_models import STACK
+
+from qkv.models.gpt import GPT, GPTConfig
+from qkv.pipeline.generator import Generation, Generator, GeneratorDefaults
+from qkv.text.published_pieces import PublishedPieces
+from qkv.text.tokenizer import BYTES
+
+ENDS_WORDS = ["<unk>", "d", "o", "g", "d</w>", "o</w>", "g</w>", ".</w>"]
+
+
+def published(folder: Path, *, byte_level: bool) -> PublishedPieces:
+    pieces = [*BYTES, "<|endoftext|>"] if byte_level else ENDS_WORDS
+    (folder / "vocab.json").write_text(json.dumps({piece: n for n, piece in enumerate(pieces)}))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    found = PublishedPieces.of_merges(folder / "vocab.json", folder / "merges.txt", byte_level=byte_level)
+    found.end = len(pieces) - 1 if byte_level else 0
+    return found
+
+
+@pytest.mark.parametrize("byte_level", [True, False], ids=["gpt2", "gpt1"])
+def test_what_stands_before_a_text_is_the_end_of_another(byte_level: bool, tmp_path: Path) -> None:
+    tokenizer = published(tmp_path, byte_level=byte_level)
+    assert tokenizer.start == tokenizer.end
+
+
+def test_a_space_comes_first_where_pieces_end_words_and_the_prompt_has_none(tmp_path: Path) -> None:
+    tokenizer = published(tmp_path, byte_level=False)
+    assert [tokenizer.between(prompt) for prompt in ("dog", "dog ", "dog\n", "")] == [" ", "", "", ""]
+    assert published(tmp_path, byte_level=True).between("dog") == ""
+
+
+def test_a_continuation_is_not_glued_to_its_prompt(tmp_path: Path) -> None:
+    tokenizer = published(tmp_path, byte_level=False)
+    torch.manual_seed(4)
+    model = GPT(GPTConfig(vocab=8, context=9, end=0, positions="learned", stack=replace(STACK)))
+    generator = Generator(model, tokenizer, GeneratorDefaults(pieces="published"))
+    generation = Generation(tokens=9, temperature=1.0, seed=2)
+    with_space = generator.generate("dog ", generation)
+    assert with_space.strip()
+    assert generator.generate("dog", generation) == f" {with_space}"
+    stopped = replace(generation, stop=" ")
+    assert generator.generate("dog", stopped).strip() == with_space.split(" ")[0]
