@@ -24,7 +24,7 @@ COMMANDS = {
     "train codebook": ("qkv.cli.train_codebook", "train the codes that DALL-E draws with, from pictures"),
     "train dalle": ("qkv.cli.train_dalle", "train a model that draws what a caption says (DALL-E)"),
     "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),
-    "evaluate": ("qkv.cli.evaluate", "score a translator on sentences with reference translations"),
+    "evaluate": ("qkv.cli.evaluate", "score a model: translations, texts or pictures"),
     "fill": ("qkv.cli.fill", "fill in the words that a text hides behind [MASK]"),
     "embed": ("qkv.cli.embed", "turn texts into vectors"),
     "similar": ("qkv.cli.similar", "say how alike two texts are"),

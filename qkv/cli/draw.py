@@ -28,7 +28,7 @@ class Draw:
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File for the picture, .png."""
     best: int = 1
-    """So many of the best candidates, side by side, the best first."""
+    """So many of the best candidates on one sheet, the best first."""
     scale: int = 8
     """Pixels on a side of the file for one of the picture."""
     how: Annotated[Drawn, tyro.conf.arg(name="")] = field(default_factory=Drawn)

@@ -123,12 +123,17 @@ def refuse_drawing(given: set[str], model: Path) -> None:
 
 
 def of_classifier(command: EvaluatePictures, model: PictureClassifier) -> dict[str, Any]:
+    from qkv.cli.terminal import warn
     from qkv.data.labelled_pictures import read_images_to_judge
     from qkv.data.worlds.labelled_scenes import scenes_to_judge
     from qkv.training.vit import accuracy
 
     if command.images is not None:
         name, part = read_images_to_judge(command.images, model.form, model.classes)
+        if name == "all":
+            warn(
+                f"{command.images} has neither a test nor a validation part: it may hold pictures of the training."
+            )
     else:
         name, part = "test", scenes_to_judge(command.scenes, model.form).numbered_as(model.classes)
     return {"part": name, "pictures": len(part), "accuracy": round(accuracy(model, part), 5)}
@@ -142,8 +147,8 @@ def of_codebook(command: EvaluatePictures, codes: Codes) -> dict[str, Any]:
 
     side = codes.model.config.side
     if command.images is None:
-        pictures = scene_pictures("test", command.scenes, side_of_scenes(side)).pictures
-        known = reconstructed_scenes(codes, command.scenes)["scenes"]
+        pictures = scene_pictures("valid", command.scenes, side_of_scenes(side)).pictures
+        known = {"part": "valid", **reconstructed_scenes(codes, command.scenes)["scenes"]}
     else:
         pictures, known = read_plain(command.images, side if command.images.is_dir() else None), {}
     if pictures.shape[2] != side:

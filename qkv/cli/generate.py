@@ -103,10 +103,11 @@ def write(generator: Generator, command: Generate, generation: Generation) -> No
 
 def prompt_of(command: Generate) -> str:
     from qkv.cli.translate import check_text, decoded
+    from qkv.data.documents import with_plain_breaks
 
     if command.prompt != "-":
         check_text(command.prompt)
-        return command.prompt
+        return with_plain_breaks(command.prompt)
     lines = sys.stdin.buffer.read().split(b"\n")
     return "\n".join(decoded(line, number, "standard input") for number, line in enumerate(lines, 1))
 

@@ -58,8 +58,8 @@ class BertKind:
         check_bert(settings)
 
     def begun_with(self, names: set[str]) -> bool:
-        """There is text on every machine, but a folder's name alone may be misspelt."""
-        return bool(names - {"--resume", "--out"})
+        """There is text on every machine, but a run that is resumed may be misspelt."""
+        return bool(names - training.OF_ANY_RESUMED)
 
     def read(self, command: Command) -> tuple[Prose, Prose | None]:
         from qkv.cli.terminal import say

@@ -105,8 +105,8 @@ class TextKind:
         check_gpt(settings)
 
     def begun_with(self, names: set[str]) -> bool:
-        """There is text on every machine, but a folder's name alone may be misspelt."""
-        return bool(names - {"--resume", "--out"})
+        """There is text on every machine, but a run that is resumed may be misspelt."""
+        return bool(names - training.OF_ANY_RESUMED)
 
     def read(self, command: Command) -> tuple[Documents, Documents | None]:
         from qkv.cli.terminal import say
@@ -239,6 +239,9 @@ def learned_from(named: set[str], *, helps: bool) -> str:
         raise UserError(
             f"with --fine-tune a model learns from one kind of data: give one of {', '.join(given)}."
         )
+    for beside, wanted in (("--valid-text", "--text"), ("--valid-labels", "--labels")):
+        if beside in named and wanted not in given:
+            raise UserError(f"{beside} belongs to {wanted}: give both, or neither.")
     if not given and not helps:
         raise UserError(
             "say what the model shall learn from: --text or --music to go on with what it does, --labels for a task."

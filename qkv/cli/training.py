@@ -148,13 +148,26 @@ def description(kind: Kind) -> str:
     )
 
 
+OF_ANY_RESUMED = {  # options that say nothing of what a run is about
+    "--resume",
+    "--out",
+    "--tensorboard",
+    "--training.processes",
+    "--training.precision",
+    "--training.validate-every",
+}
+
+
 def option(arguments: list[str], name: str) -> str | None:
-    """The value of an option before the rest is parsed, or None."""
+    """The value of an option before the rest is parsed, or None. Underscores are as good as hyphens, as everywhere."""
     for index, argument in enumerate(arguments):
-        if argument == name and index + 1 < len(arguments):
+        given, equals, value = argument.partition("=")
+        if given.replace("_", "-") != name:
+            continue
+        if equals:
+            return value
+        if index + 1 < len(arguments):
             return arguments[index + 1]
-        if argument.startswith(f"{name}="):
-            return argument.removeprefix(f"{name}=")
     return None
 
 

@@ -12,6 +12,7 @@ from random import Random
 import numpy as np
 
 from qkv.data.images import MOST_BYTES, Bytes, form_for, one_line, pictures_below, read_pictures
+from qkv.data.lines import refuse_halves
 from qkv.data.worlds.scenes import LANGUAGES, SIDE, Part, Scene, caption, drawn, scenes
 from qkv.errors import UserError
 
@@ -124,10 +125,7 @@ def checked(texts: list[str], where: Path) -> list[str]:
     for number, text in enumerate(cleaned, 1):
         if not text:
             raise UserError(f"{where}: caption {number} is empty.")
-        if any("\ud800" <= each <= "\udfff" for each in text):
-            raise UserError(
-                f"{where}: caption {number} holds half a character, and cannot be written as UTF-8."
-            )
+        refuse_halves(text, f"{where}: caption {number}")
         if len(text) > LONGEST:
             raise UserError(f"{where}: caption {number} has {len(text):,} characters, more than {LONGEST:,}.")
     if not cleaned:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from qkv.data.lines import empty_file, not_utf8, numbered_lines, opened
+from qkv.data.lines import empty_file, not_utf8, numbered_lines, opened, refuse_halves
 from qkv.errors import UserError
 
 NOT_SOURCE = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
@@ -78,12 +78,7 @@ def text_in_json(line: str, where: str) -> str:
     if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
         raise UserError(f'{where} has no "text": each line is an object such as {{"text": "…"}}.')
     text: str = row["text"]
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:  # JSON can spell half of a surrogate pair, which no tokenizer accepts
-        raise UserError(
-            f"{where} holds half a character (a lone \\uD800–\\uDFFF): repair the line."
-        ) from None
+    refuse_halves(text, where)
     return with_plain_breaks(text)
 
 

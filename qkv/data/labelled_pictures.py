@@ -21,7 +21,6 @@ from qkv.data.images import (
     channels_first,
     converted,
     form_for,
-    is_picture,
     one_line,
     pictures_below,
     read_pictures,
@@ -83,7 +82,7 @@ def read_image_folder(
 ) -> LabelledParts:
     """Pictures of a folder. With a size or a choice of colours, those that differ are made to fit."""
     fit = size is not None or colours is not None
-    if fit and idx_file(folder, TRAIN[0], "images") is not None:
+    if fit and any(idx_file(folder, name, "images") for name in TRAIN):
         raise UserError("pictures in idx files stay as they are: leave out --size and --colours.")
     return read_parts(folder, lambda first: form_for(first, size, colours), fit=fit)
 
@@ -167,14 +166,10 @@ def folder_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
 
 
 def part_folders(folder: Path) -> dict[str, Path]:
-    """The folders of the parts that are there. One that holds pictures itself is a class, whatever its name."""
+    """The folders of the parts that are there. One that holds pictures and no folders is a class, whatever its name."""
     named = {path.name.lower(): path for path in folders_in(folder)}
     found = {part: named[name] for part, names in PARTS.items() for name in reversed(names) if name in named}
-    return {part: path for part, path in found.items() if holds_folders_alone(path)}
-
-
-def holds_folders_alone(folder: Path) -> bool:
-    return bool(folders_in(folder)) and not any(is_picture(path) for path in folder.iterdir())
+    return {part: path for part, path in found.items() if folders_in(path)}
 
 
 def folders_in(folder: Path) -> list[Path]:

@@ -33,6 +33,14 @@ def opened(path: Path) -> Iterator[BufferedIOBase]:
         raise UserError(f"{path} could not be read ({error.strerror or error}): check the file.") from None
 
 
+def refuse_halves(text: str, where: str) -> None:
+    """JSON can spell half of a surrogate pair, which no tokenizer accepts."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UserError(f"{where} holds half a character (a lone \\uD800–\\uDFFF): put it right.") from None
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines with their numbers from 1. Reading bytes splits on "\\n" alone: U+2028, \\x0b, \\x1c are text."""
     anything = False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qkv.data.language_tags import language_tag, listed, matching_tag, two_languages
-from qkv.data.lines import numbered_lines, one_line, opened
+from qkv.data.lines import numbered_lines, one_line, opened, refuse_halves
 from qkv.data.po import read_po
 from qkv.data.tmx import read_tmx, tmx_direction
 from qkv.errors import UserError
@@ -145,12 +145,7 @@ def _sides_of_record(
 def _json_text(value: object, where: str) -> str:
     if not isinstance(value, str):
         raise UserError(f"{where} holds {json.dumps(value)[:40]} where a sentence in quotes is needed.")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:  # JSON can spell half of a surrogate pair, which no tokenizer accepts
-        raise UserError(
-            f"{where} holds half a character (a lone \\uD800–\\uDFFF): repair the line."
-        ) from None
+    refuse_halves(value, where)
     return one_line(value)
 
 

@@ -26,7 +26,7 @@ KINDS = {
     "vit": Kind(
         "qkv.pipeline.pictures", "PictureClassifier", ("classify", "evaluate", "train vit --fine-tune")
     ),
-    "codebook": Kind("qkv.pipeline.codes", "Codes", ("train dalle",)),
+    "codebook": Kind("qkv.pipeline.codes", "Codes", ("train dalle", "evaluate")),
     "dalle": Kind("qkv.pipeline.painter", "Painter", ("draw", "evaluate")),
     "translator": Kind("qkv.pipeline.translator", "Translator", ("translate", "evaluate")),
     "bert": Kind("qkv.pipeline.bert", "Bert", ("fill", "embed", "similar", "train bert --fine-tune")),

@@ -92,7 +92,7 @@ class Painter:
         """A caption as ids in its places: words, end, blanks; refused where the model cannot know what it means."""
         text, known = " ".join(caption.split()), self.defaults.words
         if known:  # whose captions are no sentences
-            text = text.lower().rstrip(".!")
+            text = text.lower().rstrip(" .!")
         if not text:
             raise UserError("the caption is empty: say what to draw.")
         strange = [word for word in words_of(text) if known and word not in known]

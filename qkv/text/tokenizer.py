@@ -33,8 +33,12 @@ SMALLEST = len(SPECIAL) + 256  # the special tokens and the bytes
 LONGEST_WORD = (
     1_000  # characters that are learned from as one word: the time to learn from it grows with its square
 )
-ENDLESS = re.compile(
-    rf"[^\W\d_]{{{LONGEST_WORD},}}|\d{{{LONGEST_WORD},}}|(?:[^\w\s]|_){{{LONGEST_WORD},}}|\s{{{LONGEST_WORD},}}"
+ENDLESS = (
+    re.compile(  # each from where its run begins: tried from every character, a run would cost its square
+        "|".join(
+            rf"(?<!{each}){each}{{{LONGEST_WORD},}}" for each in (r"[^\W\d_]", r"\d", r"(?:[^\w\s]|_)", r"\s")
+        )
+    )
 )
 
 

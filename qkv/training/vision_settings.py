@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from qkv.data.augmentation import Augmentation
-from qkv.pipeline.drawing import rules_of_drawing
 from qkv.training.settings import (
     BlockSettings,
     RunSettings,
@@ -154,6 +153,8 @@ def check_codebook(settings: CodebookSettings) -> None:
 
 
 def check_dalle(settings: DalleSettings) -> None:
+    from qkv.pipeline.drawing import rules_of_drawing  # in a room that needs torch
+
     model, drawing = settings.model, settings.drawing
     refuse_broken(
         rules_of_run(settings)

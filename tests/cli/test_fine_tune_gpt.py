@@ -133,7 +133,7 @@ def test_what_does_not_belong_together_is_refused_with_a_sentence(
         ([tmp_path / "classifier", "--text", text], "not for `qkv train gpt --fine-tune`"),
         ([tmp_path / "nowhere", "--text", text], "nowhere"),
         ([base], "say what the model shall learn from: --text or --music"),
-        ([base, "--valid-text", text], "say what the model shall learn from"),
+        ([base, "--valid-text", text], "--valid-text belongs to --text"),
         ([base, "--text"], "--text"),
         ([base, "--text", short], "less than the model's context of 9: give more."),
         ([tmp_path / "characters", "--text", text], "is not among them"),
@@ -162,3 +162,28 @@ def test_a_run_of_another_kind_is_not_taken_for_one_that_goes_on(
     code = code_of("train", "gpt", "--fine-tune", base, "--resume", "--out", out)
     shown = capsys.readouterr()
     assert "was begun with other kinds of data" in refused(shown.err, shown.out, code)
+
+
+def test_the_model_is_known_with_underscores_too(base: Path, tmp_path: Path) -> None:
+    """Else the rate would be that of a model of another width."""
+    text, rates = save_text(tmp_path / "a.txt"), []
+    for number, name in enumerate(("--fine-tune", "--fine_tune")):
+        out = tmp_path / str(number)
+        assert code_of("train", "gpt", name, base, "--text", text, "--out", out, *QUICK) == 0
+        rates.append(json.loads((out / "report.json").read_text())["settings"]["training"]["rate"])
+    assert rates[0] == rates[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--labels", "a.tsv", "--valid-text", "b.txt"], "--valid-text belongs to --text"),
+        (["--text", "a.txt", "--valid-labels", "b.tsv"], "--valid-labels belongs to --labels"),
+    ],
+)
+def test_a_validation_part_of_another_kind_is_named(
+    given: list[str], sentence: str, base: Path, tmp_path: Path, capsys: Output
+) -> None:
+    code = code_of("train", "gpt", "--fine-tune", base, *given, "--out", tmp_path / "out")
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)

@@ -186,6 +186,22 @@ def test_parts_without_a_training_part_are_refused(tmp_path: Path) -> None:
         read_image_folder(tmp_path)
 
 
+def test_a_picture_beside_the_classes_of_a_part_is_passed_over(tmp_path: Path) -> None:
+    in_classes(tmp_path, "train/cat", "train/dog", "val/cat")
+    for part in ("train", "val"):
+        saved(tmp_path / part / "preview.png")
+    found = read_image_folder(tmp_path)
+    assert found.train.classes == ("cat", "dog")
+    assert found.train.labels.tolist() == [0, 1]
+
+
+def test_idx_files_of_any_name_stay_as_they_are(tmp_path: Path) -> None:
+    write_idx(tmp_path / "training-images-idx3-ubyte", np.ones((2, 6, 6)))
+    write_idx(tmp_path / "training-labels-idx1-ubyte", np.array([0, 1]))
+    with pytest.raises(UserError, match="stay as they are"):
+        read_image_folder(tmp_path, size=28)
+
+
 def test_a_class_may_be_called_train(tmp_path: Path) -> None:
     in_classes(tmp_path, "car", "plane", "train")
     assert read_image_folder(tmp_path).train.classes == ("car", "plane", "train")

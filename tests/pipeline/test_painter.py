@@ -130,7 +130,7 @@ def test_capital_letters_are_no_other_words() -> None:
 
 def test_a_full_stop_is_no_other_word() -> None:
     painter = untrained_painter()
-    assert painter.read("A red circle.") == painter.read("a red circle")
+    assert painter.read("A red circle.") == painter.read("a red circle .") == painter.read("a red circle")
     with pytest.raises(UserError, match="the caption is empty"):
         painter.read(" . ")
 

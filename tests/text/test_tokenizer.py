@@ -155,3 +155,16 @@ def test_text_without_spaces_is_learned_in_the_time_of_its_length() -> None:
     tokenizer = Tokenizer.learn([letters], 400, sentences=False)
     assert time.monotonic() - begun < 20
     assert tokenizer.decode(tokenizer.encode(letters[:5_000])) == letters[:5_000]
+
+
+@pytest.mark.parametrize("run", ["-" * 900, "_-" * 450, "a" * 900, "7" * 900, " " * 900])
+def test_long_runs_that_do_end_are_looked_through_once(run: str) -> None:
+    """Looked at from each of their characters, 300,000 of them would take many seconds."""
+    texts = [run + ("x\n" if run[0] != "a" else "7\n")] * 350
+    began = time.process_time()
+    assert list(with_words_cut(texts)) == texts
+    assert time.process_time() - began < 2
+
+
+def test_marks_and_underscores_without_end_are_one_run() -> None:
+    assert len(list(with_words_cut(["-_" * 600]))) == 2
