@@ -198,8 +198,8 @@ def shakespeare_full(characters: int) -> GPTSettings:
 
 
 def shakespeare_hour(characters: int) -> GPTSettings:
-    """The best of what an hour on two cores reaches on tiny Shakespeare: smaller than nanoGPT's full recipe, with as
-    long a context."""
+    """For an hour on two cores on tiny Shakespeare: smaller than nanoGPT's full recipe, with as long a context. What it
+    reaches has not been measured yet."""
     full = shakespeare_full(characters)
     return replace(
         full,
