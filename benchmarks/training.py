@@ -27,7 +27,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -65,6 +65,8 @@ class Options:
     """Length of a turn."""
     joeynmt_python: str = sys.executable
     """The Python interpreter that JoeyNMT is installed for."""
+    shapes: str = "tiny,base,base-2048"
+    """Which shapes, one after another; base-2048 is base with twice the batch, for which --quick has no time."""
     out: Path | None = None
     """File for the results as JSON."""
 
@@ -73,6 +75,15 @@ SHAPES = {
     "tiny": Shape(depth=4, width=128, hidden=256, heads=4, dropout=0.3, batch_tokens=2_048),
     "base": Shape(depth=6, width=512, hidden=2_048, heads=8, dropout=0.1, batch_tokens=1_024),
 }
+ALL_SHAPES = SHAPES | {"base-2048": replace(SHAPES["base"], batch_tokens=2_048)}
+
+
+def shapes_of(options: Options) -> dict[str, Shape]:
+    names = [name.strip() for name in options.shapes.split(",")]
+    unknown = [name for name in names if name not in ALL_SHAPES]
+    if unknown:
+        raise UserError(f"--shapes knows {', '.join(ALL_SHAPES)}, not {', '.join(unknown)}.")
+    return {name: ALL_SHAPES[name] for name in names}
 
 
 @dataclass
@@ -96,7 +107,7 @@ def contest(
 ) -> Iterator[list[Contestant]]:
     """All systems for a shape, started. The peers cut words as ours does."""
     found: list[Contestant] = []
-    shape, tokenizer = SHAPES[name], folder / "ours" / "run" / "training" / "tokenizer.json"
+    shape, tokenizer = ALL_SHAPES[name], folder / "ours" / "run" / "training" / "tokenizer.json"
     try:
         found.append(Contestant("ours", Ours(shape, files, folder / "ours", "adamw")))
         for peer, kind, count in peers():
@@ -190,7 +201,7 @@ def measured(options: Options, files: tuple[Path, Path], folder: Path) -> Result
     from qkv.cli.terminal import counting
 
     results: Results = {}
-    for name, shape in SHAPES.items():
+    for name, shape in shapes_of(options).items():
         with contest(name, options, files, folder / name) as contestants:
             for each in contestants:
                 each.trainer.hold()

@@ -28,8 +28,8 @@ MAY_IMPORT = {
     "pictures": {"errors", "pipeline"},
     "explore": {"errors", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures"},
     "training": {
-        "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "evaluation", "checkpoint",
-        "pipeline",
+        "__init__", "errors", "environment", "configs", "core", "models", "text", "data", "engine", "evaluation",
+        "checkpoint", "pipeline",
     },
     "cli": {
         "__init__", "errors", "environment", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures",

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from qkv.core.cache import KeysAndValues, Slot
 from qkv.core.positions import rotate
+from qkv.core.products import through
 from qkv.core.tape import Tape
 
 
@@ -88,7 +89,8 @@ class Attention(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, T, D) -> (B, H, T, K)
 
     def project(self, source: Tensor, rotation: Tensor | None = None) -> KeysAndValues:
-        return self.turned(self.key(source), rotation), self.split(self.value(source))
+        keys, values = through(self.key, source), through(self.value, source)
+        return self.turned(keys, rotation), self.split(values)
 
     def turned(self, x: Tensor, rotation: Tensor | None) -> Tensor:
         heads = self.split(x)
@@ -106,7 +108,7 @@ class Attention(nn.Module):
     ) -> Tensor:
         source = x if source is None else source
         project = partial(self.project, rotation=rotation)
-        q = self.turned(self.query(x), rotation)  # (B, H, T, K)
+        q = self.turned(through(self.query, x), rotation)  # (B, H, T, K)
         k, v = project(source) if cache is None else cache.update(project, source)
         if tape is None:
             z = fused(q, k, v, mask, self.dropout if self.training else 0.0)
@@ -115,7 +117,7 @@ class Attention(nn.Module):
                 tape.record(name, tensor)
             z = attend(q, k, v, mask, tape)
             tape.record("heads", z)
-        y: Tensor = self.output(z.transpose(1, 2).flatten(-2))  # (B, T, D)
+        y = through(self.output, z.transpose(1, 2).flatten(-2))  # (B, T, D)
         if tape is not None:
             tape.record("output", y)
         return y

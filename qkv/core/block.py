@@ -16,6 +16,7 @@ from qkv.core.attention import Attention
 from qkv.core.cache import BlockCache, Cache
 from qkv.core.dropout import Dropout
 from qkv.core.masks import as_scores
+from qkv.core.products import through
 from qkv.core.tape import Tape, inside
 
 
@@ -71,8 +72,8 @@ class FeedForward(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor, *, tape: Tape | None = None) -> Tensor:
-        hidden = self.activation(self.expand(x))  # (B, T, F)
-        y: Tensor = self.contract(hidden)  # (B, T, D)
+        hidden = self.activation(through(self.expand, x))  # (B, T, F)
+        y = through(self.contract, hidden)  # (B, T, D)
         if tape is not None:
             tape.record("hidden", hidden)
             tape.record("output", y)

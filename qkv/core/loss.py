@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from qkv.core.products import ByTorch, Products, products_for
+
 SAFE_LOGIT = 60.0  # exp(±60) times any vocabulary is well inside the range of float32
 ROWS_AT_ONCE = 512  # the logits of so many rows stay in the processor's caches for common vocabularies
 
@@ -20,27 +22,28 @@ def output_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, smooth
         raise ValueError("there is no target to compute a loss on")
     if not torch.is_grad_enabled():  # torch calls the weights in need of a gradient even then
         hidden, weight = hidden.detach(), weight.detach()
-    device = hidden.device.type
+    device, own = hidden.device.type, weight.dtype
+    if (asked_for := products_for(hidden)) is not None:
+        return with_gradient(hidden, weight, targets, smoothing, asked_for)
     if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
-        return with_gradient(hidden, weight, targets, smoothing, None)
+        return with_gradient(hidden, weight, targets, smoothing, ByTorch(own, own))
     with torch.autocast(device, enabled=False):  # products alone are narrow, sums and exponentials are not
-        return with_gradient(
-            hidden.to(weight.dtype), weight, targets, smoothing, torch.get_autocast_dtype(device)
-        )
+        narrow = ByTorch(torch.get_autocast_dtype(device), own)
+        return with_gradient(hidden.to(own), weight, targets, smoothing, narrow)
 
 
 def with_gradient(
-    hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float, narrow: torch.dtype | None
+    hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float, products: Products
 ) -> Tensor:
-    loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, smoothing, narrow)  # type: ignore[no-untyped-call]
+    loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, smoothing, products)  # type: ignore[no-untyped-call]
     return loss
 
 
 class OutputCrossEntropy(torch.autograd.Function):
     """The gradient of a row's loss by its logits is softmax − (1 − ε) [target] − ε/V.
 
-    Only the first of the three is a full matrix. The second is one word a row and the third the same everywhere:
-    their products with the words and with the hidden rows come from a look-up and from two sums.
+    It is put together before it is multiplied: its three parts nearly cancel for most words, and products that round
+    would leave the remainder of one of them behind.
     """
 
     @staticmethod
@@ -50,19 +53,19 @@ class OutputCrossEntropy(torch.autograd.Function):
         weight: Tensor,
         targets: Tensor,
         smoothing: float,
-        narrow: torch.dtype | None,
+        products: Products,
     ) -> Tensor:
-        count, vocab = len(targets), len(weight)
+        count = len(targets)
+        on_target, on_every = 1 - smoothing, smoothing / len(weight)
         wants_gradient = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         hidden_gradient = torch.empty_like(hidden) if wants_gradient else None
         weight_gradient = torch.zeros_like(weight) if wants_gradient else None
-        narrow = narrow or weight.dtype
-        words = weight.to(narrow)  # (V, D)
+        words = products.prepared(weight)  # (V, D)
         safe = exponentials_are_safe(hidden, weight)
         total = hidden.new_zeros(())  # of the logarithms of the normalisers
         for start in range(0, count, ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            logits = (hidden[rows].to(narrow) @ words.T).to(hidden.dtype)  # (rows, V)
+            logits = products.rows_with_rows(products.prepared(hidden[rows]), words)  # (rows, V)
             if not safe:
                 largest = logits.amax(dim=1, keepdim=True)  # (rows, 1)
                 total += largest.sum()
@@ -71,18 +74,15 @@ class OutputCrossEntropy(torch.autograd.Function):
             normaliser = exponentials.sum(dim=1, keepdim=True)  # (rows, 1)
             total += normaliser.log().sum()
             if hidden_gradient is not None and weight_gradient is not None:
-                factors, scaled = exponentials.to(narrow), (hidden[rows] / normaliser).to(narrow)
-                torch.div(factors @ words, normaliser, out=hidden_gradient[rows])
-                if narrow == weight.dtype:
-                    weight_gradient.addmm_(factors.T, scaled)
-                else:
-                    weight_gradient += factors.T @ scaled
-        wanted, all_words, all_hidden = weight[targets], weight.sum(dim=0), hidden.sum(dim=0)
-        on_target, on_every = 1 - smoothing, smoothing / vocab
-        total -= on_target * (hidden * wanted).sum() + on_every * all_hidden.dot(all_words)
+                by_logits = exponentials.mul_(1 / normaliser).sub_(on_every)
+                by_logits[torch.arange(len(by_logits), device=hidden.device), targets[rows]] -= on_target
+                by_logits = products.prepared(by_logits)
+                hidden_gradient[rows] = products.rows_with_columns(by_logits, words)
+                products.add_columns_with_columns(by_logits, products.prepared(hidden[rows]), weight_gradient)
+        of_targets = (hidden * weight[targets]).sum()
+        of_all = hidden.sum(dim=0).dot(weight.sum(dim=0))
+        total -= on_target * of_targets + on_every * of_all
         if hidden_gradient is not None and weight_gradient is not None:
-            hidden_gradient.sub_(wanted, alpha=on_target).sub_(all_words, alpha=on_every)
-            weight_gradient.index_add_(0, targets, hidden, alpha=-on_target).sub_(all_hidden, alpha=on_every)
             ctx.save_for_backward(hidden_gradient.div_(count), weight_gradient.div_(count))
         return total / count
 

@@ -8,6 +8,7 @@
 // Threads run the same code, each for its own heads and columns, and meet where one needs what another has made. Sums
 // are taken in an order that depends neither on the number of threads nor on the other rows of a batch.
 
+#include "int16.h"
 #include "search.h"
 
 extern "C" {
@@ -72,6 +73,23 @@ void qkv_encode(const Model* model, const int32_t* ids, const int32_t* segments,
         [&](Worker& me) {
             if (me.index == 0) pool(me.x.get(), layout, me.wide, pooling, to);
         });
+}
+
+// Can products of floats be computed in 16 bits here?
+int32_t qkv_has_int16() {
+#if defined(QKV_INT16)
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+// c (m, n) = a b, or c += a b. Where a matrix lies `along`, what is added up lies in its rows, one after another.
+void qkv_multiply_int16(const float* a, int64_t a_stride, int32_t a_along, const float* b, int64_t b_stride, int32_t b_along,
+                        float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add) {
+#if defined(QKV_INT16)
+    int16::multiply({a, a_stride, a_along != 0}, {b, b_stride, b_along != 0}, c, c_stride, m, n, k, add != 0);
+#endif
 }
 
 }  // extern "C"

@@ -25,6 +25,7 @@ SOURCES = tuple(
         "texts",
         "session",
         "search",
+        "int16",
     )
 )
 MAIN = "kernel.cpp"
@@ -41,6 +42,7 @@ class NoEngineError(Exception):
 
 Pointer = ctypes.c_void_p
 Integer = ctypes.c_int32
+Long = ctypes.c_int64
 
 
 class LinearStruct(ctypes.Structure):
@@ -118,6 +120,11 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_select": ([Pointer, Pointer, Integer], None),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
         "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, *[Integer] * 3, Pointer], None),
+        "qkv_has_int16": ([], Integer),
+        "qkv_multiply_int16": (
+            [Pointer, Long, Integer, Pointer, Long, Integer, Pointer, Long, Long, Long, Long, Integer],
+            None,
+        ),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], None),
     }
     for name, (arguments, result) in signatures.items():
@@ -132,7 +139,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
 @cache
 def library() -> ctypes.CDLL:
     """Loaded once by a process; built where no whole one is in the cache."""
-    folder, key = cache_folder(), build_key()
+    folder, key = cache_folder(), library_key()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with alone(folder / f"engine-{key}.lock"):
@@ -180,7 +187,7 @@ def compiler() -> str:
     raise NoEngineError(f"there is no C++ compiler{f' {asked}' if asked else ''}")
 
 
-def build_key() -> str:
+def library_key() -> str:
     """What a library depends on: the code, how it is compiled, and for which processor."""
     code = b"".join((Path(__file__).parent / name).read_bytes() for name in (*SOURCES, MAIN))
     return digest(code + repr((OPTIONS, FOR_THIS_PROCESSOR, os.environ.get(COMPILER), processor())).encode())

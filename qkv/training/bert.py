@@ -46,7 +46,7 @@ def train_bert(
     resume: bool = False,
     remember: Mapping[str, Any] | None = None,
 ) -> Outcome[Bert]:
-    settings = with_precision(settings, settings.model.width, choose_device())
+    settings = with_precision(settings, settings.model.width, choose_device(), group)
     task = BertTask(reading, settings)
     return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
 

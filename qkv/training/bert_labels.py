@@ -90,7 +90,7 @@ def fine_tune_bert(
     before = bert_in(base)
     if same_labels(before, examples):
         examples = replace(examples, classes=before.classes)  # in its order
-    settings = with_precision(settings, before.model.config.encoder.stack.width, choose_device())
+    settings = with_precision(settings, before.model.config.encoder.stack.width, choose_device(), group)
     task = LabelTask(examples, before, base, settings)
     settings = with_epochs(settings, lambda: task.data(examples.train, before.pieces, shuffled=True))
     task = replace(task, settings=settings)

@@ -47,7 +47,9 @@ def train_codebook(
     remember: Mapping[str, Any] | None = None,
 ) -> Outcome[Codes]:
     check_codebook(settings)
-    settings = with_precision(settings, settings.model.width, choose_device())
+    settings = with_precision(
+        settings, settings.model.width, choose_device(), group, of=("bf16",)
+    )  # it is made of convolutions
     return train(
         CodebookTask(sights, settings), out, watch=watch, group=group, resume=resume, remember=remember
     )

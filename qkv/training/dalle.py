@@ -55,7 +55,7 @@ def train_dalle(
     remember: Mapping[str, Any] | None = None,
 ) -> Outcome[Painter]:
     check_dalle(settings)
-    settings = with_precision(settings, settings.model.width, choose_device())
+    settings = with_precision(settings, settings.model.width, choose_device(), group)
     return train(DalleTask(album, settings), out, watch=watch, group=group, resume=resume, remember=remember)
 
 

@@ -1,16 +1,24 @@
 """Where a model is trained, and in which numbers its products are computed."""
 
 import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
 
-from qkv.training.settings import RunSettings
+from qkv.engine.int16 import Int16, int16_pays
+from qkv.engine.library import NoEngineError
+from qkv.errors import UserError
+from qkv.training.distributed import Alone, Group
+from qkv.training.settings import Precision, RunSettings, TrainingSettings
 
 Settings = TypeVar("Settings", bound=RunSettings)
+Narrow = Literal["bf16", "int16"]
 
-WIDE = 512  # from this width on, products in bf16 gain more than turning numbers into it costs
+# From these widths on, smaller numbers gain more than turning numbers into them costs.
+WIDE_FOR_BF16, WIDE_FOR_INT16 = 512, 128
 
 
 def choose_device() -> torch.device:
@@ -22,12 +30,58 @@ def choose_device() -> torch.device:
     return torch.device("cpu")
 
 
-def with_precision(settings: Settings, width: int, device: torch.device) -> Settings:
-    """The settings with `auto` decided, as they are kept in the run: on another machine it goes on as it began."""
+def with_precision(
+    settings: Settings,
+    width: int,
+    device: torch.device,
+    group: Group | None = None,
+    of: Sequence[Narrow] = ("bf16", "int16"),
+) -> Settings:
+    """The settings with `auto` decided, as they are kept in the run: on another machine it goes on as it began.
+
+    The first of the kinds of smaller numbers that pay for all processes of the group.
+    """
     if settings.training.precision != "auto":
         return settings
-    pays = width >= WIDE and multiplies_bf16(device)
-    return replace(settings, training=replace(settings.training, precision="bf16" if pays else "float32"))
+    pays: dict[Narrow, Callable[[], bool]] = {
+        "bf16": lambda: width >= WIDE_FOR_BF16 and multiplies_bf16(device),
+        "int16": lambda: width >= WIDE_FOR_INT16 and multiplies_int16(device),
+    }
+    group = group or Alone()
+    votes = group.agree(*(float(pays[kind]()) for kind in of))
+    chosen = [kind for kind, count in zip(of, votes, strict=True) if count == group.size]
+    precision: Precision = chosen[0] if chosen else "float32"
+    return replace(settings, training=replace(settings.training, precision=precision))
+
+
+def multiplies_int16(device: torch.device) -> bool:
+    """The products are made for one thread, which each process has where batches are shared by all cores."""
+    return device.type == "cpu" and torch.get_num_threads() == 1 and int16_pays()
+
+
+def check_precision(settings: TrainingSettings, device: torch.device) -> None:
+    if settings.precision == "int16":
+        int16_products(device)
+
+
+def int16_products(device: torch.device) -> Int16:
+    if device.type != "cpu":
+        raise UserError(
+            f"--training.precision int16 is for a CPU, not for {device.type}: give bf16 or float32."
+        )
+    try:
+        return Int16()
+    except NoEngineError as error:
+        raise UserError(
+            f"--training.precision int16 cannot be had here: {error}; give float32, or leave it out."
+        ) from None
+
+
+def products_here(settings: TrainingSettings, device: torch.device) -> Int16 | None:
+    """None where torch multiplies: also for a run that was begun in int16 on another machine and cannot have it here."""
+    with suppress(UserError):
+        return int16_products(device) if settings.precision == "int16" else None
+    return None
 
 
 def multiplies_bf16(device: torch.device) -> bool:

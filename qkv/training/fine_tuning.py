@@ -173,7 +173,7 @@ def fine_tune(
     before = load_for(base, "generate", Generator)
     if before.defaults.pieces == "notes":
         raise UserError(f"{base} makes music, and labels belong to texts: give a language model of text.")
-    settings = with_precision(settings, before.model.config.stack.width, choose_device())
+    settings = with_precision(settings, before.model.config.stack.width, choose_device(), group)
     task = FineTuneTask(labels, before, base, settings)
     settings = with_epochs(
         settings, lambda: task.data(task.product(before.tokenizer), labels.train, shuffled=True)

@@ -153,7 +153,7 @@ def train_gpt(
     resume: bool = False,
     remember: Mapping[str, Any] | None = None,
 ) -> Outcome[Generator]:
-    settings = with_precision(settings, settings.model.width, choose_device())
+    settings = with_precision(settings, settings.model.width, choose_device(), group)
     task = GPTTask(material, settings)
     return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
 

@@ -33,7 +33,7 @@ def fine_tune_gpt(
 ) -> Outcome[Generator]:
     before = model_in(base, music=isinstance(settings, FineTuneMusicSettings))
     config = before.model.config
-    settings = with_precision(settings, config.stack.width, choose_device())
+    settings = with_precision(settings, config.stack.width, choose_device(), group)
     parts = both_parts(passages, before.tokenizer, config.context, settings.training.batch_tokens)
     refuse_too_short(parts[0], config.context)
     settings = with_epochs(settings, lambda: parts[0])

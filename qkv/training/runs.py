@@ -30,11 +30,11 @@ from qkv.checkpoint.state import load_latest, only_one_run, set_aside_after, sta
 from qkv.configs import changed_options
 from qkv.core.attention import compiled_loops
 from qkv.errors import UserError
-from qkv.training.device import choose_device
+from qkv.training.device import check_precision, choose_device, products_here
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Data, Plan, Run, Watch, loss_on
 from qkv.training.randomness import seed_for
-from qkv.training.settings import RunSettings, TuningSettings
+from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
 
@@ -120,6 +120,8 @@ def train(
     settings = task.settings
     group = Alone() if group is None else group
     check_spread(group, settings.training)
+    if not resume:
+        check_precision(settings.training, choose_device())
     folder = out / "training"
     begins = not resume and group.rank == 0
     if begins:
@@ -349,11 +351,17 @@ def arithmetic_of(task: Task[Made]) -> dict[str, str]:
     loops = f"loops of Numba {installed('numba')}" if loops_pay(task, device) and installed("numba") else ""
     return {
         "torch": torch.__version__,
+        "products": products_of(task.settings.training, device),
         "attention": loops or "torch's own",
         "device": device.type,
         "vector instructions": torch.backends.cpu.get_cpu_capability(),
         "threads": str(torch.get_num_threads()),
     }
+
+
+def products_of(settings: TrainingSettings, device: torch.device) -> str:
+    here = settings.precision != "int16" or products_here(settings, device) is not None
+    return settings.precision if here else "float32"
 
 
 def installed(package: str) -> str | None:

@@ -8,6 +8,8 @@ import tyro
 
 from qkv.errors import UserError
 
+Precision = Literal["auto", "float32", "bf16", "int16"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
@@ -94,8 +96,9 @@ class TrainingSettings:
     accumulate: int = 0
     """Parts in which a process computes its share of a batch, one after another: less memory for the same step.
     0 for one part on a GPU, and on a CPU for so many that a part fits its caches."""
-    precision: Literal["auto", "float32", "bf16"] = "auto"
-    """Of the products in the model; auto is bf16 where it pays. Weights and their updates are float32 always."""
+    precision: Precision = "auto"
+    """Of the products in the model; auto is bf16 or, on a CPU, int16 where that pays. Weights, sums and updates are
+    float32 always."""
     sharded: bool = False
     """Under torchrun: divide weights and optimiser state among the processes instead of copying them."""
     log_every: int = 25

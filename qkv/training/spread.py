@@ -14,7 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from qkv.core.block import Block
+from qkv.core.products import multiplied_by
 from qkv.errors import UserError
+from qkv.training.device import products_here
 from qkv.training.distributed import Alone, Group, Together
 from qkv.training.settings import TrainingSettings
 from qkv.training.shares import Everything, Share, Stretch, alike
@@ -51,9 +53,12 @@ class Trained:
 
     def __init__(self, model: nn.Module, settings: TrainingSettings):
         self.model, self.precision = model, settings.precision
+        self.products = products_here(settings, device_of(model))
 
     def arithmetic(self) -> AbstractContextManager[object]:
-        """With bf16, products take numbers of half the size."""
+        """With bf16 and int16, products take numbers of half the size."""
+        if self.products is not None:
+            return multiplied_by(self.products)
         if self.precision != "bf16":
             return nullcontext()
         return torch.autocast(device_of(self.model).type, torch.bfloat16)

@@ -46,7 +46,7 @@ def train_translator(
     With `exact_vocabulary`, data that cannot fill the vocabulary are refused instead of given a smaller one.
     """
     check_settings(settings)
-    settings = with_precision(settings, settings.model.width, choose_device())
+    settings = with_precision(settings, settings.model.width, choose_device(), group)
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
     task = TranslatorTask(corpus, settings, scorer, exact_vocabulary)
     return train(task, out, watch=watch, group=group, resume=resume, remember=remember)

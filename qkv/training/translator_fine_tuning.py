@@ -42,7 +42,7 @@ def fine_tune_translator(
 ) -> Outcome[Translator]:
     check_fine_tuning(settings)
     before = load_for(base, "translate", Translator)
-    settings = with_precision(settings, before.model.tokens.embedding_dim, choose_device())
+    settings = with_precision(settings, before.model.tokens.embedding_dim, choose_device(), group)
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
     tokenizer = asked_for(before.tokenizer, settings.language, corpus)
     if settings.data.subword_dropout and not isinstance(tokenizer, Tokenizer):

@@ -66,7 +66,7 @@ def train_vit(
     remember: Mapping[str, Any] | None = None,
 ) -> Outcome[PictureClassifier]:
     check_vit(settings)
-    settings = with_precision(settings, settings.model.width, choose_device())
+    settings = with_precision(settings, settings.model.width, choose_device(), group)
     task = VitTask(gallery, settings, architecture(settings, gallery.train))
     return train(task, out, watch=task.noting(watch, out), group=group, resume=resume, remember=remember)
 

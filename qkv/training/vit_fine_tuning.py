@@ -40,7 +40,7 @@ def fine_tune_vit(
         )
     if same_classes(gallery, before):
         gallery = gallery.numbered_as(before.classes)
-    settings = with_precision(settings, before.model.config.stack.width, choose_device())
+    settings = with_precision(settings, before.model.config.stack.width, choose_device(), group)
     task = FineTuneVitTask(gallery, settings, tuned_config(before, gallery, settings), before, base)
     task = replace(task, settings=with_epochs(settings, lambda: task.data(gallery.train, shuffled=True)))
     return train(task, out, watch=task.noting(watch, out), group=group, resume=resume, remember=remember)

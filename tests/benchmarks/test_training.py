@@ -165,3 +165,11 @@ def test_joeynmts_own_speeds_are_read_and_the_first_of_a_turn_is_not_believed(
     config = json.loads((tmp_path / "out" / "config.yaml").read_text())
     assert config["model"]["encoder"]["hidden_size"] == SMALL.width
     assert (tmp_path / "out" / "data" / "train.en").read_text().count("\n") == len(pairs)
+
+
+def test_shapes_are_named_or_refused() -> None:
+    assert list(training.shapes_of(training.Options(shapes="base, tiny"))) == ["base", "tiny"]
+    twice = training.shapes_of(training.Options())["base-2048"]
+    assert twice == replace(training.SHAPES["base"], batch_tokens=2_048)
+    with pytest.raises(training.UserError, match="--shapes knows tiny, base, base-2048, not huge"):
+        training.shapes_of(training.Options(shapes="tiny,huge"))

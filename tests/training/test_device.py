@@ -1,14 +1,19 @@
-"""Products in bf16 are chosen where they pay, never against the person's word, and a run writes down what was chosen."""
+"""Products in smaller numbers are chosen where they pay, never against the person's word, and a run writes down what was chosen."""
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from digit_runs import Recorder, digit_corpus, tiny_settings
+from digit_runs import Recorder, digit_corpus, hashes, send, tiny_settings, train
 
 from qkv.checkpoint.files import read_json
-from qkv.training.device import multiplies_bf16, with_precision
+from qkv.engine.int16 import Int16
+from qkv.engine.library import NoEngineError
+from qkv.errors import UserError
+from qkv.training.device import int16_products, multiplies_bf16, with_precision
+from qkv.training.distributed import Alone
 from qkv.training.settings import TranslatorSettings
 from qkv.training.translator import train_translator
 
@@ -20,22 +25,39 @@ def settings_of(width: int, precision: str) -> TranslatorSettings:
     return replace(settings, model=replace(settings.model, width=width))
 
 
+BF16 = {"avx512_bf16": True}
+NO_BF16 = {"avx512_bf16": False, "amx_bf16": False}
+
+
 @pytest.mark.parametrize(
-    ("width", "features", "wanted", "given"),
+    ("width", "features", "int16_pays", "threads", "wanted", "given"),
     [
-        (512, {"avx512_bf16": True}, "auto", "bf16"),
-        (1024, {"amx_bf16": True}, "auto", "bf16"),
-        (512, {"avx512_bf16": False, "amx_bf16": False}, "auto", "float32"),
-        (512, {}, "auto", "float32"),
-        (128, {"avx512_bf16": True}, "auto", "float32"),
-        (512, {"avx512_bf16": True}, "float32", "float32"),
-        (128, {}, "bf16", "bf16"),
+        (512, BF16, True, 1, "auto", "bf16"),
+        (1024, {"amx_bf16": True}, False, 4, "auto", "bf16"),
+        (512, NO_BF16, False, 1, "auto", "float32"),
+        (512, NO_BF16, True, 1, "auto", "int16"),
+        (512, NO_BF16, True, 2, "auto", "float32"),
+        (512, {}, False, 1, "auto", "float32"),
+        (128, BF16, False, 1, "auto", "float32"),
+        (128, BF16, True, 1, "auto", "int16"),
+        (64, NO_BF16, True, 1, "auto", "float32"),
+        (512, BF16, True, 1, "float32", "float32"),
+        (128, {}, False, 1, "bf16", "bf16"),
+        (16, BF16, False, 2, "int16", "int16"),
     ],
 )
-def test_it_is_chosen_for_wide_models_on_processors_that_have_it(
-    width: int, features: dict[str, bool], wanted: str, given: str, monkeypatch: pytest.MonkeyPatch
+def test_they_are_chosen_for_models_wide_enough_on_processors_that_gain_by_them(
+    width: int,
+    features: dict[str, bool],
+    int16_pays: bool,
+    threads: int,
+    wanted: str,
+    given: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: features, raising=False)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    monkeypatch.setattr("qkv.training.device.int16_pays", lambda: int16_pays)
     assert with_precision(settings_of(width, wanted), width, CPU).training.precision == given
 
 
@@ -45,10 +67,68 @@ def test_a_device_that_is_not_known_to_have_it_gets_float32() -> None:
 
 def test_a_run_writes_down_what_was_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, corpus = tmp_path / "run", digit_corpus()
-    monkeypatch.setattr("qkv.training.device.WIDE", 1)
+    monkeypatch.setattr("qkv.training.device.WIDE_FOR_BF16", 1)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
     settings = tiny_settings(precision="auto")
     outcome = train_translator(corpus, settings, out, watch=lambda _: Recorder())
     assert outcome.report is not None
     assert outcome.report["settings"]["training"]["precision"] == "bf16"
     assert read_json(out / "training" / "run.json")["settings"]["training"]["precision"] == "bf16"
+
+
+class Disagreeing(Alone):
+    """Two processes, of which the other one has none of it."""
+
+    size = 2
+
+
+def test_all_processes_must_gain_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: BF16, raising=False)
+    monkeypatch.setattr("qkv.training.device.multiplies_int16", lambda device: True)
+    decided = with_precision(settings_of(512, "auto"), 512, CPU, Disagreeing())
+    assert decided.training.precision == "float32"
+
+
+def without_products() -> Int16:
+    raise NoEngineError("there is no C++ compiler")
+
+
+def test_int16_where_it_cannot_be_had_is_a_sentence_before_anything_is_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qkv.training.device.Int16", without_products)
+    with pytest.raises(
+        UserError, match=r"int16 cannot be had here: there is no C\+\+ compiler; give float32"
+    ):
+        train(tmp_path / "run", tiny_settings(precision="int16"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_int16_is_for_a_cpu() -> None:
+    with pytest.raises(UserError, match="int16 is for a CPU, not for meta"):
+        int16_products(torch.device("meta"))
+
+
+def test_a_run_in_int16_goes_on_in_float32_where_there_is_no_int16(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, out = tiny_settings(precision="int16"), tmp_path / "run"
+    train(out, settings, recorder=Recorder(at=9, action=send(signal.SIGTERM)))
+    monkeypatch.setattr("qkv.training.device.Int16", without_products)
+    outcome, recorder = train(out, settings, resume=True)
+    assert outcome.report is not None
+    assert outcome.report["training"]["steps"] == 20
+    assert any("products int16, now float32" in sentence for sentence in recorder.warnings)
+
+
+def test_a_run_in_int16_learns_as_in_float32_and_ends_the_same_when_it_was_interrupted(
+    tmp_path: Path,
+) -> None:
+    in_float, in_int16 = (tiny_settings(precision=precision) for precision in ("float32", "int16"))
+    _, expected = train(tmp_path / "float", in_float)
+    _, found = train(tmp_path / "whole", in_int16)
+    assert found.losses != expected.losses
+    assert found.losses == pytest.approx(expected.losses, rel=5e-3)
+    train(tmp_path / "halves", in_int16, recorder=Recorder(at=9, action=send(signal.SIGTERM)))
+    train(tmp_path / "halves", in_int16, resume=True)
+    assert hashes(tmp_path / "halves", 20) == hashes(tmp_path / "whole", 20)

@@ -72,6 +72,21 @@ def test_two_processes_with_half_a_batch_each_learn_what_one_learns(
     assert load(tmp_path / "run").translate(sentences) == load(expected).translate(sentences)
 
 
+@pytest.mark.parametrize("way", [[], ["--training.sharded"]], ids=["copies", "sharded"])
+def test_in_int16_two_processes_learn_what_one_learns_in_float32(
+    way: list[str], pairs: Path, tmp_path: Path
+) -> None:
+    trained(
+        command(
+            pairs, tmp_path / "one", *STEPS, "--training.processes", "1", "--training.precision", "float32"
+        )
+    )
+    trained(torchrun(command(pairs, tmp_path / "two", *STEPS, *way, "--training.precision", "int16")))
+    one, two = log_of(tmp_path / "one", "loss"), log_of(tmp_path / "two", "loss")
+    assert two != pytest.approx(one, abs=2e-5), "other numbers"
+    assert two == pytest.approx(one, rel=5e-3)
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_killed_process_ends_the_job_with_a_sentence_and_the_job_can_be_resumed(
     rank: int, pairs: Path, tmp_path: Path

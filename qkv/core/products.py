@@ -1,0 +1,116 @@
+"""Who multiplies matrices while a model learns: torch, or something faster that rounds what it is given.
+
+A linear layer is three products, one forward and two back. They differ in where the numbers lie that are added up: in
+the rows of both matrices, in rows of one and columns of the other, or in columns of both.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+
+class Products(Protocol):
+    def fit(self, x: Tensor) -> bool:
+        """Can they take it, and does it pay?"""
+
+    def prepared(self, matrix: Tensor) -> Tensor:
+        """As the products want it; a matrix that is needed twice is prepared once."""
+
+    def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
+        """a bᵀ of (N, K) and (M, K)."""
+
+    def rows_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
+        """a b of (N, K) and (K, M)."""
+
+    def columns_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
+        """aᵀ b of (K, N) and (K, M)."""
+
+    def add_columns_with_columns(self, a: Tensor, b: Tensor, sums: Tensor) -> None:
+        """The same, added to sums."""
+
+
+class ByTorch:
+    """In numbers of this kind; results and sums are those of the model."""
+
+    def __init__(self, kind: torch.dtype, result: torch.dtype):
+        self.kind, self.result = kind, result
+
+    def fit(self, x: Tensor) -> bool:
+        return True
+
+    def prepared(self, matrix: Tensor) -> Tensor:
+        return matrix.to(self.kind)
+
+    def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
+        return (a @ b.T).to(self.result)
+
+    def rows_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
+        return (a @ b).to(self.result)
+
+    def columns_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
+        return (a.T @ b).to(self.result)
+
+    def add_columns_with_columns(self, a: Tensor, b: Tensor, sums: Tensor) -> None:
+        if self.kind == self.result:
+            sums.addmm_(a.T, b)
+        else:
+            sums += a.T @ b
+
+
+asked_for: Products | None = None  # while they are
+
+
+@contextmanager
+def multiplied_by(products: Products) -> Iterator[None]:
+    """In here, linear layers and the output layer's loss use these products, and what they compute goes back by them."""
+    global asked_for
+    before, asked_for = asked_for, products
+    try:
+        yield
+    finally:
+        asked_for = before
+
+
+def products_for(x: Tensor) -> Products | None:
+    """Those that are asked for, where they fit."""
+    return asked_for if asked_for is not None and asked_for.fit(x) else None
+
+
+def through(layer: nn.Linear, x: Tensor) -> Tensor:
+    """x through a linear layer, by the products that are asked for."""
+    products = products_for(x)
+    y: Tensor = (
+        layer(x) if products is None else LinearByProducts.apply(x, layer.weight, layer.bias, products)  # type: ignore[no-untyped-call]
+    )
+    return y
+
+
+class LinearByProducts(torch.autograd.Function):
+    """y = x Wᵀ + b."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, products: Products) -> Tensor:
+        rows, weight = products.prepared(x.flatten(0, -2)), products.prepared(weight)  # (N, D), (F, D)
+        ctx.save_for_backward(rows, weight)
+        ctx.products = products
+        y = products.rows_with_rows(rows, weight).add_(bias)  # (N, F)
+        return y.unflatten(0, x.shape[:-1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
+        rows, weight = ctx.saved_tensors
+        products: Products = ctx.products
+        by_y = products.prepared(upstream.flatten(0, -2))  # (N, F)
+        by_x = by_weight = by_bias = None
+        if ctx.needs_input_grad[0]:
+            by_x = products.rows_with_columns(by_y, weight).unflatten(0, upstream.shape[:-1])
+        if ctx.needs_input_grad[1]:
+            by_weight = products.columns_with_columns(by_y, rows)
+        if ctx.needs_input_grad[2]:
+            by_bias = by_y.sum(dim=0)
+        return by_x, by_weight, by_bias, None

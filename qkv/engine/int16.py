@@ -1,0 +1,122 @@
+"""Products of float matrices in whole numbers of 16 bits, by the compiled part: for training on a CPU."""
+
+import json
+import math
+import time
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from qkv.core.products import ByTorch, Products
+from qkv.engine.library import NoEngineError, alone, cache_folder, library, library_key
+
+FEWEST_ROWS = 48  # with fewer, rounding the weights costs more than products save
+TRIAL = (512, 512, 1024)  # rows, width and outputs of a product that is timed
+ROUNDS = 12
+GAIN = 1.15  # what it must be to be worth the rounding
+CLOSE = 2e-3  # of the size of the results: what rounding may cost is a third of that
+
+
+class Int16:
+    """The products that `qkv.core.products` asks for, in one thread; a NoEngineError says why they cannot be had."""
+
+    def __init__(self) -> None:
+        self.library = library()
+        if not self.library.qkv_has_int16():
+            raise NoEngineError("this processor has neither AVX2 nor AVX-512 with VNNI")
+
+    def fit(self, x: Tensor) -> bool:
+        return x.device.type == "cpu" and x.dtype == torch.float32 and x.numel() >= FEWEST_ROWS * x.shape[-1]
+
+    def prepared(self, matrix: Tensor) -> Tensor:
+        return matrix.contiguous()
+
+    def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
+        sums = a.new_empty(len(a), len(b))
+        self.multiply(a, True, b, True, sums, a.shape[1], add=False)
+        return sums
+
+    def rows_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
+        sums = a.new_empty(len(a), b.shape[1])
+        self.multiply(a, True, b, False, sums, len(b), add=False)
+        return sums
+
+    def columns_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
+        sums = a.new_empty(a.shape[1], b.shape[1])
+        self.multiply(a, False, b, False, sums, len(a), add=False)
+        return sums
+
+    def add_columns_with_columns(self, a: Tensor, b: Tensor, sums: Tensor) -> None:
+        self.multiply(a, False, b, False, sums, len(a), add=True)
+
+    def multiply(
+        self, a: Tensor, a_along: bool, b: Tensor, b_along: bool, sums: Tensor, inner: int, *, add: bool
+    ) -> None:
+        """`along`: what is added up lies in the rows of the matrix, not in its columns."""
+        rows, columns = sums.shape
+        wanted = (
+            (rows, inner) if a_along else (inner, rows),
+            (columns, inner) if b_along else (inner, columns),
+        )
+        if (a.shape, b.shape) != wanted or inner == 0:
+            raise ValueError(f"{tuple(a.shape)} and {tuple(b.shape)} do not give {tuple(sums.shape)}")
+        for matrix in (a, b, sums):
+            if matrix.device.type != "cpu" or matrix.dtype != torch.float32 or matrix.stride(1) != 1:
+                raise ValueError("products in 16 bits take rows of float32 on a CPU")
+        self.library.qkv_multiply_int16(
+            a.data_ptr(), a.stride(0), a_along, b.data_ptr(), b.stride(0), b_along,
+            sums.data_ptr(), sums.stride(0), rows, columns, inner, add,
+        )  # fmt: skip
+
+
+@cache
+def int16_pays() -> bool:
+    """Are these products right, and faster than torch's, on this processor? Tried once, and kept beside the library.
+
+    So all processes of this machine, and later runs, have the same answer.
+    """
+    try:
+        products = Int16()
+        path = cache_folder() / f"int16-{library_key()}-torch-{torch.__version__}.json"
+        with alone(path.with_suffix(".lock")):
+            if not path.exists():
+                part = path.with_suffix(".part")
+                part.write_text(json.dumps({"gain": gain(products)}), encoding="utf-8")
+                part.replace(path)
+            return float(json.loads(path.read_text(encoding="utf-8"))["gain"]) >= GAIN
+    except (NoEngineError, OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def gain(products: Int16) -> float:
+    """How much faster the three products of a layer are together; 0 where one of them is wrong."""
+    rows, width, outputs = TRIAL
+    generator = torch.Generator().manual_seed(0)
+    x, weight, by_y = (
+        torch.randn(shape, generator=generator)
+        for shape in ((rows, width), (outputs, width), (rows, outputs))
+    )
+    found = three_products(products, x, weight, by_y)
+    wanted = [x @ weight.T, by_y @ weight, by_y.T @ x]
+    if any((mine - right).norm() > CLOSE * right.norm() for mine, right in zip(found, wanted, strict=True)):
+        return 0.0
+    best, torchs = math.inf, math.inf
+    for _ in range(ROUNDS):  # in turns, the shortest of each
+        best = min(best, seconds_of(products, x, weight, by_y))
+        torchs = min(torchs, seconds_of(ByTorch(x.dtype, x.dtype), x, weight, by_y))
+    return torchs / best
+
+
+def three_products(products: Products, x: Tensor, weight: Tensor, by_y: Tensor) -> list[Tensor]:
+    return [
+        products.rows_with_rows(x, weight),
+        products.rows_with_columns(by_y, weight),
+        products.columns_with_columns(by_y, x),
+    ]
+
+
+def seconds_of(products: Products, x: Tensor, weight: Tensor, by_y: Tensor) -> float:
+    began = time.perf_counter()
+    three_products(products, x, weight, by_y)
+    return time.perf_counter() - began
