@@ -32,8 +32,12 @@ NO_BF16 = {"avx512_bf16": False, "amx_bf16": False}
 @pytest.mark.parametrize(
     ("width", "features", "int16_pays", "threads", "wanted", "given"),
     [
-        (512, BF16, True, 1, "auto", "bf16"),
+        (512, BF16, True, 1, "auto", "int16"),
+        (512, BF16, True, 2, "auto", "bf16"),
+        (512, BF16, False, 1, "auto", "bf16"),
         (1024, {"amx_bf16": True}, False, 4, "auto", "bf16"),
+        (1024, {"avx512_bf16": True, "amx_bf16": True}, True, 1, "auto", "bf16"),
+        (128, {"amx_bf16": True}, True, 1, "auto", "int16"),
         (512, NO_BF16, False, 1, "auto", "float32"),
         (512, NO_BF16, True, 1, "auto", "int16"),
         (512, NO_BF16, True, 2, "auto", "float32"),
