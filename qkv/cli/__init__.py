@@ -4,7 +4,9 @@ import importlib
 import os
 import shlex
 import sys
-from contextlib import suppress
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 
 from qkv.environment import HELPER, under_torchrun
 from qkv.errors import ProcessEndedError, UserError
@@ -40,7 +42,11 @@ COMMANDS = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every fault of the user's is one sentence on standard error and exit code 2."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    with leaving_at_once() if under_torchrun() else nullcontext():
+        answer(sys.argv[1:] if arguments is None else arguments)
+
+
+def answer(arguments: list[str]) -> None:
     try:
         run(arguments)
     except ProcessEndedError as error:
@@ -139,6 +145,27 @@ def complain(sentence: str) -> None:
     one_line = " ".join(sentence.split())
     with suppress(OSError):
         print(f"qkv: {one_line}", file=sys.stderr)
+
+
+@contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """End this process after what is in here, without Python's own clean-up.
+
+    A thread of gloo may hold a tensor for a while, even when the group is destroyed. If it lets go of it while Python
+    cleans up, torch aborts the process (pytorch/pytorch, issue 190489), and a run that was finished counts as failed.
+    """
+    code = 0
+    try:
+        yield
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def give_up_what_nobody_reads() -> None:

@@ -109,6 +109,28 @@ def test_a_killed_process_ends_the_job_with_a_sentence_and_the_job_can_be_resume
     assert max(states) == max(log_of(out, "step")), "what a scheduler ends is saved at the end of its step"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [(["--version"], 0, "qkv "), (["train", "nothing"], 2, "qkv: "), (["fault"], 1, "ZeroDivisionError")],
+)
+def test_under_torchrun_a_process_ends_without_pythons_clean_up_in_which_gloo_could_abort_it(
+    arguments: list[str], code: int, said: str
+) -> None:
+    program = (
+        "import atexit, os, sys, qkv.cli\n"
+        "atexit.register(os.abort)\n"
+        "qkv.cli.find_command = (lambda _: 1 / 0) if sys.argv[1] == 'fault' else qkv.cli.find_command\n"
+        "qkv.cli.main(sys.argv[1:])\n"
+    )
+    run = [sys.executable, "-c", program, *arguments]
+    for processes, expected in (("2", code), ("1", -signal.SIGABRT)):
+        ended = subprocess.run(
+            run, env={**os.environ, "WORLD_SIZE": processes}, capture_output=True, text=True, timeout=60
+        )
+        assert ended.returncode == expected, ended.stderr
+        assert said in ended.stdout + ended.stderr
+
+
 def process_of_rank(launcher: int, rank: int) -> int:
     def environment(pid: int) -> list[str]:
         return Path(f"/proc/{pid}/environ").read_text().split("\0")
