@@ -22,7 +22,8 @@ HELPER = "QKV_HELPER"  # set in a process that `qkv train` has started to share 
 
 
 def under_torchrun() -> bool:
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+    size = os.environ.get("WORLD_SIZE", "")
+    return size.isdecimal() and int(size) > 1
 
 
 def is_helper() -> bool:

@@ -42,8 +42,11 @@ COMMANDS = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every fault of the user's is one sentence on standard error and exit code 2."""
-    with leaving_at_once() if under_torchrun() else nullcontext():
-        answer(sys.argv[1:] if arguments is None else arguments)
+    if arguments is not None:
+        answer(arguments)
+        return
+    with leaving_at_once() if under_torchrun() else nullcontext():  # the process is this command's alone
+        answer(sys.argv[1:])
 
 
 def answer(arguments: list[str]) -> None:
@@ -160,10 +163,11 @@ def leaving_at_once() -> Iterator[None]:
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
-        traceback.print_exc()
         code = 1
-    for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
+            traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # refused, closed, or none from the beginning
             stream.flush()
     os._exit(code)
 

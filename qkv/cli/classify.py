@@ -58,12 +58,14 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(measured(classifier, command.labels, command.columns)))
         return
     best = command.best or (3 if classifier.reads == "pictures" else 1)
+    named = classifier.reads == "pictures" and len(command.inputs) > 1
     before = 0
     for inputs in chunks(command, classifier):
         with as_they_came(command, before), counting("classifying", len(inputs)) as done:
             verdicts = classifier.classify(inputs, done=done)
         for given, verdict in zip(inputs, verdicts, strict=True):
-            print(as_json(given, verdict) if command.json else as_line(verdict, best))
+            line = as_json(given, verdict) if command.json else as_line(verdict, best)
+            print(f"{given[0]}\t{line}" if named and not command.json else line)
         sys.stdout.flush()
         before += len(inputs)
 

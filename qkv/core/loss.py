@@ -42,8 +42,9 @@ def with_gradient(
 class OutputCrossEntropy(torch.autograd.Function):
     """The gradient of a row's loss by its logits is softmax − (1 − ε) [target] − ε/V.
 
-    It is put together before it is multiplied: its three parts nearly cancel for most words, and products that round
-    would leave the remainder of one of them behind.
+    What is no target is put together before it is multiplied: softmax and smoothing nearly cancel for most words, and
+    products that round would leave the remainder of one of them behind. Targets are multiplied by themselves, exactly:
+    they are a thousand times as large as what else stands in their row and column, which would be rounded away beside them.
     """
 
     @staticmethod
@@ -75,10 +76,13 @@ class OutputCrossEntropy(torch.autograd.Function):
             total += normaliser.log().sum()
             if hidden_gradient is not None and weight_gradient is not None:
                 by_logits = exponentials.mul_(1 / normaliser).sub_(on_every)
-                by_logits[torch.arange(len(by_logits), device=hidden.device), targets[rows]] -= on_target
-                by_logits = products.prepared(by_logits)
+                own, column = hidden[rows], targets[rows][:, None]
+                by_target = by_logits.gather(1, column) - on_target  # (rows, 1)
+                by_logits = products.prepared(by_logits.scatter_(1, column, 0.0))
                 hidden_gradient[rows] = products.rows_with_columns(by_logits, words)
-                products.add_columns_with_columns(by_logits, products.prepared(hidden[rows]), weight_gradient)
+                hidden_gradient[rows] += by_target * weight[targets[rows]]
+                products.add_columns_with_columns(by_logits, products.prepared(own), weight_gradient)
+                weight_gradient.index_add_(0, targets[rows], by_target * own)
         of_targets = (hidden * weight[targets]).sum()
         of_all = hidden.sum(dim=0).dot(weight.sum(dim=0))
         total -= on_target * of_targets + on_every * of_all

@@ -4,6 +4,7 @@ import json
 import math
 import time
 from functools import cache
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -62,7 +63,8 @@ class Int16:
         if (a.shape, b.shape) != wanted or inner == 0:
             raise ValueError(f"{tuple(a.shape)} and {tuple(b.shape)} do not give {tuple(sums.shape)}")
         for matrix in (a, b, sums):
-            if matrix.device.type != "cpu" or matrix.dtype != torch.float32 or matrix.stride(1) != 1:
+            in_rows = matrix.stride(1) == 1 or matrix.shape[1] == 1
+            if matrix.device.type != "cpu" or matrix.dtype != torch.float32 or not in_rows:
                 raise ValueError("products in 16 bits take rows of float32 on a CPU")
         self.library.qkv_multiply_int16(
             a.data_ptr(), a.stride(0), a_along, b.data_ptr(), b.stride(0), b_along,
@@ -80,13 +82,23 @@ def int16_pays() -> bool:
         products = Int16()
         path = cache_folder() / f"int16-{library_key()}-torch-{torch.__version__}.json"
         with alone(path.with_suffix(".lock")):
-            if not path.exists():
+            found = known_gain(path)
+            if found is None:
+                found = gain(products)
                 part = path.with_suffix(".part")
-                part.write_text(json.dumps({"gain": gain(products)}), encoding="utf-8")
+                part.write_text(json.dumps({"gain": found}), encoding="utf-8")
                 part.replace(path)
-            return float(json.loads(path.read_text(encoding="utf-8"))["gain"]) >= GAIN
-    except (NoEngineError, OSError, ValueError, KeyError, TypeError):
+            return found >= GAIN
+    except (NoEngineError, OSError):
         return False
+
+
+def known_gain(path: Path) -> float | None:
+    """None where it was not tried, or what was written down is damaged."""
+    try:
+        return float(json.loads(path.read_text(encoding="utf-8"))["gain"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
 
 
 def gain(products: Int16) -> float:

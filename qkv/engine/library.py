@@ -139,7 +139,11 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
 @cache
 def library() -> ctypes.CDLL:
     """Loaded once by a process; built where no whole one is in the cache."""
-    folder, key = cache_folder(), library_key()
+    key = library_key()
+    try:
+        folder = cache_folder()
+    except RuntimeError:  # there is no such person, as in some containers
+        raise NoEngineError(f"there is no home folder to keep the compiled part in: set {CACHE}") from None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with alone(folder / f"engine-{key}.lock"):

@@ -42,7 +42,12 @@ def with_precision(
     The first of the kinds of smaller numbers that pay for all processes of the group. On vectors int16 is the faster one,
     and rounds less; units that multiply whole matrices (AMX) are for bf16.
     """
-    if settings.training.precision != "auto":
+    asked = settings.training.precision
+    if asked != "auto":
+        if asked != "float32" and asked not in of:
+            raise UserError(
+                f"--training.precision {asked} is not for this model: give {' or '.join(of)}, or float32."
+            )
         return settings
     by_matrices = width >= WIDE_FOR_BF16 and bool(processor_features().get("amx_bf16"))
     pays: dict[Narrow, Callable[[], bool]] = {
@@ -54,6 +59,11 @@ def with_precision(
     chosen = [kind for kind, count in zip(of, votes, strict=True) if count == group.size]
     precision: Precision = chosen[0] if chosen else "float32"
     return replace(settings, training=replace(settings.training, precision=precision))
+
+
+def kinds_for(recurrent: bool) -> tuple[Narrow, ...]:
+    """LSTMs are no linear layers: of such a model, int16 multiplies little more than the output layer."""
+    return ("bf16", "int16") if recurrent else ("int16", "bf16")
 
 
 def multiplies_int16(device: torch.device) -> bool:

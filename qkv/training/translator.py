@@ -18,7 +18,7 @@ from qkv.pipeline.architectures import built
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.corpus import Corpus, PairData
-from qkv.training.device import choose_device, with_precision
+from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.distributed import Group
 from qkv.training.loop import Run, Watch
 from qkv.training.report import SCORED, make_report, model_card
@@ -46,7 +46,9 @@ def train_translator(
     With `exact_vocabulary`, data that cannot fill the vocabulary are refused instead of given a smaller one.
     """
     check_settings(settings)
-    settings = with_precision(settings, settings.model.width, choose_device(), group)
+    settings = with_precision(
+        settings, settings.model.width, choose_device(), group, kinds_for(settings.model.kind == "recurrent")
+    )
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
     task = TranslatorTask(corpus, settings, scorer, exact_vocabulary)
     return train(task, out, watch=watch, group=group, resume=resume, remember=remember)

@@ -19,7 +19,7 @@ from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.training.corpus import Corpus
-from qkv.training.device import choose_device, with_precision
+from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.distributed import Group
 from qkv.training.loop import Run, Watch, loss_on
 from qkv.training.runs import Assembled, Chosen, Outcome, train, with_epochs
@@ -42,7 +42,10 @@ def fine_tune_translator(
 ) -> Outcome[Translator]:
     check_fine_tuning(settings)
     before = load_for(base, "translate", Translator)
-    settings = with_precision(settings, before.model.tokens.embedding_dim, choose_device(), group)
+    recurrent = isinstance(before.model.config, RecurrentConfig)
+    settings = with_precision(
+        settings, before.model.tokens.embedding_dim, choose_device(), group, kinds_for(recurrent)
+    )
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
     tokenizer = asked_for(before.tokenizer, settings.language, corpus)
     if settings.data.subword_dropout and not isinstance(tokenizer, Tokenizer):

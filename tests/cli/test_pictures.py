@@ -299,6 +299,17 @@ def test_the_best_classes_of_a_picture_stand_in_a_line(tmp_path: Path, capsys: O
     assert len(capsys.readouterr().out.strip().split("\t")) == 2
 
 
+def test_of_several_pictures_each_line_begins_with_the_file(tmp_path: Path, capsys: Output) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    asked = [tmp_path / "a.png", tmp_path / "b.png"]
+    for path, colour in zip(asked, ("red", "blue"), strict=True):
+        Image.new("RGB", (8, 8), colour).save(path)
+    assert code_of("classify", tmp_path / "model", *asked, "--best", "1") == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[0] for line in lines] == [str(path) for path in asked]
+    assert all(line[1] in ("ant", "bee", "cow") and len(line) == 3 for line in lines)
+
+
 def animated(path: Path) -> None:
     Image.new("RGB", (8, 8), "red").save(
         path, save_all=True, append_images=[Image.new("RGB", (8, 8), "blue")]

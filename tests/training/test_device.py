@@ -12,7 +12,7 @@ from qkv.checkpoint.files import read_json
 from qkv.engine.int16 import Int16
 from qkv.engine.library import NoEngineError
 from qkv.errors import UserError
-from qkv.training.device import int16_products, multiplies_bf16, with_precision
+from qkv.training.device import int16_products, kinds_for, multiplies_bf16, with_precision
 from qkv.training.distributed import Alone
 from qkv.training.settings import TranslatorSettings
 from qkv.training.translator import train_translator
@@ -136,3 +136,17 @@ def test_a_run_in_int16_learns_as_in_float32_and_ends_the_same_when_it_was_inter
     train(tmp_path / "halves", in_int16, recorder=Recorder(at=9, action=send(signal.SIGTERM)))
     train(tmp_path / "halves", in_int16, resume=True)
     assert hashes(tmp_path / "halves", 20) == hashes(tmp_path / "whole", 20)
+
+
+def test_what_means_nothing_to_a_model_is_refused_and_lstms_have_bf16_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(UserError, match="int16 is not for this model: give bf16, or float32"):
+        with_precision(settings_of(512, "int16"), 512, CPU, of=("bf16",))
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: BF16, raising=False)
+    monkeypatch.setattr("qkv.training.device.multiplies_int16", lambda device: True)
+    chosen = [
+        with_precision(settings_of(width, "auto"), width, CPU, of=kinds_for(recurrent)).training.precision
+        for width, recurrent in ((512, True), (512, False), (128, True))
+    ]
+    assert chosen == ["bf16", "int16", "int16"]

@@ -120,7 +120,7 @@ def test_under_torchrun_a_process_ends_without_pythons_clean_up_in_which_gloo_co
         "import atexit, os, sys, qkv.cli\n"
         "atexit.register(os.abort)\n"
         "qkv.cli.find_command = (lambda _: 1 / 0) if sys.argv[1] == 'fault' else qkv.cli.find_command\n"
-        "qkv.cli.main(sys.argv[1:])\n"
+        "qkv.cli.main()\n"
     )
     run = [sys.executable, "-c", program, *arguments]
     for processes, expected in (("2", code), ("1", -signal.SIGABRT)):
@@ -129,6 +129,18 @@ def test_under_torchrun_a_process_ends_without_pythons_clean_up_in_which_gloo_co
         )
         assert ended.returncode == expected, ended.stderr
         assert said in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("size", ["", "many", "-1"])
+def test_a_size_that_is_no_number_is_not_torchruns(size: str) -> None:
+    run = [sys.executable, "-m", "qkv", "--version"]
+    ended = subprocess.run(run, env={**os.environ, "WORLD_SIZE": size}, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_without_standard_output_a_finished_process_has_not_failed() -> None:
+    run = f"exec {sys.executable} -m qkv --version >&-"
+    assert subprocess.run(["sh", "-c", run], env={**os.environ, "WORLD_SIZE": "2"}).returncode == 0
 
 
 def process_of_rank(launcher: int, rank: int) -> int:
