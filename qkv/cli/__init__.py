@@ -1,6 +1,7 @@
 """The command line. Each command is a module of its own, imported only when it is called."""
 
 import importlib
+import logging
 import os
 import shlex
 import sys
@@ -85,7 +86,19 @@ def run(arguments: list[str]) -> None:
         print(f"qkv {__version__}")
         return
     name, rest = find_command(arguments)
+    notices = logging.getLogger("qkv")
+    notices.setLevel(logging.INFO)
+    notices.handlers = [Notice()]
     importlib.import_module(COMMANDS[name][0]).main(rest)
+
+
+class Notice(logging.Handler):
+    """What rooms that know no terminal have to tell the person who waits in front of it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from qkv.cli.terminal import say
+
+        say(record.getMessage())
 
 
 def find_command(arguments: list[str]) -> tuple[str, list[str]]:

@@ -2,6 +2,7 @@
 
 import ctypes
 import hashlib
+import logging
 import os
 import platform
 import shutil
@@ -29,6 +30,7 @@ SOURCES = tuple(
     )
 )
 MAIN = "kernel.cpp"
+LOG = logging.getLogger(__name__)  # for those who wait
 OPTIONS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
 FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that the compiler takes
 COMPILER, CACHE = "CXX", "QKV_CACHE"  # what the environment may say
@@ -146,6 +148,8 @@ def library() -> ctypes.CDLL:
         raise NoEngineError(f"there is no home folder to keep the compiled part in: set {CACHE}") from None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not any(folder.glob(f"engine-{key}-*.so")) and compiler():
+            LOG.info("compiling the engine for this processor: once, for some seconds")
         with alone(folder / f"engine-{key}.lock"):
             return declared(ctypes.CDLL(str(whole(folder, key) or build(folder, key))))
     except OSError as error:

@@ -1,5 +1,6 @@
 """The command as people meet it: help, its options, and one sentence for every mistake."""
 
+import logging
 import re
 import subprocess
 import sys
@@ -254,3 +255,13 @@ def test_a_mistake_in_evaluation_is_one_sentence(
     code = code_of("evaluate", model, "--source", "a.en", *options)
     shown = capsys.readouterr()
     assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_what_the_engine_has_to_tell_goes_to_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_of("info", tmp_path / "nothing") == 2
+    capsys.readouterr()
+    logging.getLogger("qkv.engine.library").info("compiling [for] some seconds")
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "compiling [for] some seconds\n")

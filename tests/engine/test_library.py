@@ -62,3 +62,15 @@ def test_a_cache_that_cannot_be_written_is_told(
     monkeypatch.setenv(CACHE, str(tmp_path / "file" / "cache"))
     with pytest.raises(NoEngineError, match="cannot be kept"):
         built.library()
+
+
+def test_whoever_waits_for_the_compiler_is_told_so_once(
+    empty_cache: Path, unloaded: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(built, "OPTIONS", QUICK_OPTIONS)
+    caplog.set_level("INFO", logger="qkv")
+    for _ in range(2):
+        built.library()
+    assert [record.getMessage() for record in caplog.records] == [
+        "compiling the engine for this processor: once, for some seconds"
+    ]
