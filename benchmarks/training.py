@@ -34,7 +34,7 @@ from pathlib import Path
 from joeynmt_files import is_installed
 from rich.console import Console
 from rich.table import Table
-from training_systems import JoeyNMT, Ours, Peer, Shape, Trainer, Worker, end, memory_of
+from training_systems import JoeyNMT, Ours, Peer, Shape, Trainer, Worker, end, most_memory
 
 from qkv.cli import fail
 from qkv.cli.options import read_options
@@ -50,6 +50,7 @@ QUICK_SHARES = {  # of the time that is left, for a turn: what follows has to be
     ("base", "ours"): 0.25,
     ("base", "marian"): 0.9,
 }
+MEMORY_SECONDS = 5.0  # of a turn in which memory is looked at
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -66,7 +67,7 @@ class Options:
     joeynmt_python: str = sys.executable
     """The Python interpreter that JoeyNMT is installed for."""
     shapes: str = "tiny,base,base-2048"
-    """Which shapes, one after another; base-2048 is base with twice the batch, for which --quick has no time."""
+    """Which shapes, one after another; base-2048 and base-4096 are base with larger batches. Not for --quick."""
     out: Path | None = None
     """File for the results as JSON."""
 
@@ -75,7 +76,9 @@ SHAPES = {
     "tiny": Shape(depth=4, width=128, hidden=256, heads=4, dropout=0.3, batch_tokens=2_048),
     "base": Shape(depth=6, width=512, hidden=2_048, heads=8, dropout=0.1, batch_tokens=1_024),
 }
-ALL_SHAPES = SHAPES | {"base-2048": replace(SHAPES["base"], batch_tokens=2_048)}
+ALL_SHAPES = SHAPES | {
+    f"base-{tokens}": replace(SHAPES["base"], batch_tokens=tokens) for tokens in (2_048, 4_096)
+}
 
 
 def shapes_of(options: Options) -> dict[str, Shape]:
@@ -169,6 +172,11 @@ def run(options: Options) -> None:
         raise UserError("the systems are stopped while others have their turn, which needs Linux or macOS.")
     if importlib.util.find_spec("transformers") is None and options.quick:
         raise UserError("--quick compares with Hugging Face's transformers, which is not installed.")
+    if options.rounds < 1 or options.seconds <= 0:
+        raise UserError("--rounds must be at least 1, and --seconds more than 0.")
+    shapes_of(options)
+    if options.out is not None and not options.out.parent.is_dir():
+        raise UserError(f"--out: there is no folder {options.out.parent}; make it first.")
     folder = Path(tempfile.mkdtemp(prefix="qkv-training-"))
     try:
         files = write_texts(options, folder)
@@ -218,7 +226,7 @@ def measured(options: Options, files: tuple[Path, Path], folder: Path) -> Result
                 each.name: {
                     **row_of(each),
                     "of_peak": each.speed * operations / peak,
-                    "gigabytes": memory_of(each.trainer.processes),
+                    "gigabytes": most_memory(each.trainer, min(options.seconds, MEMORY_SECONDS)),
                 }
                 for each in contestants
             }
@@ -284,3 +292,8 @@ if __name__ == "__main__":
         run(read_options(Options, sys.argv[1:], prog="benchmarks/training.py", description=__doc__))
     except UserError as error:
         sys.exit(fail(str(error)))
+    except OSError as error:
+        sys.exit(fail(f"the system says: {error}; check the disk, --data and --joeynmt-python."))
+    except KeyboardInterrupt:
+        fail("stopped; nothing was kept.")
+        sys.exit(130)

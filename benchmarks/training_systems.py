@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -290,6 +291,24 @@ def free_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
+
+
+def most_memory(trainer: Trainer, seconds: float) -> float:
+    """Gigabytes that a system held at most during a turn; that turn does not count, for looking takes time."""
+    found, ended = [memory_of(trainer.processes)], threading.Event()
+
+    def look() -> None:
+        while not ended.wait(0.05):
+            found.append(memory_of(trainer.processes))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        trainer.turn(seconds)
+    finally:
+        ended.set()
+        looking.join()
+    return max(found)
 
 
 def memory_of(processes: Sequence[subprocess.Popen[bytes]]) -> float:

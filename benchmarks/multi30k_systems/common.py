@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def how_measured() -> dict[str, Any]:
             "qkv": qkv.__version__,
             "torch": torch.__version__,
             "python": platform.python_version(),
-            "transformers": version("transformers"),
+            "transformers": version("transformers") if find_spec("transformers") else None,
         },
     }
 

@@ -13,6 +13,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from qkv.core.batch import moved
 from qkv.core.block import Stack, StackConfig
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
@@ -50,9 +51,14 @@ class DalleConfig:
 class CaptionedBatch:
     captions: Tensor  # (B, places) words, end, blanks; all blank where the caption is left out
     codes: Tensor  # (B, grid²)
+    real: Tensor  # (N) the places in the flattened captions that are no blanks
+
+    @classmethod
+    def of(cls, captions: Tensor, codes: Tensor, pad: int) -> Self:
+        return cls(captions, codes, (captions != pad).flatten().nonzero()[:, 0])
 
     def to(self, device: torch.device) -> Self:
-        return type(self)(self.captions.to(device), self.codes.to(device))
+        return moved(self, device)
 
 
 class Dalle(nn.Module):
@@ -113,12 +119,10 @@ class Dalle(nn.Module):
         picture = output_cross_entropy(
             about_codes.flatten(0, 1), self.codes.weight, batch.codes.flatten(), smoothing
         )
-        real = (batch.captions != self.config.pad).flatten().nonzero()[:, 0]
-        if not len(real):  # every caption was left out
+        if not len(batch.real):  # every caption was left out
             return (1 - self.config.text_share) * picture
-        words = output_cross_entropy(
-            about_words.flatten(0, 1)[real], self.words.weight, batch.captions.flatten()[real], smoothing
-        )
+        rows, targets = about_words.flatten(0, 1)[batch.real], batch.captions.flatten()[batch.real]
+        words = output_cross_entropy(rows, self.words.weight, targets, smoothing)
         return self.config.text_share * words + (1 - self.config.text_share) * picture
 
     def begin(self, captions: Tensor) -> "DalleStep":

@@ -173,4 +173,4 @@ class Shown:
             ids = each[int(which * len(each))][: config.places - 2]
             if whether >= self.blanks:
                 places[place, : len(ids) + 1] = torch.tensor([*ids, config.end])
-        return CaptionedBatch(places, self.codes[rows])
+        return CaptionedBatch.of(places, self.codes[rows], config.pad)

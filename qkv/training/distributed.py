@@ -79,9 +79,20 @@ class Together:
 
     def __init__(self) -> None:
         if torch.cuda.is_available():
-            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))  # each process has its own
+            own, devices = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+            if own >= devices:
+                raise UserError(
+                    f"there are {devices} GPUs for more processes: give torchrun --nproc-per-node {devices}."
+                )
+            torch.cuda.set_device(own)  # each process has its own
         # Both backends: gradients lie where the model is, a few numbers for the loop always on the CPU.
-        dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+        try:
+            dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+        except (RuntimeError, ValueError) as error:
+            raise UserError(
+                "the processes of torchrun cannot reach each other: check its addresses, and GLOO_SOCKET_IFNAME or "
+                f"NCCL_SOCKET_IFNAME where they are set (torch says: {first_line(error)})"
+            ) from None
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
 
     def share(self, rows: Sequence[int]) -> list[int]:
@@ -222,9 +233,12 @@ def ended_processes_noticed() -> Iterator[None]:
         yield
     except (RuntimeError, dist.DistError) as error:
         if isinstance(error, dist.DistError) or any(sign in str(error) for sign in LOST):
-            said = str(error).strip().splitlines() or [type(error).__name__]
-            raise ProcessEndedError(f"{ENDED} (torch says: {said[0]})") from None
+            raise ProcessEndedError(f"{ENDED} (torch says: {first_line(error)})") from None
         raise
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @contextmanager

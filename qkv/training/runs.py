@@ -224,6 +224,10 @@ def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings)
 
     What the run folder says is given back.
     """
+    if not (folder / RUN_FILE).exists():
+        raise UserError(
+            f"{folder / RUN_FILE} is missing: restore it; or, where several machines train, let --out be the same folder on all of them."
+        )
     stored = read_sealed(folder / RUN_FILE)
     if "made" not in stored:
         raise UserError(f"{folder.parent} was begun by an earlier version of qkv: finish it with that one.")

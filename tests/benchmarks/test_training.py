@@ -7,6 +7,7 @@ import sys
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -171,5 +172,36 @@ def test_shapes_are_named_or_refused() -> None:
     assert list(training.shapes_of(training.Options(shapes="base, tiny"))) == ["base", "tiny"]
     twice = training.shapes_of(training.Options())["base-2048"]
     assert twice == replace(training.SHAPES["base"], batch_tokens=2_048)
-    with pytest.raises(training.UserError, match="--shapes knows tiny, base, base-2048, not huge"):
+    with pytest.raises(training.UserError, match="--shapes knows tiny, base, base-2048, base-4096, not huge"):
         training.shapes_of(training.Options(shapes="tiny,huge"))
+
+
+class Hungry:
+    """Holds most for a moment in the middle of a turn."""
+
+    processes: tuple[()] = ()
+
+    def turn(self, seconds: float) -> tuple[int, float]:
+        held.append(1.0)
+        time.sleep(seconds / 2)
+        held.append(5.0)
+        time.sleep(seconds / 4)
+        held.append(2.0)
+        time.sleep(seconds / 4)
+        return 0, seconds
+
+
+held: list[float] = []
+
+
+def test_memory_is_the_most_that_was_held_at_any_time_of_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(systems, "memory_of", lambda processes: held[-1] if held else 0.5)
+    assert systems.most_memory(Hungry(), 0.8) == 5.0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"rounds": 0}, {"seconds": 0.0}, {"out": Path("no/such/folder/results.json")}]
+)
+def test_what_could_not_be_measured_or_kept_is_refused_at_once(wrong: dict[str, Any]) -> None:
+    with pytest.raises(training.UserError):
+        training.run(training.Options(**wrong))

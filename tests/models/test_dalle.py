@@ -85,16 +85,26 @@ def test_the_loss_weighs_words_and_codes_as_it_is_told() -> None:
         (about_words @ own.words.weight.T).flatten(0, 1), CAPTIONS.flatten(), ignore_index=PAD
     )
     codes = F.cross_entropy((about_codes @ own.codes.weight.T).flatten(0, 1), PICTURES.flatten())
-    torch.testing.assert_close(own.loss(CaptionedBatch(CAPTIONS, PICTURES)), words / 8 + 7 * codes / 8)
+    torch.testing.assert_close(
+        own.loss(CaptionedBatch.of(CAPTIONS, PICTURES, PAD)), words / 8 + 7 * codes / 8
+    )
 
 
 def test_a_batch_whose_captions_are_all_left_out_has_the_loss_of_its_codes() -> None:
     own, blank = model(), torch.full_like(CAPTIONS, PAD)
     codes = F.cross_entropy(own(blank, PICTURES).flatten(0, 1), PICTURES.flatten())
-    torch.testing.assert_close(own.loss(CaptionedBatch(blank, PICTURES)), 7 * codes / 8)
+    torch.testing.assert_close(own.loss(CaptionedBatch.of(blank, PICTURES, PAD)), 7 * codes / 8)
 
 
 @pytest.mark.parametrize("change", [{"places": 0}, {"text_share": 1.5}, {"smoothing": 1.0}])
 def test_what_cannot_be_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"at least 1|between 0 and 1"):
         model(**change)
+
+
+def test_a_step_asks_a_device_for_no_number() -> None:
+    """Tensors of the device "meta" have none: whoever asks for one gets an error."""
+    own, meta = model().to("meta"), torch.device("meta")
+    own.loss(CaptionedBatch.of(CAPTIONS, PICTURES, PAD).to(meta)).backward()
+    assert own.words.weight.grad is not None
+    assert own.words.weight.grad.device == meta

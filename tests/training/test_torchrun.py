@@ -150,6 +150,16 @@ def process_of_rank(launcher: int, rank: int) -> int:
     return next(pid for pid in children_of(launcher) if f"RANK={rank}" in environment(pid))
 
 
+def test_a_network_that_is_not_there_is_a_sentence(pairs: Path, tmp_path: Path) -> None:
+    run = torchrun(command(pairs, tmp_path / "run", *STEPS))
+    ended = subprocess.run(
+        run, env={**os.environ, "GLOO_SOCKET_IFNAME": "nosuch"}, capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode != 0
+    assert "qkv: the processes of torchrun cannot reach each other" in ended.stderr
+    assert "init_process_group" not in ended.stderr, "no traceback of ours"
+
+
 def test_without_torchrun_a_model_is_not_divided(pairs: Path, tmp_path: Path) -> None:
     run = command(pairs, tmp_path / "run", *STEPS, "--training.sharded", "--training.processes", "1")
     ended = subprocess.run(run, capture_output=True, text=True)
