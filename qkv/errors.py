@@ -9,7 +9,7 @@ class UserError(Exception):
 
 
 class ProcessEndedError(UserError):
-    """Another process of a training run is gone; the ones that are left end too."""
+    """Another process of a training run is gone, or was never reached; each that is left says so and ends."""
 
 
 class InputError(UserError):

@@ -89,7 +89,7 @@ class Together:
         try:
             dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
         except (RuntimeError, ValueError) as error:
-            raise UserError(
+            raise ProcessEndedError(
                 "the processes of torchrun cannot reach each other: check its addresses, and GLOO_SOCKET_IFNAME or "
                 f"NCCL_SOCKET_IFNAME where they are set (torch says: {first_line(error)})"
             ) from None

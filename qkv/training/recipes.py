@@ -121,7 +121,7 @@ def paper_big(pairs: int) -> TranslatorSettings:
 
 
 def multi30k_tiny(pairs: int) -> TranslatorSettings:
-    """Multi30k's captions, English to German, lower-cased, tokenised: 22 to 27 minutes on two cores, test2016 BLEU 41.3."""
+    """Multi30k's captions, English to German, lower-cased, tokenised: 22 minutes on two cores, test2016 BLEU 41.3."""
     return TranslatorSettings(
         vocabulary=8_000,
         steps=5_000,
