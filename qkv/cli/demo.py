@@ -93,7 +93,7 @@ def set_aside(out: Path) -> Path | None:
 def train(command: Demo, arguments: list[str], began: float) -> tuple["Translator", dict[str, Any]]:
     from dataclasses import replace
 
-    from qkv.cli.terminal import say
+    from qkv.cli.terminal import say, warn
     from qkv.cli.train_translator import showing_a_translation
     from qkv.data.parallel import ParallelText
     from qkv.data.worlds import LANGUAGES, deck_pairs, pairs
@@ -139,6 +139,12 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     if outcome.report is None:
         say(f"stopped; to start again: {program()} {shlex.join(['demo', *arguments])}")
         sys.exit(outcome.exit_code)
+    steps = outcome.report["training"]["steps"]
+    if steps < settings.steps:
+        warn(
+            f"the demo's clock has ended the training after {steps:,} of {settings.steps:,} steps, for this machine is "
+            "slow or busy: what follows is the worse for it."
+        )
     return outcome.product, outcome.report
 
 

@@ -5,6 +5,7 @@ replicated   every process has the model; torch's DistributedDataParallel adds u
 sharded      every process has a part of each weight (torch's fully_shard), and the whole of a block while it computes it.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
@@ -146,10 +147,16 @@ def replicated(model: nn.Module, group: Group, settings: TrainingSettings) -> Ex
     wrapped = nn.parallel.DistributedDataParallel(
         Loss(model),
         device_ids=[device] if device.type == "cuda" else None,
-        broadcast_buffers=False,
         gradient_as_bucket_view=True,
+        **without_buffers(),
     )
     return Exchanged(model, group, settings, wrapped, wrapped.no_sync)
+
+
+def without_buffers() -> dict[str, Any]:
+    """Buffers are the same everywhere and never change; newer versions of torch call their exchange by another name."""
+    known = inspect.signature(nn.parallel.DistributedDataParallel.__init__).parameters
+    return {"forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers": False}
 
 
 def sharded(model: nn.Module, device: torch.device, group: Group, settings: TrainingSettings) -> Exchanged:

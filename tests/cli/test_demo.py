@@ -45,12 +45,24 @@ def test_the_demo_writes_a_bundle_a_report_and_two_pictures(
     assert "exact match" in captured.err
     assert "pronoun agrees" in captured.err
     assert "<end>" in captured.err  # the attention's last column
+    assert "clock" not in captured.err
     for picture in ("attention.png", "learning-curve.png"):
         assert (out / picture).read_bytes().startswith(PNG)
     test = json.loads((out / "report.json").read_text())["test"]
     assert test["sentences"] == 40
     assert 0 <= test["pronoun_agreement"] <= 100
     assert isinstance(qkv.load(out).translate("el gato bailó"), str)
+
+
+def test_a_demo_that_its_clock_has_ended_says_so(
+    short: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = recipes.built_in(300)
+    longer = replace(settings, steps=10**6, training=replace(settings.training, validate_every=10**6))
+    monkeypatch.setattr("qkv.training.recipes.built_in", lambda _: longer)
+    monkeypatch.setattr("qkv.cli.demo.LONGEST_MINUTES", 0.0)
+    main(["demo", "--out", str(tmp_path / "demo")])
+    assert "clock has ended the training after" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_a_second_demo_replaces_the_first_and_nothing_else(short: None, tmp_path: Path) -> None:

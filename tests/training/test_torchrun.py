@@ -60,6 +60,7 @@ def test_two_processes_with_half_a_batch_each_learn_what_one_learns(
     options = ["--training.optimiser", optimiser, "--training.weight-decay", "0.1", *way]
     message = trained(torchrun(command(pairs, tmp_path / "run", *STEPS, *options)))
     assert message.count("to train on") == 1, "one process speaks"
+    assert "Warning" not in message
     for key in ("loss", "validation_loss"):
         one, two = log_of(expected, key), log_of(tmp_path / "run", key)
         assert len(one) >= 3
