@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 from torch import Tensor
 
+from qkv.core.products import Products
 from qkv.training.settings import TrainingSettings
 from qkv.training.shares import Moments, Share
 from qkv.training.spread import Spread, laid_like, whole
@@ -16,7 +17,7 @@ class Optimiser:
     def __init__(self, spread: Spread, settings: TrainingSettings):
         self.spread = spread
         self.adamw = AdamW([share for share in spread.shares if share.alike.rule == "adamw"], settings)
-        self.muon = [Muon(share) for share in spread.shares if share.alike.rule == "muon"]
+        self.muon = [Muon(share, spread.products) for share in spread.shares if share.alike.rule == "muon"]
 
     def step(self, rate: float, finite: Tensor) -> None:
         """Nothing moves where `finite`, which is on the model's device, says that the gradients are no numbers."""
@@ -91,8 +92,8 @@ class Muon:
     serves both.
     """
 
-    def __init__(self, share: Share):
-        self.share, self.momentum = share, share.moments()
+    def __init__(self, share: Share, products: Products | None = None):
+        self.share, self.momentum, self.products = share, share.moments(), products
         rows, columns = share.alike.parameters[0].shape
         self.upright = rows > columns
         self.size = SIZE * max(rows, columns) ** 0.5
@@ -108,7 +109,7 @@ class Muon:
         for momentum, gradient in zip(self.momentum.own, gradients, strict=True):
             momentum.lerp_(gradient, torch.where(finite, 1 - MOMENTUM, 0.0))
         ahead = gradients.lerp(torch.stack(self.momentum.own), MOMENTUM)  # Nesterov's look
-        steps = self.lying(orthogonal(self.lying(ahead))) * (rate_or_none * self.size)
+        steps = self.lying(orthogonal(self.lying(ahead), self.products)) * (rate_or_none * self.size)
         for matrix, step in zip(self.share.own, steps, strict=True):
             if self.share.alike.decay:
                 matrix.mul_(1 - rate_or_none * self.share.alike.decay)
@@ -130,15 +131,31 @@ MOMENTUM = 0.95
 SIZE = 0.4  # root mean square of a step, in units of the rate, as AdamW's is in practice
 
 
-def orthogonal(matrices: Tensor) -> Tensor:
+LINEAR, CUBIC, QUINTIC = 3.4445, -4.7750, 2.0315  # coefficients
+TIMES = 5
+
+
+def orthogonal(matrices: Tensor, products: Products | None = None) -> Tensor:
     """Nearly U Vᵀ of each matrix U Σ Vᵀ: (N, rows, columns) with no more rows than columns.
 
     Five times an odd polynomial of degree five, whose coefficients drive every singular value between 0 and
     1 fast into the neighbourhood of 1 (Newton and Schulz's method, tuned for speed rather than exactness).
+    With `products` that round what they are given, singular values end as near to 1.
     """
     x = matrices / (matrices.flatten(1).norm(dim=1)[:, None, None] + 1e-7)
-    for _ in range(5):
+    if products is not None and products.fit(x[0]):
+        return torch.stack([orthogonal_by(products, each.contiguous()) for each in x])
+    for _ in range(TIMES):
         square = torch.bmm(x, x.transpose(1, 2))
-        polynomial = torch.baddbmm(square, square, square, beta=-4.7750, alpha=2.0315)
-        x = torch.baddbmm(x, polynomial, x, beta=3.4445)
+        polynomial = torch.baddbmm(square, square, square, beta=CUBIC, alpha=QUINTIC)
+        x = torch.baddbmm(x, polynomial, x, beta=LINEAR)
+    return x
+
+
+def orthogonal_by(products: Products, x: Tensor) -> Tensor:
+    """The same of one matrix whose norm is 1."""
+    for _ in range(TIMES):
+        square = products.rows_with_rows(x, x)
+        polynomial = products.rows_with_rows(square, square).mul_(QUINTIC).add_(square, alpha=CUBIC)
+        x = products.rows_with_columns(polynomial, x).add_(x, alpha=LINEAR)
     return x

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from qkv.core.block import Block
-from qkv.core.products import multiplied_by
+from qkv.core.products import Products, multiplied_by
 from qkv.errors import UserError
 from qkv.training.device import products_here
 from qkv.training.distributed import Alone, Group, Together
@@ -29,6 +29,10 @@ class Spread(Protocol):
     """What the loop and the optimiser know of a model."""
 
     model: nn.Module
+
+    @property
+    def products(self) -> Products | None:
+        """Who multiplies in torch's place, in training."""
 
     @property
     def shares(self) -> Sequence[Share]:

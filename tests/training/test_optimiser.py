@@ -1,12 +1,13 @@
 """Muon orthogonalises and leaves embeddings to AdamW; both keep their state, and no step is made of what is no number."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from qkv.engine.int16 import Int16
 from qkv.training.distributed import Alone
 from qkv.training.optimiser import Optimiser, orthogonal
 from qkv.training.settings import TrainingSettings
@@ -42,6 +43,42 @@ def test_all_singular_values_come_near_one() -> None:
     values = torch.linalg.svdvals(orthogonal(matrices))
     assert values.min() > 0.5
     assert values.max() < 1.3
+
+
+@pytest.mark.parametrize("upright", [False, True])
+def test_products_in_16_bits_orthogonalise_as_well(upright: bool, int16: Int16) -> None:
+    torch.manual_seed(0)
+    kept = torch.randn(2, *((320, 80) if upright else (80, 320))) * torch.logspace(-3, 3, 2)[:, None, None]
+    matrices = kept.transpose(1, 2) if upright else kept
+    asked: list[Tensor] = []
+    with pytest.MonkeyPatch.context() as patch:
+        rows_with_rows = int16.rows_with_rows
+        patch.setattr(int16, "rows_with_rows", lambda a, b: (asked.append(a), rows_with_rows(a, b))[1])
+        found = orthogonal(matrices, int16)
+    assert len(asked) == 2 * 2 * 5  # two of the three products, for both matrices, five times
+    assert (found - orthogonal(matrices)).norm() < 0.02 * found.norm()
+    values = torch.linalg.svdvals(found)
+    assert values.min() > 0.5
+    assert values.max() < 1.3
+
+
+def test_a_model_that_is_trained_in_16_bits_has_muon_in_them_too(
+    int16: Int16, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = nn.Sequential(nn.Linear(64, 80))
+    spread = spread_of(model, replace(SETTINGS, precision="int16"))
+    optimiser = Optimiser(spread, SETTINGS)
+    gradients_into(spread, 1)
+    asked: list[tuple[int, ...]] = []
+    multiply = Int16.multiply
+
+    def counted(self: Int16, a: Tensor, *rest: Any, **how: Any) -> None:
+        asked.append(tuple(a.shape))
+        multiply(self, a, *rest, **how)
+
+    monkeypatch.setattr(Int16, "multiply", counted)
+    optimiser.step(0.01, YES)
+    assert asked == [(64, 80), (64, 64), (64, 64)] * 5
 
 
 def test_the_singular_vectors_stay() -> None:
