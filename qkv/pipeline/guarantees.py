@@ -164,10 +164,18 @@ class Reading:
     def back_edits(self, said: str) -> list[Edit]:
         found = located(said, self.names)
         return [
-            Edit(start, start + len(name), text)
+            Edit(start, start + len(name), self.unstuck(said, start, name, text))
             for name, text in dict(zip(self.names, self.job.kept_texts, strict=True)).items()
             for start in found[name]
         ]
+
+    def unstuck(self, said: str, start: int, name: str, text: str) -> str:
+        """What goes into the place of a name, with a space where it would look longer: an address ends later than a word."""
+        before, after = (self.job.written(part) for part in (said[:start], said[start + len(name) :]))
+        for new in (text, f"{text} ", f" {text}"):
+            if len(before) + new.index(text) in occurrences(f"{before}{new}{after}", text):
+                return new
+        return f" {text} "
 
 
 @dataclass(frozen=True, kw_only=True)

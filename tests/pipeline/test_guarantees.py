@@ -253,6 +253,27 @@ def test_what_stands_in_for_a_span_twice_goes_once() -> None:
     assert completed(reading, "Tom Katze Tom", []).count("{a}") == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Katze Tom))tanzte", "Katze https://example.org/a ))tanzte"),
+        ("Katze .Tom).", "Katze . https://example.org/a)."),
+        ("Katze /Tom;x", "Katze / https://example.org/a ;x"),
+        ("Katze Tom).", "Katze https://example.org/a)."),
+    ],
+)
+def test_an_address_does_not_grow_by_what_its_stand_in_stood_beside(said: str, expected: str) -> None:
+    reading = Reading.with_stand_ins(Job.of("the cat https://example.org/a", Decoding()), ["Tom"])
+    assert reading is not None
+    assert completed(reading, said, []) == expected
+
+
+def test_an_address_does_not_grow_by_an_entity_beside_it() -> None:
+    reading = Reading.with_stand_ins(Job.of("see https://example.org/a &lt; b", Decoding()), ["Tom"])
+    assert reading is not None
+    assert completed(reading, "siehe Tom< b", []) == "siehe https://example.org/a &lt; b"
+
+
 def test_a_text_of_nothing_but_spans_comes_back_as_it_is() -> None:
     for text in ("{name}", "<b>%s</b>", "https://example.org/a", " <br/> {x}, 42 "):
         assert WITHOUT.translate(text) == text
