@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import tyro
 
-from qkv.cli import program
+from qkv.cli import program, training
 from qkv.cli.files import OptionalFile
+from qkv.cli.fine_tune_gpt import NOMINAL_WIDTH
 from qkv.cli.train_gpt import summarise
 from qkv.cli.training import TrainCommand
 from qkv.errors import UserError
-from qkv.training.gpt_settings import FINE_TUNE_RECIPES, FineTuneSettings, check_fine_tuning
+from qkv.training.gpt_settings import FineTuneSettings, check_fine_tuning, fine_tuning, for_width
 
 if TYPE_CHECKING:
     from qkv.cli.terminal import TrainingDisplay
@@ -60,7 +61,7 @@ class FineTuneKind:
     command: ClassVar = Command
     files: ClassVar = LabelFiles
     settings: ClassVar = FineTuneSettings
-    recipes: ClassVar = FINE_TUNE_RECIPES
+    recipes: ClassVar[Any] = for_width(fine_tuning, NOMINAL_WIDTH)
     nominal: ClassVar = 10_000
     amount: ClassVar = "examples"
     summary: ClassVar = (
@@ -101,7 +102,7 @@ class FineTuneKind:
     def display(self, prepared: Labels) -> TrainingDisplay:
         from qkv.cli.terminal import TrainingDisplay
 
-        return TrainingDisplay()
+        return TrainingDisplay(counted="examples")
 
     def train(
         self, command: Command, prepared: Labels, arguments: list[str], **how: Any
@@ -120,3 +121,22 @@ class FineTuneKind:
         summarise(report, out)
         texts = EXAMPLES[READS[report["data"]["form"]]]
         say(f"the model is in {out}: try  {program()} classify {shlex.quote(str(out))} {texts}")
+
+
+def kind_for(base: str | None) -> training.Kind:
+    """The defaults follow the model."""
+    if base is None:  # a run that is resumed has its settings
+        return FineTuneKind()
+    from qkv.training.fine_tuning import language_model_in
+
+    width = language_model_in(Path(base)).model.config.stack.width
+
+    class ForThis(FineTuneKind):
+        recipes: ClassVar[Any] = for_width(fine_tuning, width)
+
+    return ForThis()
+
+
+def main(arguments: list[str]) -> None:
+    decided, what = ("--model", "--vocabulary", "--pieces"), "its sizes and its vocabulary"
+    training.fine_tune(kind_for, arguments, decided, what)

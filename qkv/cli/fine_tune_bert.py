@@ -104,7 +104,7 @@ class BertLabelKind:
     def display(self, prepared: Examples) -> TrainingDisplay:
         from qkv.cli.terminal import TrainingDisplay
 
-        return TrainingDisplay()
+        return TrainingDisplay(counted="examples")
 
     def train(
         self, command: Command, prepared: Examples, arguments: list[str], **how: Any

@@ -34,16 +34,21 @@ err = Notices(stderr=True, highlight=False, quiet=is_helper())
 class Speed(ProgressColumn):
     def render(self, task: Task) -> Text:
         speed = task.fields.get("speed", 0.0)
-        return Text(f"{speed:,.0f} tokens/s" if speed else "")
+        return Text(f"{speed:,.0f} {task.fields['counted']}/s" if speed else "")
 
 
 class TrainingDisplay:
     """A live line with loss, speed and time left; a lasting line at every validation, with an example.
 
-    `title` says what the example is, and `example` makes it from what is being trained.
+    `title` says what the example is, and `example` makes it from what is being trained; `counted` are what it learns from.
     """
 
-    def __init__(self, title: str | None = None, example: Callable[[Any], str] | None = None):
+    def __init__(
+        self,
+        title: str | None = None,
+        example: Callable[[Any], str] | None = None,
+        counted: str = "tokens",
+    ):
         self.title, self.example = title, example
         self.product: Any = None
         columns = (
@@ -55,7 +60,7 @@ class TrainingDisplay:
         )
         self.live = err.is_terminal
         self.progress = Progress(*columns, console=err, disable=not self.live)
-        self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="")
+        self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="", counted=counted)
 
     def watch(self, product: Any) -> Self:
         self.product = product

@@ -131,7 +131,8 @@ class TextKind:
     def display(self, prepared: TextPassages) -> TrainingDisplay:
         from qkv.cli.terminal import TrainingDisplay
 
-        prompt = next(line for line in prepared.valid.texts[0].splitlines() if line.strip())[:SHOWN]
+        lines = [line for line in prepared.valid.texts[0].splitlines() if line.strip()]
+        prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:SHOWN]
         return TrainingDisplay(
             f"How it goes on after   {prompt}", lambda generator: example(generator, prompt)
         )
@@ -212,24 +213,35 @@ class MusicKind:
 
 def main(arguments: list[str]) -> None:
     """What is trained is told by the options, or by the run that is resumed."""
+    helps = bool({"-h", "--help"} & set(arguments))
+    if not helps:
+        check_files_are_named(arguments)
     named = names_in(arguments) | names_in_run(arguments)
     kind: training.Kind = MusicKind() if "--music" in named else TextKind()
     if "--fine-tune" in named:
-        wanted = learned_from(named, helps=bool({"-h", "--help"} & set(arguments)))
-        if wanted != "--labels":
+        wanted = learned_from(named, helps=helps)
+        if wanted == "--labels":
+            from qkv.cli.fine_tune import main as learn_task
+
+            learn_task(arguments)
+        else:
             from qkv.cli.fine_tune_gpt import main as go_on
 
             go_on(arguments, music=wanted == "--music")
-            return
-        from qkv.cli.fine_tune import FineTuneKind
-
-        kind = FineTuneKind()
-    if {"-h", "--help"} & set(arguments):  # an option that chooses the kind may stand there without its value
+        return
+    if helps:  # an option that chooses the kind may stand there without its value
         recipe = option(arguments, "--recipe")
         arguments = ["--help", *([] if recipe is None else ["--recipe", recipe])]
     else:
         check_together(named)
     training.main(kind, arguments)
+
+
+def check_files_are_named(arguments: list[str]) -> None:
+    """Options that take any number of files would take none, as from a pattern that matched nothing."""
+    for name in sorted({"--text", "--valid-text", "--music"} & names_in(arguments)):
+        if (option(arguments, name) or "--").startswith("--"):
+            raise UserError(f"{name} names no file: give one at least, or leave the option out.")
 
 
 def learned_from(named: set[str], *, helps: bool) -> str:

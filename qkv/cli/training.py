@@ -381,9 +381,13 @@ def say_how_it_went(report: dict[str, Any]) -> None:
     from qkv.cli.terminal import say
 
     training = report["training"]
+    speed = " ".join(
+        f"{value:,} {name.removesuffix('_per_second')}/s"
+        for name, value in training.items()
+        if name.endswith("_per_second")
+    )
     say(
-        f"{training['steps']:,} steps in {training['minutes']} minutes, {training['tokens_per_second']:,} tokens/s; "
-        f"kept the {training['weights']}"
+        f"{training['steps']:,} steps in {training['minutes']} minutes, {speed}; kept the {training['weights']}"
     )
 
 

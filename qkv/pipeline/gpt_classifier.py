@@ -11,7 +11,7 @@ from torch import Tensor
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.batching import token_batches
-from qkv.errors import UserError
+from qkv.errors import InputError, UserError
 from qkv.models.gpt import GPTForTask, TaskBatch, TaskConfig
 from qkv.pipeline.compute import silent
 from qkv.pipeline.generator import PieceKind, facts_of_gpt, tokenizer_for
@@ -42,6 +42,8 @@ class ClassifierDefaults:
     """Of numbers: what stands for 0, and for one more."""
     start: int = Tokenizer.start
     """The token before each text; models that do not say it were trained with this one."""
+    last: int | None = None
+    """The token after the last text, whose state tells the answer; models that do not say it were trained with the end."""
 
 
 class GPTClassifier:
@@ -68,8 +70,9 @@ class GPTClassifier:
             raise UserError(
                 f"{where}/config.json: {len(defaults.classes)} classes do not belong to this model."
             )
-        if not 0 <= defaults.start < architecture.gpt.vocab:
-            raise UserError(f"{where}/config.json: no token of this model has the number {defaults.start}.")
+        for token in (defaults.start, defaults.last or 0):
+            if not 0 <= token < architecture.gpt.vocab:
+                raise UserError(f"{where}/config.json: no token of this model has the number {token}.")
         tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.gpt)
         model = GPTForTask(architecture)
         load_weights(model, bundle.weights, str(where))
@@ -91,10 +94,12 @@ class GPTClassifier:
 
     def readings(self, texts: Sequence[str]) -> list[Tensor]:
         """The tokens of every way in which an example is read."""
+        start, last = self.defaults.start, self.defaults.last
+        last = self.tokenizer.end if last is None else last
         context = self.model.config.gpt.context
         each = [self.tokenizer.encode(text) for text in texts]
         ways = orders(self.defaults.form, each)
-        return [torch.tensor(laid_out(way, self.defaults.start, self.tokenizer.end, context)) for way in ways]
+        return [torch.tensor(laid_out(way, start, last, context)) for way in ways]
 
     @torch.inference_mode()
     def classify(
@@ -103,6 +108,7 @@ class GPTClassifier:
         """A verdict for each input: the class, the number, or the answer that fits best."""
         self.model.eval()
         check_inputs(inputs, self.reads)
+        refuse_empty(inputs)
         device = self.model.gpt.tokens.weight.device
         examples = [self.readings(texts) for texts in inputs]
         verdicts: list[Verdict | None] = [None] * len(inputs)
@@ -123,6 +129,14 @@ class GPTClassifier:
         return Verdict.of(names, scores.softmax(-1).tolist())
 
 
+def refuse_empty(inputs: Sequence[tuple[str, ...]]) -> None:
+    for number, texts in enumerate(inputs):
+        if not all(text.strip() for text in texts):
+            raise InputError(
+                number, "has an empty text, of which there is nothing to say: give some.", "input"
+            )
+
+
 def orders(form: Form, texts: Sequence[list[int]]) -> list[list[list[int]]]:
     """GPT-1, figure 1: a text; two in their order; two in both orders, for neither comes first; a text with each answer."""
     match form:
@@ -134,8 +148,8 @@ def orders(form: Form, texts: Sequence[list[int]]) -> list[list[list[int]]]:
             return [list(texts)]
 
 
-def laid_out(texts: Sequence[list[int]], start: int, end: int, context: int) -> list[int]:
-    """A start before each text, which delimits them as well, and an end, whose state tells the answer.
+def laid_out(texts: Sequence[list[int]], start: int, last: int, context: int) -> list[int]:
+    """A start before each text, which delimits them as well, and one more token, whose state tells the answer.
 
     What does not fit is cut off at the end of the longest text.
     """
@@ -149,7 +163,7 @@ def laid_out(texts: Sequence[list[int]], start: int, end: int, context: int) -> 
             raise UserError(f"a context of {context} is too short for {len(texts)} texts.")
         del longest[len(longest) - cut :]
         over -= cut
-    return [token for text in kept for token in (start, *text)] + [end]
+    return [token for text in kept for token in (start, *text)] + [last]
 
 
 def batches_of(examples: Sequence[Sequence[Tensor]], budget: int, seed: int | None) -> list[list[int]]:

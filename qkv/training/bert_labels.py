@@ -180,7 +180,7 @@ class LabelTask:
     def finish(self, product: TextClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
         examples, settings = self.examples, self.settings
         report: dict[str, Any] = {
-            **facts_of_run(run, product.model, chosen, settings),
+            **facts_of_run(run, product.model, chosen, settings, counted="examples"),
             "kind": "bert-classifier",
             "data": {
                 "origin": f"{Path(examples.train.where).name}, on top of {self.base.name}",

@@ -17,6 +17,7 @@ from qkv.data.labels import Labelled, read_labelled
 from qkv.errors import UserError
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.models.gpt import GPTForTask, TaskBatch, TaskConfig
+from qkv.pipeline import load_for
 from qkv.pipeline.generator import Generator, tokenizer_for
 from qkv.pipeline.gpt_classifier import ClassifierDefaults, Form, GPTClassifier, batches_of
 from qkv.pipeline.verdicts import EXAMPLES
@@ -168,11 +169,7 @@ def fine_tune(
     resume: bool = False,
     remember: Mapping[str, Any] | None = None,
 ) -> Outcome[GPTClassifier]:
-    from qkv.pipeline import load_for
-
-    before = load_for(base, "generate", Generator)
-    if before.defaults.pieces == "notes":
-        raise UserError(f"{base} makes music, and labels belong to texts: give a language model of text.")
+    before = language_model_in(base)
     settings = with_precision(settings, before.model.config.stack.width, choose_device(), group)
     task = FineTuneTask(labels, before, base, settings)
     settings = with_epochs(
@@ -180,6 +177,13 @@ def fine_tune(
     )
     task = replace(task, settings=settings)
     return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+
+
+def language_model_in(base: Path) -> Generator:
+    found = load_for(base, "train gpt --fine-tune", Generator)
+    if found.defaults.pieces == "notes":
+        raise UserError(f"{base} makes music, and labels belong to texts: give a language model of text.")
+    return found
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,7 @@ class FineTuneTask:
 
     def fingerprint(self) -> dict[str, str]:
         return {
-            "training labels": self.labels.train.fingerprint,
+            "training labels": f"{self.labels.train.fingerprint}, answered after {self.before.tokenizer.start}",
             "validation labels": self.labels.valid.fingerprint,
             "weights to begin with": file_hash(self.base / MODEL_FILE),
             **description_hashes(self.base),
@@ -224,6 +228,7 @@ class FineTuneTask:
             classes=labels.classes,
             scale=labels.scale,
             start=tokenizer.start,
+            last=tokenizer.start,  # not the end, after which a language model has learned to forget what was before
         )
         return GPTClassifier(model, tokenizer, defaults)
 
@@ -248,7 +253,7 @@ class FineTuneTask:
     def finish(self, product: GPTClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
         labels = self.labels
         report = {
-            **facts_of_run(run, product.model, chosen, self.settings),
+            **facts_of_run(run, product.model, chosen, self.settings, counted="examples"),
             "kind": "gpt-classifier",
             "data": {
                 "origin": labels.origin,

@@ -17,9 +17,10 @@ from qkv.training.settings import (
     rules_of_tuning,
 )
 
-GoingOn = TypeVar("GoingOn", bound=GoingOnSettings)
+Recipe = TypeVar("Recipe", bound=RunSettings)
 
 LETTERS_OF_A_PIECE = 3.5  # of a subword, about
+TOKENS_OF_AN_EXAMPLE = 25  # of one with a label, about
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,24 +315,27 @@ def going_on(tokens: float, width: int) -> TrainingSettings:
     )
 
 
-def for_width(recipe: Callable[[int, int], GoingOn], width: int) -> dict[str, Callable[[int], GoingOn]]:
+def for_width(recipe: Callable[[int, int], Recipe], width: int) -> dict[str, Callable[[int], Recipe]]:
     """Recipes for a model of that width."""
 
-    def automatic(amount: int) -> GoingOn:
+    def automatic(amount: int) -> Recipe:
         return recipe(amount, width)
 
     automatic.__doc__ = recipe.__doc__
     return {"automatic": automatic}
 
 
-def fine_tuning(examples: int) -> FineTuneSettings:
-    """Three epochs with a low rate, as in GPT-1 (section 4.1)."""
+def fine_tuning(examples: int, width: int) -> FineTuneSettings:
+    """Three epochs, as in GPT-1 (section 4.1), with a rate that is the lower the wider the model; of few examples in small
+    batches."""
+    batch_tokens = min(2_048, max(256, 256 * round(examples / 1_250)))
+    steps = 3 * examples * TOKENS_OF_AN_EXAMPLE / batch_tokens
     return FineTuneSettings(
         steps=None,
         training=TrainingSettings(
-            batch_tokens=2_048,
-            rate=5e-4,
-            warmup=20,
+            batch_tokens=batch_tokens,
+            rate=round(min(0.004, 1_470 / width**2.5), 6),  # 0.0029 at 192, as tried; 0.00009 at 768
+            warmup=round(min(20, steps / 10)),
             betas=(0.9, 0.999),
             epsilon=1e-8,
             weight_decay=0.01,
@@ -339,6 +343,3 @@ def fine_tuning(examples: int) -> FineTuneSettings:
             average=1,
         ),
     )
-
-
-FINE_TUNE_RECIPES: dict[str, Callable[[int], FineTuneSettings]] = {"automatic": fine_tuning}

@@ -64,22 +64,16 @@ def test_what_it_knows_surprises_it_little(counts: Path, tmp_path: Path, capsys:
 
 
 def test_a_classifier_learns_from_it(counts: Path, tmp_path: Path, capsys: Output) -> None:
-    """The label is whether the words go up."""
-    up = [line for line in counting_text(100).splitlines() if "nine zero" not in line]
-    rows = [(line, "up") for line in up] + [(" ".join(reversed(line.split())), "down") for line in up]
-    (tmp_path / "a.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in rows))
-    options = [
-        "--epochs",
-        "8",
-        "--training.batch-tokens",
-        "256",
-        "--training.rate",
-        "0.005",
-        "--training.processes",
-        "1",
-    ]
+    """The label is whether the words go up; the settings are the automatic ones, and the texts asked about are new."""
+    words = [*counting_text(1).split(), "six", "seven", "eight", "nine"]
+    up = [[words[(first + n) % 10] for n in range(size)] for first in range(10) for size in range(4, 10)]
+    rows = [f"{' '.join(each)}\tup" for each in up] + [f"{' '.join(each[::-1])}\tdown" for each in up]
+    (tmp_path / "a.tsv").write_text(
+        "".join(f"{row}\n" for row in [r for n, r in enumerate(rows) if n % 5] * 20)
+    )
+    (tmp_path / "new.tsv").write_text("".join(f"{row}\n" for row in rows[::5]))
     given = ["--fine-tune", counts, "--labels", tmp_path / "a.tsv", "--out", tmp_path / "m"]
-    assert code_of("train", "gpt", *given, *options) == 0
+    assert code_of("train", "gpt", *given, "--training.processes", "1") == 0
     capsys.readouterr()
-    assert code_of("classify", tmp_path / "m", "--labels", tmp_path / "a.tsv") == 0
-    assert json.loads(capsys.readouterr().out)["accuracy"] >= 0.95
+    assert code_of("classify", tmp_path / "m", "--labels", tmp_path / "new.tsv") == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] >= 0.9

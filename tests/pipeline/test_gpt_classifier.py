@@ -106,6 +106,24 @@ def test_the_start_is_that_with_which_it_was_trained(tmp_path: Path) -> None:
         qkv.load(tmp_path)
 
 
+def test_the_answer_is_read_off_the_token_with_which_it_was_trained(tmp_path: Path) -> None:
+    model = classifier("classification", ("no", "yes"))
+    assert model.readings(["a"])[0][-1] == END  # as models that were saved before
+    model.defaults = replace(model.defaults, last=START)
+    assert model.readings(["a"])[0].tolist() == [START, *model.tokenizer.encode("a"), START]
+    model.save(tmp_path)
+    assert qkv.load(tmp_path).defaults.last == START
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "last": -1}))
+    with pytest.raises(UserError, match="no token of this model has the number -1"):
+        qkv.load(tmp_path)
+
+
+def test_an_empty_text_is_refused() -> None:
+    with pytest.raises(UserError, match="input 2 has an empty text"):
+        classifier("entailment", ("no", "yes")).classify([("a", "the"), ("a", " ")])
+
+
 def test_a_saved_classifier_says_the_same(tmp_path: Path) -> None:
     model = classifier("classification", ("no", "yes"))
     model.save(tmp_path)
