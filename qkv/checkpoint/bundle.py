@@ -76,6 +76,10 @@ def read_config(folder: Path) -> dict[str, Any]:
     """The checked content of config.json, without its format number."""
     if not folder.exists():
         raise UserError(f"there is no folder {folder}: give one that `qkv train` or `qkv demo` has made.")
+    if not (folder / CONFIG_FILE).is_file() and (folder / "training" / "run.json").is_file():
+        raise UserError(
+            f"{folder} has no model yet: its run stopped before there was one; go on with it by --resume --out {folder}."
+        )
     if not (folder / CONFIG_FILE).is_file():
         raise UserError(f"{folder} is not a model made by qkv: it has no config.json.")
     config = read_json(folder / CONFIG_FILE)

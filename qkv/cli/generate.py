@@ -89,8 +89,15 @@ def settings_of(command: Generate) -> Generation:
 def write(generator: Generator, command: Generate, generation: Generation) -> None:
     if command.output is not None:
         raise UserError("-o is for music: this model writes text to standard output; redirect that.")
+    from qkv.cli.terminal import err, say
+
+    def slides() -> None:
+        if err.is_terminal and sys.stdout.isatty():
+            say()  # the text stands in the midst of a line there
+        tell_of_sliding(generator)
+
     prompt = prompt_of(command)
-    stream = generator.stream(prompt, generation, lambda: tell_of_sliding(generator))
+    stream = generator.stream(prompt, generation, slides)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     sys.stdout.write(prompt)
     sys.stdout.flush()
@@ -120,6 +127,8 @@ def compose(generator: Generator, command: Generate, generation: Generation) -> 
         raise UserError("this model makes music: say where to write it, with -o NAME.mid.")
     if command.stop:
         raise UserError("--stop is for text: leave it out.")
+    if command.output.is_dir() or not command.output.parent.is_dir():
+        raise UserError(f"-o {command.output} cannot be written: give a file in a folder that exists.")
     beginning = read_midi(Path(command.prompt), say) if command.prompt else []
     with counting("composing", command.tokens) as done:
         chorale = generator.compose(beginning, generation, lambda: tell_of_sliding(generator), done)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from statistics import fmean
 
 from qkv.data.lines import opened
 from qkv.errors import UserError
@@ -166,7 +167,8 @@ def held(pitches: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def read_midi(path: Path, tell: Callable[[str], None] = lambda line: None) -> Chorale:
-    """Four tracks with notes are the four voices; of anything else, the highest four notes that sound together.
+    """Four tracks with notes are the four voices, the highest first; of anything else, the highest four notes that sound
+    together.
 
     What `write_midi` has written comes back as it was, voices that rest and silence at the end included. Notes that
     nobody sings are moved by octaves, for a piano has some, and `tell` is told how many.
@@ -183,10 +185,11 @@ def read_midi(path: Path, tell: Callable[[str], None] = lambda line: None) -> Ch
             ours = tuple(track.name for track in file.tracks) == VOICE_NAMES
             silence = max((round(ticks_of(track) / sixteenth) for track in file.tracks if ours), default=0)
         except (OSError, EOFError, ValueError, IndexError, KeyError, mido.KeySignatureError) as error:
-            raise UserError(
-                f"{path} is not a whole MIDI file ({error or type(error).__name__}): fetch it again."
-            ) from None
+            reason = str(error) or "it ends too early"
+            raise UserError(f"{path} is not a whole MIDI file ({reason}): fetch it again.") from None
     tracks = [track for track in tracks if track or ours]
+    if not ours:
+        tracks.sort(key=mean_pitch, reverse=True)
     length = max((end for track in tracks for _, _, end in track), default=0)
     length = max(length, silence)
     if not length:
@@ -229,6 +232,11 @@ def notes_of(track: object, sixteenth: float) -> list[tuple[int, int, int]]:
     for key in list(begun):
         let_go(key)
     return found
+
+
+def mean_pitch(notes: Sequence[tuple[int, int, int]]) -> float:
+    """Of notes as they are heard: a long one counts for more."""
+    return fmean((pitch for pitch, _, _ in notes), (end - first for _, first, end in notes))
 
 
 def ticks_of(track: object) -> int:

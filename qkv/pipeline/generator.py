@@ -36,6 +36,7 @@ TOKENIZERS: dict[PieceKind, type[Tokenizer]] = {
 MOST_TOKENS = 1_000_000_000  # nobody waits for more
 LARGEST_SEED = 10**18  # that torch takes, and that can be said in a sentence
 TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
+SCORES_AT_ONCE = 2**25  # of a large vocabulary fewer: every token has a score for each word of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,14 +67,15 @@ class Generation:
             raise UserError("--seed can have at most 18 digits.")
         if self.temperature < 0:
             raise UserError("--temperature must not be negative: 0 always takes the likeliest token.")
-        if self.temperature != 0:
-            try:
-                self.sampling()
-            except ValueError as error:
-                raise UserError(f"{error}.") from None
+        try:
+            self.sampling()
+        except ValueError as error:
+            raise UserError(f"{error}.") from None
 
     def sampling(self) -> Sampling:
-        return Sampling(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, min_p=self.min_p)
+        """With temperature 0, where nothing is drawn, that of 1: its other options are checked too."""
+        temperature = self.temperature or 1.0
+        return Sampling(temperature=temperature, top_k=self.top_k, top_p=self.top_p, min_p=self.min_p)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +219,7 @@ class Generator:
         if len(stream) < 2:
             raise UserError("a text without any token has no likelihood: give some text.")
         windows = list(sliding_windows(len(stream), config.context))
-        at_once = max(1, TOKENS_AT_ONCE // config.context)
+        at_once = max(1, min(TOKENS_AT_ONCE, SCORES_AT_ONCE // config.vocab) // config.context)
         found = []
         for start in range(0, len(windows), at_once):
             part = windows[start : start + at_once]

@@ -179,9 +179,10 @@ class GPTTask:
         context = settings.model.context
         train, valid = both_parts(self.material, tokenizer, context, settings.training.batch_tokens)
         for name, part in (("text to learn from", train), ("part to validate on", valid)):
-            if len(part) <= context + 1:  # with the end after it
+            tokens = len(part) - 1  # without the end after it
+            if tokens < context:
                 raise UserError(
-                    f"the {name} has {len(part) - 1:,} tokens, which is less than a context of {context:,}: give more "
+                    f"the {name} has {tokens:,} tokens, which is less than a context of {context:,}: give more "
                     "text, or a smaller --model.context."
                 )
         model = GPT(architecture(settings.model, len(tokenizer), tokenizer.end))

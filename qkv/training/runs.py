@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,7 +29,7 @@ from qkv.checkpoint.files import (
 from qkv.checkpoint.state import load_latest, only_one_run, set_aside_after, states_in
 from qkv.configs import changed_options
 from qkv.core.attention import compiled_loops
-from qkv.errors import UserError
+from qkv.errors import ProcessEndedError, UserError
 from qkv.training.device import check_precision, choose_device, products_here
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Data, Plan, Run, Watch, loss_on
@@ -134,7 +134,10 @@ def train(
             begin_run(task, folder, files, remember or {})
         group.wait()
         stored = check_same_run(folder, task.fingerprint(), settings)
-        run, product = assemble(task, out, watch, group, started_with(stored))
+        if not resume:
+            group.wait()  # all have read what one may take back
+        with taken_back(folder) if begins else nullcontext():
+            run, product = assemble(task, out, watch, group, started_with(stored))
         if resume:
             go_on(run)
             for sentence in other_digits(stored, arithmetic_of(task)):
@@ -149,6 +152,18 @@ def train(
         chosen = keep_the_better(run, product, out)
         report = task.finish(product, run, chosen, out)
         return Outcome(product=product, report=report, exit_code=0)
+
+
+@contextmanager
+def taken_back(folder: Path) -> Iterator[None]:
+    """Data that are refused leave no run behind, which could only be resumed to be refused again."""
+    try:
+        yield
+    except ProcessEndedError:  # nothing is wrong with the data
+        raise
+    except UserError:
+        (folder / RUN_FILE).unlink(missing_ok=True)
+        raise
 
 
 def with_epochs(settings: Tuning, data: Callable[[], Data]) -> Tuning:
@@ -234,8 +249,8 @@ def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings)
     other = [name for name, value in stored["data"].items() if data.get(name) != value]
     if other:
         raise UserError(
-            f"the {' and the '.join(other)} are not those of the run: resume with the same files, which are the "
-            "same on every machine."
+            f"other than when the run was begun: the {' and the '.join(other)}; resume with the same files, which are "
+            "the same on every machine."
         )
     changed = changed_options(comparable(stored["settings"]), comparable(asdict(settings)))
     if changed:
@@ -392,8 +407,10 @@ def other_digits(stored: Mapping[str, Any], now: Mapping[str, str]) -> list[str]
     ]
 
 
-def facts_of_run(run: Run, model: nn.Module, chosen: Chosen, settings: RunSettings) -> dict[str, Any]:
-    """What every report says, of whatever kind the model is."""
+def facts_of_run(
+    run: Run, model: nn.Module, chosen: Chosen, settings: RunSettings, *, counted: str = "tokens"
+) -> dict[str, Any]:
+    """What every report says, of whatever kind the model is; `counted` are what its data count in a batch."""
     position = run.position
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -401,7 +418,7 @@ def facts_of_run(run: Run, model: nn.Module, chosen: Chosen, settings: RunSettin
             "steps": position.step,
             "epochs": round(position.epoch + position.cursor / run.batches_of_epoch, 2),
             "minutes": round(position.seconds / 60, 2),
-            "tokens_per_second": round(position.tokens / max(1e-9, position.seconds)),
+            f"{counted}_per_second": round(position.tokens / max(1e-9, position.seconds)),
             "seed": settings.seed,
             "weights": chosen.sentence,
         },

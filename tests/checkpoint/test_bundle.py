@@ -98,6 +98,15 @@ def test_a_folder_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
         qkv.load(tmp_path)
 
 
+def test_a_run_that_stopped_before_it_had_a_model_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "training").mkdir()
+    with pytest.raises(UserError, match="is not a model made by qkv"):
+        qkv.load(tmp_path)
+    (tmp_path / "training" / "run.json").touch()
+    with pytest.raises(UserError, match=r"has no model yet: .* --resume --out"):
+        qkv.load(tmp_path)
+
+
 def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(UserError, match="is not a model made by qkv"):

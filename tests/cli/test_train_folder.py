@@ -116,7 +116,7 @@ def test_a_run_is_not_reported_on_other_test_sentences_than_those_it_began_with(
     changed = next(path for path in folder.iterdir() if "2018" in path.name and path.name.endswith(".de"))
     changed.write_text("\n".join(reversed(changed.read_text().splitlines())) + "\n")
     assert code_of("train", "translator", "--resume", "--out", folder / "out") == 2
-    assert "the test data are not those of the run" in capsys.readouterr().err
+    assert "other than when the run was begun: the test data;" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -132,18 +132,39 @@ def test_a_mistake_in_training_is_one_sentence(
     assert sentence in refused(shown.err, shown.out, code)
 
 
+def test_a_text_that_is_refused_leaves_no_run_in_the_way_of_another(tmp_path: Path, capsys: Output) -> None:
+    given = ["--vocabulary", "300", "--out", tmp_path / "m", *TINY]
+    (tmp_path / "short.txt").write_text("too short")
+    assert code_of("train", "gpt", "--text", tmp_path / "short.txt", *given) == 2
+    assert code_of("train", "gpt", "--text", save_text(tmp_path / "a.txt"), *given) == 0, (
+        capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(("length", "code"), [(15, 2), (16, 0)])
+def test_a_part_may_be_just_as_long_as_the_context(length: int, code: int, tmp_path: Path) -> None:
+    text, valid = save_text(tmp_path / "a.txt"), tmp_path / "valid.txt"
+    valid.write_text(counting_text(9)[:length])
+    given = ["--text", text, "--valid-text", valid, "--pieces", "characters", "--out", tmp_path / "m", *TINY]
+    assert code_of("train", "gpt", *given) == code
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ("--labels a.tsv", "by --fine-tune MODEL"),
         ("--music a.json --text a.txt", "give --text or --music, one of both"),
         ("--resume", "holds no training run to resume"),
+        ("--text", "--text names no file"),
+        ("--text= --steps 2", "--text names no file"),
+        ("--music --steps 2", "--music names no file"),
+        ("--text a.txt --valid-text", "--valid-text names no file"),
     ],
 )
 def test_options_that_need_another_say_so(
     options: str, sentence: str, tmp_path: Path, capsys: Output
 ) -> None:
-    code = code_of("train", "gpt", *options.split(), "--out", tmp_path / "m")
+    code = code_of("train", "gpt", "--out", tmp_path / "m", *options.split())
     shown = capsys.readouterr()
     assert sentence in refused(shown.err, shown.out, code)
 
@@ -152,7 +173,7 @@ def test_options_that_need_another_say_so(
     ("name", "content", "sentence"),
     [
         ("a.json", b'{"train": [[[60', "not whole JSON"),
-        ("a.mid", b"MThd\0\0\0\6", "not a whole MIDI file"),
+        ("a.mid", b"MThd\0\0\0\6", "not a whole MIDI file (it ends too early)"),
         ("a.json", b'{"train": [[[60]]]}', "too few to learn from"),
     ],
 )
@@ -223,6 +244,8 @@ def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, cap
         ([tmp_path / "bad.mid", *out], "not a whole MIDI file"),
         ([tmp_path / "none.mid", *out], "There is no file"),
         (["--stop", "x", *out], "--stop is for text"),
+        (["--tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),
+        (["--tokens", "1000000", "-o", tmp_path], "in a folder that exists"),
     ):
         code = code_of("generate", music, *options)
         shown = capsys.readouterr()
@@ -302,7 +325,9 @@ def test_every_form_is_fine_tuned_and_asked(form: str, base: Path, tmp_path: Pat
     out = tmp_path / "m"
     code = code_of("train", "gpt", "--fine-tune", base, "--labels", labels, "--out", out, *ONCE, *options)
     assert code == 0, capsys.readouterr().err
-    assert read_json(out / "report.json")["data"]["form"] == form
+    report = read_json(out / "report.json")
+    assert report["data"]["form"] == form
+    assert "examples_per_second" in report["training"]
     hint = {"classification": '"…"', "choice": '"…" "…" "…"'}.get(form, '"…" "…"')
     assert capsys.readouterr().err.rstrip().endswith(f"classify {out} {hint}")
     given = {"classification": ["one one"], "choice": ["one", "two", "three"]}.get(form, ["one", "two"])
@@ -341,6 +366,7 @@ def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
         (["one\ttwo\ttwo\t1"] * 12, ["--form", "choice"], "line 1 has the same answer twice"),
         (["one\ttwo\tsix\t1"] * 12, ["--form", "choice", "--columns", "1,2"], "--columns cannot be given"),
         (["one\t1.5", "two\t1.50"] * 6, [], "every label is the number 1.5"),
+        (["one\tgood", "two\tbad"] * 6, ["--model.width", "32"], "leave out --model.width"),
     ],
 )
 def test_a_mistake_in_labels_is_one_sentence(

@@ -77,6 +77,16 @@ def one_track(path: Path, *messages: mido.Message | mido.MetaMessage) -> Path:
     return path
 
 
+def test_four_tracks_are_the_voices_from_the_highest_down_in_whatever_order_they_come(tmp_path: Path) -> None:
+    write_midi(tmp_path / "a.mid", CHORALE[:2])
+    file = mido.MidiFile(tmp_path / "a.mid")
+    for track in file.tracks:
+        track.name = "someone else's"
+    file.tracks.reverse()
+    file.save(tmp_path / "b.mid")
+    assert read_midi(tmp_path / "b.mid") == CHORALE[:2]
+
+
 def test_a_unison_of_two_channels_lasts_as_long_as_the_longer(tmp_path: Path) -> None:
     path = one_track(
         tmp_path / "a.mid",

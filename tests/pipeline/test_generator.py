@@ -106,6 +106,7 @@ def test_it_ends_before_the_stop() -> None:
         ({"seed": -(10**30)}, "--seed can have at most 18 digits"),
         ({"top_p": 0.0}, "top-p must lie above 0"),
         ({"top_k": -1}, "top-k must not be negative"),
+        ({"temperature": 0, "top_k": -1}, "top-k must not be negative"),
     ],
 )
 def test_impossible_wishes_are_refused(options: dict[str, float], sentence: str) -> None:
@@ -124,6 +125,16 @@ def test_likelihoods_are_those_of_the_windows_in_which_is_generated(generator: G
         window = torch.tensor([stream[first_read(place, 9) : place]])
         each.append(generator.model(window)[0, -1].log_softmax(-1)[stream[place]])
     torch.testing.assert_close(found, torch.stack(each), atol=1e-4, rtol=1e-4)
+
+
+def test_a_large_vocabulary_is_scored_in_smaller_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = untrained("characters")
+    together = generator.log_probabilities(TEXT)
+    rows: list[int] = []
+    generator.model.tokens.register_forward_pre_hook(lambda _, given: rows.append(len(given[0])))
+    monkeypatch.setattr("qkv.pipeline.generator.SCORES_AT_ONCE", 2 * 9 * generator.model.config.vocab)
+    torch.testing.assert_close(generator.log_probabilities(TEXT), together, atol=1e-5, rtol=1e-5)
+    assert max(rows) == 2
 
 
 def test_choices_are_scored_by_their_likelihood_after_the_prompt() -> None:
@@ -158,11 +169,14 @@ def test_a_saved_model_says_the_same(pieces: str, tmp_path: Path) -> None:
 def test_music_goes_on_in_voices_and_whole_frames() -> None:
     generator = untrained("notes", context=16)
     beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
-    found = generator.compose(beginning, Generation(tokens=22, temperature=1.0))
+    notes, generation = generator.notes(), Generation(tokens=22, temperature=1.0)
+    said = list(generator.stream_ids(notes.encode_frames(beginning), generation, lambda: None))
+    assert len(said) == 22
+    voices = [notes.of_voice(place % 4) for place in range(len(said))]
+    assert all(token in voice for token, voice in zip(said, voices, strict=True))
+    found = generator.compose(beginning, generation)
     assert found[:2] == beginning
-    assert len(found) <= 2 + 22 // 4
-    notes = generator.notes()
-    assert notes.encode_frames(found)[8:]  # every note belongs to the voice whose turn it was
+    assert notes.encode_frames(found)[8:] == said[:20]  # the sixth frame is not whole
 
 
 def test_the_likelihood_of_music_is_that_of_its_notes() -> None:

@@ -12,7 +12,7 @@ import torch
 from digit_runs import Recorder, digit_corpus, hashes, logged, send, tiny_settings, train
 
 from qkv.checkpoint.files import file_hash, read_sealed, read_tensors, sealed, write_json
-from qkv.errors import UserError
+from qkv.errors import ProcessEndedError, UserError
 from qkv.models.translator import Translator as TranslatorModel
 from qkv.pipeline import Translator, load
 from qkv.training.corpus import PairData
@@ -219,9 +219,30 @@ def test_a_run_whose_attention_is_computed_by_loops_is_resumed_bit_for_bit(
 def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
     train(tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     before = file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors")
-    with pytest.raises(UserError, match="the training data and the validation data are not those of the run"):
+    with pytest.raises(
+        UserError, match="other than when the run was begun: the training data and the validation data;"
+    ):
         train(tmp_path / "out", resume=True, corpus=digit_corpus(seed=2))
     assert file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors") == before
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [(UserError("these data cannot be had."), False), (ProcessEndedError("a process is gone."), True)],
+)
+def test_data_that_are_refused_leave_no_run_and_a_process_that_is_gone_leaves_it(
+    error: UserError, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TranslatorTask, "assemble", broken)
+        with pytest.raises(type(error)):
+            train(tmp_path / "out")
+    assert (tmp_path / "out" / "training" / "run.json").exists() is kept
+    outcome, _ = train(tmp_path / "out", resume=kept)
+    assert outcome.exit_code == 0
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:

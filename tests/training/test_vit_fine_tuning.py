@@ -136,7 +136,7 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(base: Path, tmp_path
     with torch.no_grad():
         other.model.head.bias += 1
     other.save(tmp_path / "other")
-    with pytest.raises(UserError, match="the weights to begin with are not those of the run"):
+    with pytest.raises(UserError, match="other than when the run was begun: the weights to begin with"):
         fine_tune_vit(
             gallery("ant", "bee"),
             tmp_path / "other",
