@@ -10,7 +10,10 @@ it, ours runs alone beside the figure in nanoGPT's README. Three runs, one after
   ours, same time   the same for as many minutes as nanoGPT took, where that is known
 
 nanoGPT estimates its validation loss on 20 random batches, ours is that of the whole validation part; both are in the
-time of a run. With --hour, one more of ours: the recipe shakespeare-hour for 60 minutes, and nanoGPT's full size beside.
+time of a run. With --hour, two more of ours, 60 minutes each, and a picture of them in OUT/curve.png:
+
+  ours, an hour     qkv train gpt --recipe shakespeare-hour
+  ours, full size   qkv train gpt --recipe shakespeare-full --minutes 60: nanoGPT's recipe for a GPU
 """
 
 import json
@@ -31,6 +34,7 @@ from rich.table import Table
 
 from qkv.cli.terminal import say
 from qkv.errors import UserError
+from qkv.pictures import new_figure
 
 README_LOSS = 1.88  # nanoGPT's README, of the recipe for a CPU
 FULL_LOSS = 1.4697  # ... and of the full one, on a GPU
@@ -43,6 +47,10 @@ NEEDED = (
     "config/train_shakespeare_char.py",
     "data/shakespeare_char/prepare.py",
 )
+HOURS = {
+    "ours, an hour": ("--recipe", "shakespeare-hour"),
+    "ours, full size": ("--recipe", "shakespeare-full", "--minutes", "60", "--training.validate-every", "25"),
+}
 VALIDATED = re.compile(r"step (\d+): train loss [\d.]+, val loss ([\d.]+)")
 
 
@@ -57,7 +65,7 @@ class Options:
     seed: int = 1
     """Of ours; nanoGPT has one of its own."""
     hour: bool = False
-    """Also train for an hour, as well as two cores can."""
+    """Also train for an hour, as well as two cores can, and for another one at nanoGPT's full size."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +77,11 @@ class Result:
     @property
     def last(self) -> tuple[int, float, float]:
         return self.points[-1]
+
+    @property
+    def best(self) -> tuple[int, float, float]:
+        """Whose weights are kept."""
+        return min(self.points, key=lambda point: point[2])
 
 
 def run_nanogpt(options: Options, folder: Path) -> Result:
@@ -142,20 +155,45 @@ def run(options: Options) -> list[Result]:
         minutes = results[0].last[1]
         results.append(run_ours(options, "ours, same time", *recipe, "--minutes", f"{minutes:.3f}"))
     if options.hour:
-        results.append(run_ours(options, "ours, an hour", "--recipe", "shakespeare-hour"))
+        hours = [run_ours(options, name, *given) for name, given in HOURS.items()]
+        draw(options.out / "curve.png", hours)
+        results += hours
     return results
 
 
-def show(results: list[Result]) -> None:
-    table = Table("system", "parameters", "steps", "minutes", "validation loss", "below 1.88 after")
-    if not any(result.name == "nanoGPT" for result in results):
-        table.add_row("nanoGPT's README, recipe for a CPU", "0.80M", "2,000", "about 3", f"{README_LOSS}", "")
+def draw(path: Path, results: list[Result]) -> None:
+    """Validation loss over minutes, with nanoGPT's figure for a GPU as a line."""
+    figure = new_figure(7, 4)
+    axes = figure.add_subplot()
     for result in results:
-        step, minutes, loss = result.last
+        _, at, lowest = result.best
+        minutes, losses = zip(*((minute, loss) for _, minute, loss in result.points), strict=True)
+        label = f"{result.name}, {result.parameters} parameters: {lowest:.3f} after {at:.0f} minutes"
+        axes.plot(minutes, losses, marker=".", label=label)
+    axes.axhline(FULL_LOSS, color="grey", linestyle="--", label=f"nanoGPT's README, on a GPU: {FULL_LOSS}")
+    axes.set_ylim(top=2.2)
+    axes.set_xlabel("minutes on two cores")
+    axes.set_ylabel("validation loss per character")
+    axes.set_title("Tiny Shakespeare")
+    axes.legend()
+    figure.savefig(path)
+
+
+def show(results: list[Result]) -> None:
+    table = Table(
+        "system", "parameters", "steps", "minutes", "best validation loss", "after", "below 1.88 after"
+    )
+    if not any(result.name == "nanoGPT" for result in results):
+        table.add_row(
+            "nanoGPT's README, recipe for a CPU", "0.80M", "2,000", "about 3", f"{README_LOSS}", "", ""
+        )
+    for result in results:
+        (step, minutes, _), (_, when, loss) = result.last, result.best
         below = next((f"{at:.2f} min" for _, at, reached in result.points if reached < README_LOSS), "never")
-        table.add_row(result.name, result.parameters, f"{step:,}", f"{minutes:.2f}", f"{loss:.4f}", below)
-    if any(result.name == "ours, an hour" for result in results):
-        table.add_row("nanoGPT's README, full recipe on a GPU", "10.65M", "5,000", "", f"{FULL_LOSS}", "")
+        cells = (f"{step:,}", f"{minutes:.2f}", f"{loss:.4f}", f"{when:.2f} min", below)
+        table.add_row(result.name, result.parameters, *cells)
+    if any(result.name in HOURS for result in results):
+        table.add_row("nanoGPT's README, full recipe on a GPU", "10.65M", "5,000", "", f"{FULL_LOSS}", "", "")
     Console(highlight=False, width=120).print(table)
 
 

@@ -16,6 +16,7 @@ import shakespeare  # noqa: E402
 
 sys.path.remove(str(BENCHMARKS))
 
+from qkv.pictures import new_figure  # noqa: E402
 from qkv.pipeline.architectures import built  # noqa: E402
 from qkv.text.tokenizer import Tokenizer  # noqa: E402
 from qkv.training.recipes import RECIPES  # noqa: E402
@@ -42,6 +43,25 @@ def test_the_points_of_a_run_are_its_validations(tmp_path: Path) -> None:
     for name, lines in (("log.jsonl", log), ("timing.jsonl", timing)):
         (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert shakespeare.points_of(tmp_path) == [(2, 0.1, 1.5), (4, 0.2, 1.2)]
+
+
+def test_the_picture_of_an_hour_has_a_curve_for_each_run_with_the_best_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = [
+        shakespeare.Result(name=name, parameters="5", points=[(1, 1.0, 2.0), (2, 2.0, 1.5), (3, 3.0, 1.6)])
+        for name in shakespeare.HOURS
+    ]
+    figures = []
+    monkeypatch.setattr(
+        shakespeare, "new_figure", lambda *size: figures.append(new_figure(*size)) or figures[0]
+    )
+    shakespeare.draw(tmp_path / "curve.png", results)
+    [axes] = figures[0].axes
+    assert [list(line.get_ydata()) for line in axes.lines[:2]] == [[2.0, 1.5, 1.6]] * 2
+    told = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert told[0] == "ours, an hour, 5 parameters: 1.500 after 2 minutes"
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_nanogpts_lines_are_understood() -> None:
