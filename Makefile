@@ -32,6 +32,7 @@ test: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile
 
 test-all: test
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "hypothesis and not slow" --hypothesis-profile search
 	$(BIN)/python -m pytest -m "slow or browser" -rs
 
 test-browser: setup

@@ -1,9 +1,46 @@
-"""One thread for every test: small matrices gain nothing from more, and busy cores make two much slower."""
+"""One thread for every test: small matrices gain nothing from more, and busy cores make two much slower.
 
+Properties are tried on the same examples every time, so that a run of the tests says something of the change alone;
+`make test-all` looks for new ones (--hypothesis-profile search). A slow machine makes no test fail. Hypothesis draws from
+the constants of all modules that are imported, so all are, whichever test comes first.
+"""
+
+import importlib
 import os
+import pkgutil
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pytest
 import torch
+from hypothesis import HealthCheck, settings
+
+import qkv
+from qkv.engine.int16 import Int16
+from qkv.engine.library import NoEngineError
 
 torch.set_num_threads(1)
+
+settings.register_profile(
+    "search",
+    settings.get_profile("default"),
+    derandomize=False,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
+settings.register_profile("steady", settings.get_profile("search"), derandomize=True, database=None)
+settings.load_profile("steady")
+
+for module in pkgutil.walk_packages(qkv.__path__, "qkv."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+
+
+@pytest.fixture
+def int16() -> Int16:
+    """Products in 16 bits, where this machine has them."""
+    try:
+        return Int16()
+    except NoEngineError as error:
+        pytest.skip(f"no products in 16 bits here: {error}")

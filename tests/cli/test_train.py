@@ -258,14 +258,14 @@ def test_a_signal_that_ends_the_reader_too_saves_and_ends_with_its_code(
     number: signal.Signals, code: int, files: Path
 ) -> None:
     """`qkv train … 2>&1 | tee log`, and Ctrl-C."""
-    with process(*training(files, "--steps", "3000", "--training.validate-every", "50")) as running:
+    with process(*training(files, "--steps", "30000", "--training.validate-every", "397")) as running:
         reading_until(running, b"validation loss")
         assert running.stderr is not None
         running.stderr.close()
         running.send_signal(number)
         assert running.wait(timeout=60) == code
     saved = [int(path.name[5:]) for path in (files / "out" / "training").glob("step-*")]
-    assert max(saved) % 50, "what was reached after the last validation"
+    assert max(saved) % 397, "what was reached after the last validation"
 
 
 def test_a_mistake_that_nobody_reads_ends_with_code_two(files: Path) -> None:
@@ -290,7 +290,7 @@ def test_interrupting_training_saves_says_how_to_go_on_and_that_command_works(
     processes: str, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As a terminal does it, Ctrl-C goes to the command and to the processes that help it."""
-    options = ["--steps", "300", "--training.validate-every", "50", "--training.processes", processes]
+    options = ["--steps", "1000", "--training.validate-every", "50", "--training.processes", processes]
     with process(*training(files, *options, out="my run"), start_new_session=True) as running:
         assert running.stderr is not None
         seen = b""
@@ -305,11 +305,11 @@ def test_interrupting_training_saves_says_how_to_go_on_and_that_command_works(
     last = error.decode().splitlines()[-1]
     assert last.startswith("stopped and saved; to go on: python -m qkv train translator --resume")
     stopped = max(int(path.name[5:]) for path in (files / "my run" / "training").glob("step-*"))
-    assert 50 <= stopped < 300
+    assert 50 <= stopped < 1000
     resume = shlex.split(last.partition("to go on: ")[2])
     assert resume[:3] == ["python", "-m", "qkv"]
     assert code_of(*resume[3:]) == 0
-    assert read_json(files / "my run" / "report.json")["training"]["steps"] == 300
+    assert read_json(files / "my run" / "report.json")["training"]["steps"] == 1000
     assert f"step {stopped:>6,} " not in capsys.readouterr().err, "what was done is not done again"
 
 

@@ -4,7 +4,7 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from explorable import SENTENCE, save_explorable
 from serving import Served, served
 
-from qkv.explore.service import names_of, shown
+from qkv.explore.service import Turns, names_of, shown
 from qkv.explore.session import Explorer, Wish
 
 TRACE = "/api/explore/trace"
@@ -168,13 +168,23 @@ def test_one_is_computed_two_wait_and_the_rest_are_told_to_come_again(
         running.pop()
         return usual(self, wish)
 
+    arrived: list[int] = []
+    usual_take = Turns.take
+
+    def counted(self: Turns, work: Callable[[], Any]) -> Coroutine[Any, Any, Any]:
+        arrived.append(1)
+        return usual_take(self, work)
+
+    monkeypatch.setattr(Turns, "take", counted)
     monkeypatch.setattr(Explorer, "summary", slow)
     with ThreadPoolExecutor(6) as pool:
         body = {"wish": {"text": SENTENCE}}
         jobs = [pool.submit(ask, service, "POST", TRACE, body)]
         assert began.wait(30)
         jobs += [pool.submit(ask, service, "POST", TRACE, body) for _ in range(2)]
-        time.sleep(0.5)  # until both wait
+        end = time.monotonic() + 30
+        while len(arrived) < 3 and time.monotonic() < end:  # until both wait
+            time.sleep(0.01)
         refused = [ask(service, "POST", TRACE, body) for _ in range(3)]
         assert [status for status, _, _ in refused] == [429] * 3
         assert refused[0][2]["retry-after"] == "1"

@@ -113,6 +113,7 @@ def test_int16_is_for_a_cpu() -> None:
         int16_products(torch.device("meta"))
 
 
+@pytest.mark.usefixtures("int16")
 def test_a_run_in_int16_goes_on_in_float32_where_there_is_no_int16(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_run_in_int16_goes_on_in_float32_where_there_is_no_int16(
     assert any("products int16, now float32" in sentence for sentence in recorder.warnings)
 
 
+@pytest.mark.usefixtures("int16")
 def test_a_run_in_int16_learns_as_in_float32_and_ends_the_same_when_it_was_interrupted(
     tmp_path: Path,
 ) -> None:

@@ -65,8 +65,10 @@ def test_a_batch_in_parts_has_the_gradients_of_the_whole(parts: int, tmp_path: P
 
 @pytest.mark.parametrize(("precision", "near"), [("bf16", 0.05), ("int16", 0.02)])
 def test_in_smaller_numbers_the_gradients_are_near_and_the_weights_stay_as_they_are(
-    precision: str, near: float, tmp_path: Path
+    precision: str, near: float, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    if precision == "int16":
+        request.getfixturevalue("int16")
     found = []
     for settings in (settings_of(), settings_of(precision=precision)):
         spread = spread_of(settings)

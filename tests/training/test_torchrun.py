@@ -73,6 +73,7 @@ def test_two_processes_with_half_a_batch_each_learn_what_one_learns(
     assert load(tmp_path / "run").translate(sentences) == load(expected).translate(sentences)
 
 
+@pytest.mark.usefixtures("int16")
 @pytest.mark.parametrize("way", [[], ["--training.sharded"]], ids=["copies", "sharded"])
 def test_in_int16_two_processes_learn_what_one_learns_in_float32(
     way: list[str], pairs: Path, tmp_path: Path
