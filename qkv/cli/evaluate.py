@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from qkv.cli.files import OptionalFile, OptionalLanguage
-from qkv.cli.options import read_options
+from qkv.cli.options import check_output, read_options
 from qkv.cli.training import names_in
 from qkv.errors import UserError
 from qkv.training.settings import ScoringSettings
@@ -186,8 +186,7 @@ def check_options(command: Evaluate) -> None:
     given = [command.model, command.source, command.pairs, command.against, *command.reference]
     if any(path is not None and path.resolve() == command.output.resolve() for path in given):
         raise UserError(f"--output would overwrite {command.output}, which is read: give another name.")
-    if command.output.is_dir() or not command.output.parent.is_dir():
-        raise UserError(f"--output {command.output} cannot be written: give a file in a folder that exists.")
+    check_output("--output", command.output)
 
 
 def refuse_other_kinds(model: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from qkv.cli.options import read_options
+from qkv.cli.options import check_output, read_options
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def main(arguments: list[str]) -> None:
     if command.text is not None and not command.text.strip():
         raise UserError("--text is empty: give a sentence, or leave the option out for one of the decks.")
     for option, path in [("--html", command.html), ("--png", command.png)]:
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            raise UserError(f"{option} {path} cannot be written: give a file in a folder that exists.")
+        if path is not None:
+            check_output(option, path)
     from qkv.cli.terminal import say
     from qkv.explore.session import Explorer, Wish
 

@@ -11,7 +11,7 @@ import tyro
 
 from qkv.cli import program, training
 from qkv.cli.files import OptionalFile
-from qkv.cli.fine_tune_gpt import NOMINAL_WIDTH
+from qkv.cli.fine_tune_gpt import DECIDED, NOMINAL_WIDTH
 from qkv.cli.train_gpt import summarise
 from qkv.cli.training import TrainCommand
 from qkv.errors import UserError
@@ -138,5 +138,4 @@ def kind_for(base: str | None) -> training.Kind:
 
 
 def main(arguments: list[str]) -> None:
-    decided, what = ("--model", "--vocabulary", "--pieces"), "its sizes and its vocabulary"
-    training.fine_tune(kind_for, arguments, decided, what)
+    training.fine_tune(kind_for, arguments, *DECIDED)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from qkv.training.runs import Outcome
 
 NOMINAL_WIDTH = 128  # of the model for which --help shows the automatic settings
+DECIDED = ("--model", "--vocabulary", "--pieces"), "its sizes and its vocabulary"  # by the model that goes on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,5 +162,4 @@ def kind_for(base: str | None, *, music: bool) -> training.Kind:
 
 
 def main(arguments: list[str], *, music: bool) -> None:
-    decided, what = ("--model", "--vocabulary", "--pieces"), "its sizes and its vocabulary"
-    training.fine_tune(lambda base: kind_for(base, music=music), arguments, decided, what)
+    training.fine_tune(lambda base: kind_for(base, music=music), arguments, *DECIDED)

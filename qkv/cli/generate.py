@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from qkv.cli.options import read_options
+from qkv.cli.options import check_output, read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 
@@ -127,8 +127,7 @@ def compose(generator: Generator, command: Generate, generation: Generation) -> 
         raise UserError("this model makes music: say where to write it, with -o NAME.mid.")
     if command.stop:
         raise UserError("--stop is for text: leave it out.")
-    if command.output.is_dir() or not command.output.parent.is_dir():
-        raise UserError(f"-o {command.output} cannot be written: give a file in a folder that exists.")
+    check_output("-o", command.output)
     beginning = read_midi(Path(command.prompt), say) if command.prompt else []
     with counting("composing", command.tokens) as done:
         chorale = generator.compose(beginning, generation, lambda: tell_of_sliding(generator), done)

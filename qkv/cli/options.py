@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Callable
 from contextlib import redirect_stderr
+from pathlib import Path
 from typing import TypeVar
 
 import tyro
@@ -40,6 +41,12 @@ def read_options(
         if not end.code:  # a shell's completions were printed
             raise
         raise UserError(f"{one_sentence(complaint.getvalue())} `{prog} --help` lists the options.") from None
+
+
+def check_output(option: str, path: Path) -> None:
+    """Before the work whose results go there: is there a place for the file?"""
+    if path.is_dir() or not path.parent.is_dir():
+        raise UserError(f"{option} {path} cannot be written: give a file in a folder that exists.")
 
 
 def one_sentence(box: str) -> str:

@@ -110,7 +110,9 @@ def test_a_run_that_is_killed_at_any_instant_ends_the_same(
         f"{1_000 * STARTING:.0f} ms; {runs} runs ended, all alike"
     )
     assert done == kills
-    assert inside_a_save >= kills // 12, "most of the kills missed what they are about"
+    assert inside_a_save >= (kills // 6 if kills == MANY else 1), (
+        "most of the kills missed what they are about"
+    )
     assert while_starting >= kills // 6
 
 
