@@ -113,7 +113,7 @@ def random_contest(shape: str, sources: Sources) -> Contest:
     import torch
 
     from qkv.core.block import StackConfig
-    from qkv.models.translator import Translator, TranslatorConfig
+    from qkv.families.translator.model import Translator, TranslatorConfig
 
     depth, width, hidden, heads = SHAPES[shape]
     stack = StackConfig(
@@ -127,7 +127,8 @@ def random_contest(shape: str, sources: Sources) -> Contest:
 
 
 def bundle_contest(path: Path, options: Options) -> Contest:
-    from qkv.pipeline import Translator, load_for
+    from qkv.families.loading import load_for
+    from qkv.families.translator.product import Translator
 
     translator = load_for(path, "translate", Translator)
     return Contest(

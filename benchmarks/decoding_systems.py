@@ -27,7 +27,7 @@ class Contest:
     """A model, what it reads, and how long its answers are."""
 
     name: str
-    model: Any  # qkv.models.translator.Translator
+    model: Any  # qkv.families.translator.model.Translator
     sources: Sources  # without their end marks
     fixed: int | None  # every answer has so many ids; None: as many as the model says
 
@@ -145,7 +145,7 @@ def marian(contest: Contest, batch: int) -> Callable[[], Callable[[Sources, int]
         import torch
         from transformers import MarianConfig, MarianMTModel
 
-        from qkv.hub.marian import their_name
+        from qkv.families.translator.hub import their_name
 
         config = contest.model.config
         stack = config.decoder

@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from qkv.families.bert.encoding import Encoding, Row, of_length_one
+from qkv.families.bert.product import Bert
 from qkv.hub.importing import open_published
-from qkv.pipeline.bert import Bert
-from qkv.pipeline.compute import Compute
-from qkv.pipeline.encoding import Encoding, Row, of_length_one
+from qkv.runtime.compute import Compute
 
 Vectors = NDArray[np.float32]
 

@@ -39,7 +39,7 @@ from qkv.cli import fail
 from qkv.cli.options import read_options
 from qkv.cli.terminal import say
 from qkv.errors import UserError
-from qkv.training import recipes
+from qkv.families.translator import recipes
 
 PUBLISHED = float(recipes.PUBLISHED[0].bleu)  # Wu et al., ACL 2021, test2016
 LEVELS = (40.0, PUBLISHED)

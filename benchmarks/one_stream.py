@@ -21,7 +21,7 @@ from rich.table import Table
 
 from qkv.cli.terminal import say
 from qkv.data.worlds import pairs
-from qkv.training.recipes import RECIPES
+from qkv.families.translator.recipes import RECIPES
 from qkv.training.settings import ModelSettings
 
 BUILT_IN_PAIRS = 100_000

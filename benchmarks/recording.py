@@ -24,13 +24,13 @@ from torch import Tensor
 
 from qkv.core.block import StackConfig
 from qkv.core.tape import Tape
-from qkv.models.translator import Translator, TranslatorConfig
+from qkv.families.translator.model import Translator, TranslatorConfig
 
 CUT = [
     "qkv.core.attention",
     "qkv.core.block",
     "qkv.core.pairs",
-    "qkv.models.translator",
+    "qkv.families.translator.model",
 ]  # in the order in which they import each other
 NOISE = 1.03  # a ratio that two runs of the same code have now and then
 SIZES = {"demo": (2, 128, 4, 256), "base": (6, 512, 8, 2048)}  # depth, width, heads, hidden
@@ -94,7 +94,7 @@ def without_tape() -> ModuleType:
         module = ModuleType(f"bare.{name}")
         sys.modules[f"bare.{name}"] = module
         exec(compile(tree, f"bare.{name}", "exec"), module.__dict__)
-    return sys.modules["bare.qkv.models.translator"]
+    return sys.modules["bare.qkv.families.translator.model"]
 
 
 @torch.inference_mode()

@@ -25,8 +25,8 @@ from training_systems import Shape
 
 from qkv.core.pairs import TranslationBatch
 from qkv.data.parallel import ParallelText, read_two
+from qkv.families.translator.corpus import PairData
 from qkv.text.tokenizer import Tokenizer
-from qkv.training.corpus import PairData
 from qkv.training.distributed import cores
 
 Logits = Callable[[TranslationBatch], Tensor]

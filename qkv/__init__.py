@@ -1,23 +1,29 @@
 """A Transformer that people use: train a translator from two text files, look inside it, use it."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qkv.errors import UserError
-    from qkv.pipeline import Trace, Translator, load, trace
+    from qkv.families.loading import load
+    from qkv.families.tracing import trace
+    from qkv.families.translator.product import Translator
+    from qkv.tracing.trace import Trace
 
 __all__ = ["Trace", "Translator", "UserError", "__version__", "load", "trace"]
 __version__ = "0.1.0"
 
+WHERE = {
+    "Trace": "qkv.tracing.trace",
+    "Translator": "qkv.families.translator.product",
+    "UserError": "qkv.errors",
+    "load": "qkv.families.loading",
+    "trace": "qkv.families.tracing",
+}
+
 
 def __getattr__(name: str) -> Any:
     """Lazy: `import qkv` and `qkv --help` need no torch."""
-    if name in ("Trace", "Translator", "load", "trace"):
-        from qkv import pipeline
-
-        return getattr(pipeline, name)
-    if name == "UserError":
-        from qkv.errors import UserError
-
-        return UserError
+    if name in WHERE:
+        return getattr(importlib.import_module(WHERE[name]), name)
     raise AttributeError(f"module 'qkv' has no attribute '{name}'")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qkv.errors import UserError
-from qkv.pipeline import AttentionMap
+from qkv.families.translator.product import AttentionMap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,9 +9,10 @@ import torch
 
 from qkv.cli import main
 from qkv.core.block import StackConfig
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.families.translator.defaults import Languages, TranslatorDefaults
+from qkv.families.translator.model import Translator as TranslatorModel
+from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.product import Translator
 from qkv.text.tokenizer import Tokenizer
 
 TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2

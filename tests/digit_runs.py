@@ -11,12 +11,13 @@ from digits import digit_lines
 
 from qkv.checkpoint.files import file_hash
 from qkv.data.parallel import ParallelText
-from qkv.pipeline import Languages, Translator
-from qkv.training.corpus import Corpus
+from qkv.families.translator.corpus import Corpus
+from qkv.families.translator.defaults import Languages
+from qkv.families.translator.product import Translator
+from qkv.families.translator.task import train_translator
 from qkv.training.loop import Position
 from qkv.training.runs import Outcome
 from qkv.training.settings import DecodingSettings, ModelSettings, TrainingSettings, TranslatorSettings
-from qkv.training.translator import train_translator
 
 
 def digit_corpus(count: int = 80, seed: int = 1) -> Corpus:

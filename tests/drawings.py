@@ -8,12 +8,12 @@ from PIL import Image
 
 from qkv.core.block import StackConfig
 from qkv.data.worlds.scenes import all_captions
-from qkv.models.codebook import Codebook, CodebookConfig
-from qkv.models.dalle import Dalle, DalleConfig
-from qkv.models.vit import Vit, VitConfig
-from qkv.pipeline.codes import Codes
-from qkv.pipeline.painter import Painter, PainterDefaults
-from qkv.pipeline.pictures import ClassifierDefaults, PictureClassifier
+from qkv.families.dalle.codebook import Codebook, CodebookConfig
+from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.model import Dalle, DalleConfig
+from qkv.families.dalle.product import Painter, PainterDefaults
+from qkv.families.vit.model import Vit, VitConfig
+from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
 from qkv.text.tokenizer import Tokenizer
 
 STACK = StackConfig(depth=1, width=12, heads=2, hidden=16, norm="pre", activation="gelu", dropout=0.0)

@@ -10,10 +10,11 @@ from digits import digit_lines
 
 from qkv.checkpoint.files import write_tensors
 from qkv.core.block import StackConfig
-from qkv.models.recurrent import Recurrent, RecurrentConfig
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.families.translator.defaults import Languages, TranslatorDefaults
+from qkv.families.translator.model import Translator as TranslatorModel
+from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.product import Translator
+from qkv.families.translator.recurrent import Recurrent, RecurrentConfig
 from qkv.text.tokenizer import Tokenizer
 
 SENTENCE = "one two three seven nine"

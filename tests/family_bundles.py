@@ -23,8 +23,8 @@ def disturbed(model: torch.nn.Module) -> Any:
 
 
 def save_gpt(folder: Path) -> str:
-    models = pytest.importorskip("qkv.models.gpt", reason="there is no GPT yet")
-    generator = pytest.importorskip("qkv.pipeline.generator")
+    models = pytest.importorskip("qkv.families.gpt.model", reason="there is no GPT yet")
+    generator = pytest.importorskip("qkv.families.gpt.product")
     from qkv.text.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.learn(digit_lines(60), 330)
@@ -35,8 +35,8 @@ def save_gpt(folder: Path) -> str:
 
 
 def save_bert(folder: Path) -> str:
-    models = pytest.importorskip("qkv.models.bert", reason="there is no BERT yet")
-    pipeline = pytest.importorskip("qkv.pipeline.bert")
+    models = pytest.importorskip("qkv.families.bert.model", reason="there is no BERT yet")
+    pipeline = pytest.importorskip("qkv.families.bert.product")
     from qkv.text.word_pieces import WordPieces  # type: ignore[import-not-found,unused-ignore]
 
     pieces = WordPieces.learn(digit_lines(200), 120)
@@ -47,8 +47,8 @@ def save_bert(folder: Path) -> str:
 
 
 def save_vit(folder: Path) -> str:
-    models = pytest.importorskip("qkv.models.vit", reason="there is no ViT yet")
-    pipeline = pytest.importorskip("qkv.pipeline.pictures")
+    models = pytest.importorskip("qkv.families.vit.model", reason="there is no ViT yet")
+    pipeline = pytest.importorskip("qkv.families.vit.product")
     image = pytest.importorskip("PIL.Image")
     config = models.VitConfig(height=8, width=12, channels=1, patch=4, classes=3, stack=STACK)
     defaults = pipeline.ClassifierDefaults(classes=("circle", "square", "line"), colours="grey")

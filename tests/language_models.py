@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 
 from qkv.core.block import StackConfig
-from qkv.models.gpt import GPT, GPTConfig
-from qkv.pipeline.generator import Generator, GeneratorDefaults, PieceKind
+from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.families.gpt.product import Generator, GeneratorDefaults, PieceKind
 from qkv.text.characters import Characters
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer

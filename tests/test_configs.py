@@ -8,7 +8,7 @@ import pytest
 
 from qkv.configs import from_dict, to_dict
 from qkv.errors import UserError
-from qkv.training.recipes import RECIPES
+from qkv.families.translator.recipes import RECIPES
 from qkv.training.settings import TranslatorSettings
 
 

@@ -68,4 +68,4 @@ def test_the_python_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     [program] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     names: dict[str, object] = {}
     exec(program, names)
-    assert isinstance(names["model"], qkv.pipeline.Generator)
+    assert isinstance(names["model"], qkv.families.gpt.product.Generator)

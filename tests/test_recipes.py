@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from qkv.errors import UserError
-from qkv.models.translator import Translator
-from qkv.pipeline.architectures import built
+from qkv.families.translator.architectures import built
+from qkv.families.translator.model import Translator
+from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES, find_recipe
+from qkv.families.translator.task import architecture, recurrent_architecture
 from qkv.training.distributed import Alone
 from qkv.training.optimiser import Optimiser
-from qkv.training.recipes import RECIPES, RECURRENT_RECIPES, find_recipe
 from qkv.training.schedule import rate_at
 from qkv.training.settings import check_settings
 from qkv.training.spread import Shared
-from qkv.training.translator import architecture, recurrent_architecture
 
 ANY_NUMBER_OF_PAIRS = 4_500_000
 PAPER: dict[str, dict[str, Any]] = {  # table 3 and sections 5 and 6.1

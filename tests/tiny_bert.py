@@ -3,10 +3,10 @@
 import torch
 
 from qkv.core.block import StackConfig
-from qkv.models.bert import Bert as BertModel
-from qkv.models.bert import BertClassifier, BertClassifierConfig, BertConfig, EncoderConfig
-from qkv.pipeline.bert import Bert, BertDefaults
-from qkv.pipeline.text_classifier import TextClassifier, TextClassifierDefaults
+from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
+from qkv.families.bert.model import Bert as BertModel
+from qkv.families.bert.model import BertClassifier, BertClassifierConfig, BertConfig, EncoderConfig
+from qkv.families.bert.product import Bert, BertDefaults
 from qkv.text.word_pieces import WordPieces
 
 TEXTS = [

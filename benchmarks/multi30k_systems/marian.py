@@ -30,8 +30,8 @@ from torch import Tensor
 
 from qkv.checkpoint.files import read_tensors, write_tensors
 from qkv.data.batching import pad_rows, token_batches
+from qkv.families.translator.corpus import PairData
 from qkv.text.tokenizer import Tokenizer
-from qkv.training.corpus import PairData
 from qkv.training.distributed import cores
 
 

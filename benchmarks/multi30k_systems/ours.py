@@ -26,8 +26,9 @@ from multi30k_systems.common import (
 import qkv
 from qkv.checkpoint.files import read_json, read_tensors
 from qkv.errors import UserError
-from qkv.pipeline import Translator, load_weights
-from qkv.training.recipes import multi30k_tiny
+from qkv.families.loading import load_weights
+from qkv.families.translator.product import Translator
+from qkv.families.translator.recipes import multi30k_tiny
 
 
 def our_command(options: Options, texts: Texts, out: Path, model: str = "transformer") -> list[str]:

@@ -11,7 +11,7 @@ from random import Random
 
 from qkv.cli.terminal import counting
 from qkv.data.worlds import Pair, pairs_apart, words
-from qkv.pipeline import Translator
+from qkv.families.translator.product import Translator
 
 Places = list[int]  # which words of the source are left, in which order
 LANGUAGES = ("en", "de")

@@ -15,7 +15,7 @@ from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError, naming
 
 if TYPE_CHECKING:
-    from qkv.pipeline.verdicts import Classifier, Verdict
+    from qkv.runtime.predictions import Classifier, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> None:
 
 
 def check(command: Classify) -> None:
-    from qkv.cli.translate import check_text
+    from qkv.families.translator.commands.translate import check_text
 
     for text in command.inputs:
         check_text(text)
@@ -87,8 +87,8 @@ def check(command: Classify) -> None:
 
 def opened(command: Classify) -> "Classifier":
     from qkv.cli.terminal import warn
-    from qkv.pipeline import load_for
-    from qkv.pipeline.text_classifier import TextClassifier
+    from qkv.families.bert.classifier import TextClassifier
+    from qkv.families.loading import load_for
 
     use_threads(command.threads)
     model: Any = load_for(command.model, "classify", object)
@@ -104,7 +104,7 @@ def opened(command: Classify) -> "Classifier":
 
 def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[str, ...]]]:
     from qkv.cli.file_job import lines_of
-    from qkv.cli.translate import standard_input
+    from qkv.families.translator.commands.translate import standard_input
 
     pairs = classifier.reads == "pairs"
     if command.inputs and classifier.reads == "choices":

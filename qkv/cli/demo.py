@@ -15,7 +15,7 @@ from qkv.errors import UserError
 
 if TYPE_CHECKING:
     from qkv.data.worlds import Pair
-    from qkv.pipeline import Translator
+    from qkv.families.translator.product import Translator
 
 Language = Literal["en", "de", "es"]
 TRAINED_ON, VALIDATED_ON, TESTED_ON = 100_000, 500, 1_000
@@ -94,14 +94,14 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     from dataclasses import replace
 
     from qkv.cli.terminal import say, warn
-    from qkv.cli.train_translator import showing_a_translation
     from qkv.data.parallel import ParallelText
     from qkv.data.worlds import LANGUAGES, deck_pairs, pairs
-    from qkv.pipeline import Languages
-    from qkv.training.corpus import Corpus
+    from qkv.families.translator.commands.train import showing_a_translation
+    from qkv.families.translator.corpus import Corpus
+    from qkv.families.translator.defaults import Languages
+    from qkv.families.translator.recipes import built_in
+    from qkv.families.translator.task import train_translator
     from qkv.training.distributed import processes_for, shared_run
-    from qkv.training.recipes import built_in
-    from qkv.training.translator import train_translator
 
     source, target = command.source_language, command.target_language
     names = f"{LANGUAGES[source]} to {LANGUAGES[target]}"
@@ -156,7 +156,7 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     from qkv.cli.terminal import err
     from qkv.data.worlds import pairs, reference_agrees
     from qkv.evaluation.scores import score_translations
-    from qkv.training.report import model_card
+    from qkv.families.translator.report import model_card
 
     tested = pairs(
         command.source_language, command.target_language, TESTED_ON, part="test", seed=command.seed

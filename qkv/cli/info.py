@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> None:
         Info, arguments, prog="qkv info", description="What a model is and how good it is."
     )
     from qkv.checkpoint.files import read_json
-    from qkv.pipeline import load
+    from qkv.families.loading import load
 
     product = load(command.model)
     rows = dict(product.facts())

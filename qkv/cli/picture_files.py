@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
     from qkv.data.images import Form
     from qkv.data.labelled_pictures import LabelledParts
-    from qkv.training.codebook import Sights
-    from qkv.training.vit import Gallery
+    from qkv.families.dalle.codebook_task import Sights
+    from qkv.families.vit.task import Gallery
 
 FEWEST_SCENES, MOST_SCENES = 100, 1_000_000  # the last are 3 GB
 
@@ -138,7 +138,7 @@ def gallery_of_scenes(count: int, side: int, held_out: int) -> Gallery:
 
 
 def gallery_of(parts: LabelledParts, origin: str, held_out: int) -> Gallery:
-    from qkv.training.vit import Gallery
+    from qkv.families.vit.task import Gallery
 
     return Gallery.of(parts.train, parts.valid, parts.test, origin, held_out)
 
@@ -150,9 +150,9 @@ class PlainPictures(GivenPictures):
 
     def sights(self, held_out: int) -> Sights:
         from qkv.data.captioned import read_plain, scene_pictures
-        from qkv.training.codebook import Sights
+        from qkv.families.dalle.codebook_task import Sights
+        from qkv.families.dalle.scene_scores import reconstructed_scenes
         from qkv.training.picture_data import held_out as hold_out
-        from qkv.training.scene_scores import reconstructed_scenes
 
         self.check()
         if self.images is None:

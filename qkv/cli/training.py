@@ -19,7 +19,7 @@ from qkv.cli.options import read_options
 from qkv.configs import changed_options, from_dict
 from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
-from qkv.training.recipes import find_recipe
+from qkv.families.translator.recipes import find_recipe
 from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings
 
 if TYPE_CHECKING:

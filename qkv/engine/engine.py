@@ -14,7 +14,7 @@ from qkv.decoding.step import Hypothesis
 from qkv.engine.library import WishStruct, library
 from qkv.engine.packing import Packed
 from qkv.engine.session import Session, check_ids
-from qkv.models.translator import Translator, TranslatorConfig
+from qkv.families.translator.model import Translator, TranslatorConfig
 
 Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the most ids that each may get
 

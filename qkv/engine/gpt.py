@@ -6,7 +6,7 @@ from torch import Tensor
 from qkv.engine.library import library
 from qkv.engine.packing import Packed
 from qkv.engine.session import Session, check_ids
-from qkv.models.gpt import GPT, first_read
+from qkv.families.gpt.model import GPT, first_read
 
 
 class GPTEngine:

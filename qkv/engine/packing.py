@@ -21,9 +21,9 @@ from qkv.engine.library import (
 from qkv.engine.memory import Memory
 from qkv.engine.rounding import UNIT, heads_apart, padded, rounded, up_to_unit
 from qkv.errors import UserError
-from qkv.models.bert import Encoder
-from qkv.models.gpt import GPT
-from qkv.models.translator import Translator
+from qkv.families.bert.model import Encoder
+from qkv.families.gpt.model import GPT
+from qkv.families.translator.model import Translator
 
 ACTIVATIONS = ("none", "relu", "gelu", "gelu_tanh", "swish")  # numbered as in kernel.cpp
 

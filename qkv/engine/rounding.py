@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.attention import Attention
-from qkv.models.gpt import GPT
-from qkv.models.translator import Translator
+from qkv.families.gpt.model import GPT
+from qkv.families.translator.model import Translator
 
 UNIT = 16  # sizes are rounded up to multiples of it
 LEVELS = 127  # of what a layer reads, above 0

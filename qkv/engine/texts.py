@@ -13,7 +13,7 @@ from torch import Tensor
 from qkv.engine.library import library
 from qkv.engine.packing import Packed
 from qkv.engine.rounding import up_to_unit
-from qkv.models.bert import Encoder
+from qkv.families.bert.model import Encoder
 
 CHUNK = 256  # rows at a time for a thread: what it computes for them stays in its caches
 Pooling = Literal["each", "mean", "first"]

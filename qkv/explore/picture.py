@@ -12,7 +12,7 @@ import numpy as np
 from qkv.errors import UserError
 from qkv.explore.session import Explorer, Wish
 from qkv.pictures import new_figure
-from qkv.pipeline import Trace
+from qkv.tracing.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

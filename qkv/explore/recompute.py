@@ -21,7 +21,7 @@ from qkv.explore.formulas import (
     split,
 )
 from qkv.explore.recompute_recurrent import recurrent
-from qkv.pipeline import Trace
+from qkv.tracing.trace import Trace
 
 
 @dataclass(frozen=True)

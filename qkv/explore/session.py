@@ -12,7 +12,10 @@ from qkv.data.worlds import LANGUAGES, deck_pairs
 from qkv.errors import UserError
 from qkv.explore.recompute import Check, check
 from qkv.explore.wire import Precision, array_of, packed, summary, tensors
-from qkv.pipeline import Experiment, Trace, kind_in, load, trace_of, with_weights
+from qkv.families.loading import load
+from qkv.families.tracing import kind_in, trace_of, with_weights
+from qkv.tracing.experiments import Experiment
+from qkv.tracing.trace import Trace
 
 LONGEST = 48  # pieces that can be looked at
 KEPT_BYTES = 96 << 20  # of traces

@@ -11,7 +11,7 @@ from typing import Any
 from qkv.checkpoint.files import write_file
 from qkv.explore.session import Explorer, Wish
 from qkv.explore.wire import array_of, packed
-from qkv.pipeline import Trace
+from qkv.tracing.trace import Trace
 
 LANGUAGES = ("en", "es", "ko")
 MOST_WEIGHTS = (

@@ -6,7 +6,8 @@ from typing import Any
 
 from qkv.data.worlds import Pair, pairs
 from qkv.evaluation.alignment import alignment_error
-from qkv.pipeline import Translator, WordLooks
+from qkv.families.translator.alignment import WordLooks
+from qkv.families.translator.product import Translator
 
 SENTENCES = 150
 

@@ -10,7 +10,7 @@ import numpy as np
 from qkv.configs import to_dict
 from qkv.errors import UserError
 from qkv.explore.recompute import Check
-from qkv.pipeline import Trace
+from qkv.tracing.trace import Trace
 
 Precision = Literal["float16", "float32"]
 NAMED = re.compile(r"(?P<weights>weights/)?(?P<name>[\w.]+)(?:\[(?P<row>\d{1,7})\])?")

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from qkv.core.block import Block, Stack, StackConfig
 from qkv.core.positions import RotaryPositions
 from qkv.errors import UserError
-from qkv.models.bert import Bert
-from qkv.models.gpt import GPT
-from qkv.models.translator import Translator, TranslatorConfig
+from qkv.families.bert.model import Bert
+from qkv.families.gpt.model import GPT
+from qkv.families.translator.model import Translator, TranslatorConfig
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "swish": "SWISH"}
 NEVER_SAID = -1e9  # added to a logit

@@ -10,10 +10,11 @@ import torch
 from qkv.checkpoint.bundle import read_config
 from qkv.checkpoint.files import json_bytes, tensor_bytes, write_file
 from qkv.errors import UserError
+from qkv.families.loading import load
 from qkv.hub.families import writer_of
-from qkv.hub.family import NOTES, Family, Written
 from qkv.hub.folder import read_folder
 from qkv.hub.importing import all_or_nothing, refuse_taken
+from qkv.hub.mapping import NOTES, Family, Written
 from qkv.hub.proof import (
     Proof,
     compared,
@@ -23,7 +24,6 @@ from qkv.hub.proof import (
     opened_by_transformers,
     quiet,
 )
-from qkv.pipeline import load
 
 Answers = list[list[int]]
 

@@ -11,17 +11,19 @@ from torch import Tensor
 from qkv.checkpoint.bundle import TOKENIZER_FILE, read_config
 from qkv.checkpoint.files import write_file
 from qkv.errors import UserError
-from qkv.hub.bert_folder import BertFamily
+from qkv.families.bert.hub import BertFamily
+from qkv.families.bert.product import Bert
+from qkv.families.gpt.hub import GptFamily
+from qkv.families.gpt.product import Generator
+from qkv.families.loading import load
+from qkv.families.translator.hub import MarianFamily
+from qkv.families.translator.model import Translator as TranslatorModel
+from qkv.families.translator.options import Decoding
+from qkv.families.translator.product import Translator
+from qkv.families.translator.search import Request
 from qkv.hub.ctranslate2 import Numbers, save_bert, save_ctranslate2, save_gpt
-from qkv.hub.gpt import GptFamily
 from qkv.hub.importing import all_or_nothing, refuse_taken
-from qkv.hub.marian import MarianFamily
 from qkv.hub.proof import Proof, allowed_of
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.pipeline import Decoding, Translator, load
-from qkv.pipeline.bert import Bert
-from qkv.pipeline.generator import Generator
-from qkv.pipeline.search import Request
 from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.vocabulary import Vocabulary
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from qkv.errors import UserError
-from qkv.hub.family import Family
+from qkv.hub.mapping import Family
 
 READERS = {
-    "marian": ("qkv.hub.marian", "MarianFamily"),
-    "pegasus": ("qkv.hub.marian", "MarianFamily"),
-    "openai-gpt": ("qkv.hub.gpt", "GptFamily"),
-    "gpt2": ("qkv.hub.gpt", "GptFamily"),
-    "bert": ("qkv.hub.bert_folder", "BertFamily"),
-    "vit": ("qkv.hub.vit", "VitFamily"),
+    "marian": ("qkv.families.translator.hub", "MarianFamily"),
+    "pegasus": ("qkv.families.translator.hub", "MarianFamily"),
+    "openai-gpt": ("qkv.families.gpt.hub", "GptFamily"),
+    "gpt2": ("qkv.families.gpt.hub", "GptFamily"),
+    "bert": ("qkv.families.bert.hub", "BertFamily"),
+    "vit": ("qkv.families.vit.hub", "VitFamily"),
 }
 TRANSLATE = ("marian", "pegasus")
 CLASSES = {  # that compute what ours do; the same weights under another head mean something else
@@ -32,11 +32,11 @@ CLASSES = {  # that compute what ours do; the same weights under another head me
     "vit": ("ViTForImageClassification",),
 }
 WRITERS = {  # by the kind of our bundle
-    "translator": ("qkv.hub.marian", "MarianFamily"),
-    "gpt": ("qkv.hub.gpt", "GptFamily"),
-    "bert": ("qkv.hub.bert_folder", "BertFamily"),
-    "bert-classifier": ("qkv.hub.bert_folder", "BertFamily"),
-    "vit": ("qkv.hub.vit", "VitFamily"),
+    "translator": ("qkv.families.translator.hub", "MarianFamily"),
+    "gpt": ("qkv.families.gpt.hub", "GptFamily"),
+    "bert": ("qkv.families.bert.hub", "BertFamily"),
+    "bert-classifier": ("qkv.families.bert.hub", "BertFamily"),
+    "vit": ("qkv.families.vit.hub", "VitFamily"),
 }
 
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from qkv.errors import UserError
-from qkv.hub.family import NOTES, Family
 from qkv.hub.folder import Published
+from qkv.hub.mapping import NOTES, Family
 from qkv.hub.tokenizer_settings import LINES
 
 TOLERANCE = 1e-4  # of a logit in float32; where logits are larger than 1, of the largest

@@ -16,11 +16,11 @@ import shakespeare  # noqa: E402
 
 sys.path.remove(str(BENCHMARKS))
 
+from qkv.families.translator.architectures import built  # noqa: E402
+from qkv.families.translator.recipes import RECIPES  # noqa: E402
+from qkv.families.translator.task import architecture  # noqa: E402
 from qkv.pictures import new_figure  # noqa: E402
-from qkv.pipeline.architectures import built  # noqa: E402
 from qkv.text.tokenizer import Tokenizer  # noqa: E402
-from qkv.training.recipes import RECIPES  # noqa: E402
-from qkv.training.translator import architecture  # noqa: E402
 
 
 @pytest.mark.parametrize(("recipe", "depth"), [("built-in", 5), ("multi30k-tiny", 10)])

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from qkv.data.parallel import ParallelText
 from qkv.errors import UserError
-from qkv.training.recipes import multi30k_tiny
+from qkv.families.translator.recipes import multi30k_tiny
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 

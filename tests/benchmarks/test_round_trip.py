@@ -9,9 +9,10 @@ from published import mixed_lines, shaken
 
 from qkv import load
 from qkv.core.block import StackConfig
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.families.translator.defaults import Languages, TranslatorDefaults
+from qkv.families.translator.model import Translator as TranslatorModel
+from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.product import Translator
 from qkv.text.tokenizer import Tokenizer
 
 pytest.importorskip("ctranslate2")

@@ -11,9 +11,10 @@ from qkv.checkpoint.bundle import FORMAT, load_bundle, read_config
 from qkv.checkpoint.files import read_tensors, write_json, write_tensors
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Languages, Translator, TranslatorDefaults
+from qkv.families.translator.defaults import Languages, TranslatorDefaults
+from qkv.families.translator.model import Translator as TranslatorModel
+from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.product import Translator
 from qkv.text.tokenizer import Tokenizer
 
 SENTENCES = ["the cat danced", "the baby is crying", "I like cats", "my friends like tomatoes"]

@@ -12,7 +12,7 @@ import pytest
 import qkv
 from qkv.cli import main
 from qkv.data.worlds import deck_pairs
-from qkv.training import recipes
+from qkv.families.translator import recipes
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -30,7 +30,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         training = replace(settings.training, validate_every=10, processes=1)
         return replace(settings, vocabulary=600, steps=20, training=training)
 
-    monkeypatch.setattr("qkv.training.recipes.built_in", built_in)
+    monkeypatch.setattr("qkv.families.translator.recipes.built_in", built_in)
 
 
 def test_the_demo_writes_a_bundle_a_report_and_two_pictures(
@@ -59,7 +59,7 @@ def test_a_demo_that_its_clock_has_ended_says_so(
 ) -> None:
     settings = recipes.built_in(300)
     longer = replace(settings, steps=10**6, training=replace(settings.training, validate_every=10**6))
-    monkeypatch.setattr("qkv.training.recipes.built_in", lambda _: longer)
+    monkeypatch.setattr("qkv.families.translator.recipes.built_in", lambda _: longer)
     monkeypatch.setattr("qkv.cli.demo.LONGEST_MINUTES", 0.0)
     main(["demo", "--out", str(tmp_path / "demo")])
     assert "clock has ended the training after" in capsys.readouterr().err.replace("\n", " ")
@@ -103,7 +103,7 @@ def test_an_interrupted_demo_gives_the_earlier_one_back(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("qkv.training.translator.train_translator", interrupted)
+    monkeypatch.setattr("qkv.families.translator.task.train_translator", interrupted)
     with pytest.raises(SystemExit) as exit:
         main(["demo", "--out", str(out)])
     assert exit.value.code == 130

@@ -10,7 +10,7 @@ import pytest
 from commands import code_of, process, refused
 from explorable import SENTENCE, random_recurrent, save_explorable
 
-from qkv.pipeline import load
+from qkv.families.loading import load
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ from digits import digit_lines
 
 import qkv
 from qkv.checkpoint.files import held
-from qkv.cli import file_job, terminal, translate
+from qkv.cli import file_job, terminal
+from qkv.families.translator.commands import translate
 
 LINES = ["one two", "", "three", "👍", "  four ", "{name} five", *digit_lines(40)]
 

@@ -7,7 +7,7 @@ import torch
 
 from qkv.core.block import StackConfig
 from qkv.core.tape import Tape, inside
-from qkv.models.translator import Translator, TranslatorConfig
+from qkv.families.translator.model import Translator, TranslatorConfig
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, F, V, DEPTH = H * K, 13, 11, 2

@@ -12,7 +12,7 @@ from qkv.core.block import StackConfig
 from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis
-from qkv.models.translator import Translator, TranslatorConfig
+from qkv.families.translator.model import Translator, TranslatorConfig
 
 Answer = tuple[float, list[int], bool]  # score, ids without the end, whether the end was reached
 

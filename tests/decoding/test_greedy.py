@@ -9,7 +9,7 @@ from torch import Tensor
 
 from qkv.core.block import StackConfig
 from qkv.decoding.greedy import greedy
-from qkv.models.translator import Translator, TranslatorConfig
+from qkv.families.translator.model import Translator, TranslatorConfig
 
 VOCAB, START, END = 5, 0, 1
 

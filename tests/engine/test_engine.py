@@ -18,7 +18,7 @@ from qkv.decoding.step import Hypothesis, Step, Without
 from qkv.engine import Engine, PlainSearch
 from qkv.engine.rounding import RoundedTranslator
 from qkv.errors import UserError
-from qkv.models.translator import Translator, TranslatorConfig
+from qkv.families.translator.model import Translator, TranslatorConfig
 
 PAD, START, END = 0, 1, 2
 STACK = StackConfig(depth=2, width=12, heads=3, hidden=13, norm="post", activation="relu", dropout=0.0)

@@ -15,7 +15,7 @@ from qkv.decoding.sampling import Sampling, sample
 from qkv.engine import GPTEngine, NoEngineError
 from qkv.engine.library import library
 from qkv.engine.rounding import RoundedGPT
-from qkv.models.gpt import GPT, GPTConfig
+from qkv.families.gpt.model import GPT, GPTConfig
 
 END = 2
 STACK = StackConfig(depth=2, width=20, heads=2, hidden=36, norm="pre", activation="gelu_tanh", dropout=0.0)

@@ -11,7 +11,7 @@ import torch
 from qkv.core.block import StackConfig
 from qkv.engine.library import NoEngineError, library
 from qkv.engine.texts import TextEngine, shared_out
-from qkv.models.bert import Encoder, EncoderConfig
+from qkv.families.bert.model import Encoder, EncoderConfig
 
 
 @pytest.fixture(scope="module", autouse=True)

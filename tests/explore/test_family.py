@@ -8,7 +8,7 @@ import pytest
 from family_bundles import SAVED, save_vit
 
 from qkv.explore.session import Explorer, Wish
-from qkv.pipeline import Experiment
+from qkv.tracing.experiments import Experiment
 
 
 @pytest.fixture(params=SAVED)

@@ -6,7 +6,8 @@ from explorable import SENTENCE, random_recurrent, random_translator
 
 from qkv.errors import UserError
 from qkv.explore.picture import TITLES, Place, panels_of, picture
-from qkv.pipeline import Trace, trace
+from qkv.families.tracing import trace
+from qkv.tracing.trace import Trace
 
 pytest.importorskip("matplotlib")
 TABLES = (1, 18, 19, 20)

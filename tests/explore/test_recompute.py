@@ -7,7 +7,9 @@ import pytest
 from explorable import SENTENCE, random_translator
 
 from qkv.explore.recompute import check
-from qkv.pipeline import Experiment, trace, trace_translator
+from qkv.families.tracing import trace
+from qkv.families.translator.trace import trace_translator
+from qkv.tracing.experiments import Experiment
 
 EVERYTHING = [
     Experiment(no_scaling=True),

@@ -8,7 +8,9 @@ from explorable import SENTENCE, random_recurrent
 
 from qkv.errors import UserError
 from qkv.explore.recompute import check
-from qkv.pipeline import Experiment, trace, trace_translator
+from qkv.families.tracing import trace
+from qkv.families.translator.trace import trace_translator
+from qkv.tracing.experiments import Experiment
 
 EXPERIMENTS = [
     Experiment(no_scaling=True),

@@ -9,7 +9,7 @@ from qkv.configs import from_dict
 from qkv.errors import UserError
 from qkv.explore import session
 from qkv.explore.session import Explorer, Wish
-from qkv.pipeline import Experiment
+from qkv.tracing.experiments import Experiment
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from qkv.data.worlds import pairs, words
 from qkv.explore import truth
-from qkv.pipeline import WordLooks
+from qkv.families.translator.alignment import WordLooks
 
 
 class Oracle:

@@ -9,7 +9,8 @@ from explorable import random_translator
 from qkv.errors import UserError
 from qkv.explore.recompute import check
 from qkv.explore.wire import packed, summary, tensors
-from qkv.pipeline import Trace, trace
+from qkv.families.tracing import trace
+from qkv.tracing.trace import Trace
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from disk import Disk
 
 from qkv.checkpoint.files import file_hash
 from qkv.errors import UserError
-from qkv.pipeline import load
+from qkv.families.loading import load
 
 SETTINGS = tiny_settings()
 LEARNED = ("step-20/model.safetensors", "step-20/optimiser.safetensors", "log.jsonl")

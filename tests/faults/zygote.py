@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from digit_runs import Recorder, digit_corpus, tiny_settings
 
-from qkv.training.translator import train_translator
+from qkv.families.translator.task import train_translator
 
 STEPS, SAVED_EVERY = 40, 4
 LIMITED_FROM = 10  # steps

@@ -12,10 +12,10 @@ from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassificat
 
 from qkv.checkpoint.files import write_json
 from qkv.errors import UserError
-from qkv.hub.bert import bert_from, encoder_config
+from qkv.families.bert.classifier import TextClassifier
+from qkv.families.bert.hub_weights import bert_from, encoder_config
+from qkv.families.bert.product import Bert
 from qkv.hub.importing import open_published
-from qkv.pipeline.bert import Bert
-from qkv.pipeline.text_classifier import TextClassifier
 
 SIZES: dict[str, Any] = {
     "model_type": "bert",

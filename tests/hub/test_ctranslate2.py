@@ -8,8 +8,8 @@ import torch
 
 from qkv.core.block import StackConfig
 from qkv.decoding.greedy import greedy
+from qkv.families.translator.model import Translator, TranslatorConfig
 from qkv.hub.ctranslate2 import save_ctranslate2
-from qkv.models.translator import Translator, TranslatorConfig
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 

@@ -13,11 +13,12 @@ from transformers import BertModel
 from qkv import load
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
+from qkv.families.translator.defaults import Languages, TranslatorDefaults
+from qkv.families.translator.model import Translator as TranslatorModel
+from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.product import Translator
 from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2
 from qkv.hub.importing import import_model
-from qkv.models.translator import Translator as TranslatorModel
-from qkv.models.translator import TranslatorConfig
-from qkv.pipeline import Languages, Translator, TranslatorDefaults
 from qkv.text.tokenizer import Tokenizer
 
 ctranslate2 = pytest.importorskip("ctranslate2")

@@ -295,7 +295,7 @@ def test_a_target_language_is_asked_for_in_three_ways(tmp_path: Path, marian_fol
     import_model(marian_folder, tmp_path / "plain", origin="here")
     import_model(marian_folder, tmp_path / "french", origin="here", language="fra")
     plain, french = load(tmp_path / "plain"), load(tmp_path / "french")
-    from qkv.pipeline import Decoding
+    from qkv.families.translator.options import Decoding
 
     wanted = plain.translate(">>fra<< the dog sees the old house")
     assert wanted != plain.translate("the dog sees the old house")

@@ -11,9 +11,9 @@ from transformers import BertForSequenceClassification, GenerationConfig, Marian
 
 from qkv import load
 from qkv.decoding.sampling import Sampling
+from qkv.families.translator.options import Decoding
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
-from qkv.pipeline import Decoding
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
 WAYS = [

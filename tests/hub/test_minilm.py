@@ -13,8 +13,8 @@ import torch.nn.functional as F
 
 from qkv.data.labels import read_labelled
 from qkv.evaluation.classification import spearman
+from qkv.families.bert.product import Bert
 from qkv.hub.importing import open_published
-from qkv.pipeline.bert import Bert
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 SENTENCES = [

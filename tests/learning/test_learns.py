@@ -13,8 +13,8 @@ import pytest
 from digits import digit_lines
 
 import qkv
-from qkv.pipeline import Translator
-from qkv.pipeline.repetition import is_loop
+from qkv.families.translator.guarantees.repetition import is_loop
+from qkv.families.translator.product import Translator
 
 TINY_OPTIONS = """--steps 400 --decoding.beam 1 --model.width 64 --model.encoder-depth 1 --model.decoder-depth 1
     --model.heads 4 --model.hidden 128 --model.dropout 0 --training.batch-tokens 768 --training.rate 0.005

@@ -14,7 +14,7 @@ from transformers import (
     BertModel,
 )
 
-from qkv.hub.bert import bert_from, classifier_from
+from qkv.families.bert.hub_weights import bert_from, classifier_from
 
 B, T, H, K = 2, 7, 3, 4
 D, V, F, LAYERS = H * K, 29, 17, 2
@@ -101,7 +101,7 @@ def test_logits_of_classes_and_of_a_number_equal_theirs(labels: int) -> None:
 
 
 def test_gradients_of_the_word_loss_equal_theirs() -> None:
-    from qkv.models.bert import MaskedBatch
+    from qkv.families.bert.model import MaskedBatch
 
     theirs = theirs_of(BertForMaskedLM, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     ours = bert_from(config_of(theirs), theirs.state_dict(), "here")

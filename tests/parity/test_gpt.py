@@ -8,8 +8,8 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from qkv.errors import UserError
-from qkv.hub.gpt import gpt_config, gpt_weights
-from qkv.models.gpt import GPT, TextBatch
+from qkv.families.gpt.hub import gpt_config, gpt_weights
+from qkv.families.gpt.model import GPT, TextBatch
 
 B, T, H, K = 2, 5, 3, 4
 D, V, CONTEXT, DEPTH, HIDDEN = H * K, 23, 11, 2, 4 * H * K

@@ -13,7 +13,7 @@ from qkv.core.pairs import TranslationBatch
 from qkv.core.positions import sinusoid
 from qkv.decoding.beam import Beam, beam_search, power_penalty
 from qkv.decoding.greedy import greedy
-from qkv.models.translator import Translator, TranslatorConfig
+from qkv.families.translator.model import Translator, TranslatorConfig
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, V = H * K, 23

@@ -7,8 +7,8 @@ import torch
 from transformers import ViTConfig, ViTForImageClassification
 
 from qkv.errors import UserError
-from qkv.hub.vit import vit_config, vit_weights
-from qkv.models.vit import Vit
+from qkv.families.vit.hub import vit_config, vit_weights
+from qkv.families.vit.model import Vit
 
 B, H, K, F, DEPTH, CHANNELS, PATCH, SIDE, CLASSES = 2, 3, 4, 17, 2, 5, 4, 12, 7
 

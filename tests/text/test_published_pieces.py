@@ -8,8 +8,8 @@ import pytest
 import torch
 from language_models import STACK
 
-from qkv.models.gpt import GPT, GPTConfig
-from qkv.pipeline.generator import Generation, Generator, GeneratorDefaults
+from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.families.gpt.product import Generation, Generator, GeneratorDefaults
 from qkv.text.published_pieces import PublishedPieces
 from qkv.text.tokenizer import BYTES
 

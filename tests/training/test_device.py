@@ -12,10 +12,10 @@ from qkv.checkpoint.files import read_json
 from qkv.engine.int16 import Int16
 from qkv.engine.library import NoEngineError
 from qkv.errors import UserError
+from qkv.families.translator.task import train_translator
 from qkv.training.device import int16_products, kinds_for, multiplies_bf16, with_precision
 from qkv.training.distributed import Alone
 from qkv.training.settings import TranslatorSettings
-from qkv.training.translator import train_translator
 
 CPU = torch.device("cpu")
 

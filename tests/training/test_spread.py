@@ -9,14 +9,14 @@ import torch
 from digit_runs import Recorder, digit_corpus, tiny_settings
 from torch import Tensor
 
-from qkv.pipeline.architectures import built
+from qkv.families.translator.architectures import built
+from qkv.families.translator.corpus import PairData
+from qkv.families.translator.task import architecture
 from qkv.text.tokenizer import Tokenizer
-from qkv.training.corpus import PairData
 from qkv.training.distributed import Alone
 from qkv.training.loop import Plan, Run
 from qkv.training.settings import TranslatorSettings
 from qkv.training.spread import Part, Shared
-from qkv.training.translator import architecture
 
 CORPUS = digit_corpus()
 TOKENIZER = Tokenizer.learn([*CORPUS.train.source, *CORPUS.train.target], 290)

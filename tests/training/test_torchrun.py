@@ -15,7 +15,7 @@ import torch
 from training_commands import children_of, command, log_of, number_pairs, wait_for
 
 from qkv.checkpoint.files import read_tensors
-from qkv.pipeline import load
+from qkv.families.loading import load
 
 STEPS = ["--steps", "30", "--training.log-every", "1"]
 

@@ -1,0 +1,1 @@
+"""One folder per model family; `FAMILIES` is the only list of them."""

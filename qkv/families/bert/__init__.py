@@ -1,0 +1,1 @@
+"""Text encoders (BERT): masked words, embeddings, and classifiers fine-tuned from them."""

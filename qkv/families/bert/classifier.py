@@ -1,0 +1,116 @@
+"""What a BERT that was fine-tuned on labels says of texts: their class, or a number on a scale."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Self
+
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
+from qkv.configs import from_dict, to_dict
+from qkv.errors import UserError
+from qkv.families.bert.encoding import Encoding
+from qkv.families.bert.model import BertClassifier, BertClassifierConfig
+from qkv.families.bert.product import facts_of, pieces_of, rows_of
+from qkv.families.loading import load_weights
+from qkv.runtime.compute import Compute, silent
+from qkv.runtime.predictions import Verdict, check_inputs
+from qkv.text.word_pieces import WordPieces
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextClassifierDefaults:
+    """What a classifier of texts needs to know beside its weights."""
+
+    longest: int  # pieces of an input, with [CLS] and [SEP]
+    classes: tuple[str, ...]  # none where it gives numbers
+    pairs: bool  # does it compare two texts?
+    mean: float = 0.0  # of the numbers that it learned from …
+    deviation: float = 1.0  # … and how far they lie apart: its output is in these units
+
+
+class TextClassifier:
+    def __init__(
+        self,
+        model: BertClassifier,
+        pieces: WordPieces,
+        defaults: TextClassifierDefaults,
+        encoding: Encoding | None = None,
+    ):
+        self.model, self.pieces, self.defaults = model, pieces, defaults
+        self.encoding = encoding  # made, from the weights of that time, when it is first needed
+
+    def __repr__(self) -> str:
+        return f"TextClassifier({', '.join(self.classes) or 'numbers'}; {len(self.pieces):,} pieces)"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.defaults.classes
+
+    @property
+    def reads(self) -> Literal["text", "pairs"]:
+        return "pairs" if self.defaults.pairs else "text"
+
+    @classmethod
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        config, where = dict(bundle.config), bundle.folder
+        architecture = from_dict(BertClassifierConfig, config.pop("model", None), f"{where}/config.json")
+        defaults = from_dict(TextClassifierDefaults, config, f"{where}/config.json")
+        if (1 if architecture.numbers else len(defaults.classes)) != architecture.outputs:
+            raise UserError(f"{where}/config.json: the model has another number of outputs than of classes.")
+        pieces = pieces_of(where, architecture.encoder)
+        model = BertClassifier(architecture)
+        load_weights(model, bundle.weights, str(where))
+        return cls(model, pieces, defaults)
+
+    def save(self, folder: Path) -> None:
+        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        files = {TOKENIZER_FILE: self.pieces.text()}
+        save_bundle(folder, "bert-classifier", config, self.model.state_dict(), files)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        return {
+            "kind": f"bert-classifier of {'pairs of texts' if self.defaults.pairs else 'texts'}",
+            **facts_of(self.model, self.model.config.encoder),
+            "classes": ", ".join(self.classes) or "none: it gives numbers",
+            "longest input": f"{self.defaults.longest:,} pieces",
+        }
+
+    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "TextClassifier":
+        """The same in other numbers; `warn` is told if there can be no engine."""
+        encoding = Encoding(self.model.encoder, compute, warn)
+        return TextClassifier(self.model, self.pieces, self.defaults, encoding)
+
+    def reading_pairs(self, pairs: bool) -> "TextClassifier":
+        """The same, asked for one text at a time or for two."""
+        if pairs and self.model.config.encoder.segments < 2:
+            raise UserError("this model cannot tell a second text from a first one: it reads single texts.")
+        return TextClassifier(self.model, self.pieces, replace(self.defaults, pairs=pairs), self.encoding)
+
+    def classify(
+        self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
+    ) -> list[Verdict]:
+        logits = self.logits(inputs, done)
+        if self.model.config.numbers:
+            mean, deviation = self.defaults.mean, self.defaults.deviation
+            return [Verdict.on_scale(mean + deviation * number) for number in logits[:, 0].tolist()]
+        return [Verdict.of(self.classes, row) for row in logits.softmax(-1).tolist()]
+
+    @torch.inference_mode()
+    def logits(self, inputs: Sequence[tuple[str, ...]], done: Callable[[int], None]) -> Tensor:
+        """(inputs, outputs)"""
+        check_inputs(inputs, self.reads)
+        flat = self.pieces.encode_all([text for texts in inputs for text in texts])
+        size = 2 if self.defaults.pairs else 1
+        rows = rows_of(
+            self.pieces, [flat[i : i + size] for i in range(0, len(flat), size)], self.defaults.longest
+        )
+        self.model.eval()
+        if self.encoding is None:
+            self.encoding = Encoding(self.model.encoder)
+        states = self.encoding.pooled(rows, "first", done)
+        device = next(self.model.parameters()).device
+        return self.model.labels(self.model.pooler(states[:, None].to(device))).float().cpu()

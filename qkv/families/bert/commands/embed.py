@@ -1,0 +1,125 @@
+"""`qkv embed`: texts to vectors."""
+
+import json
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import tyro
+
+from qkv.cli.options import read_options
+from qkv.cli.threads import check_threads, use_threads
+from qkv.errors import UserError, naming
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embed:
+    model: tyro.conf.Positional[Path]
+    """Folder of the model."""
+    text: tyro.conf.Positional[tuple[str, ...]] = ()
+    """What to embed; without it, lines are read from --input or from standard input."""
+    input: Path | None = None
+    """File whose lines are embedded."""
+    output: Path | None = None
+    """File for the vectors: .npy (a row for each text) or .jsonl. Without it, JSON lines go to standard output."""
+    pooling: Literal["mean", "first"] | None = None
+    """A text's vector is the mean over its places, or the state of its first one. The model has its own default."""
+    raw: bool = False
+    """Leave the vectors as long as they are, instead of a length of 1."""
+    compute: Literal["float32", "bf16", "int8"] = "float32"
+    """Numbers to compute with: int8 is faster on a CPU, and a little less exact."""
+    threads: int | None = None
+    """Cores to use; by default all."""
+
+
+def main(arguments: list[str]) -> None:
+    command = read_options(
+        Embed,
+        arguments,
+        prog="qkv embed",
+        description="Turn texts into vectors that lie close together where the texts mean the like.",
+    )
+    check(command)
+    from qkv.cli.terminal import counting, say, warn
+    from qkv.families.bert.product import Bert
+    from qkv.families.loading import load_for
+
+    use_threads(command.threads)
+    model = load_for(command.model, "embed", Bert).computing_in(command.compute, warn)
+    texts = all_texts(command)
+    with as_they_came(command), counting("embedding", len(texts)) as done:
+        vectors = model.embed(
+            texts, pooling=command.pooling, normalised=False if command.raw else None, done=done
+        )
+    if command.output is None:
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+        for text, vector in zip(texts, vectors.tolist(), strict=True):
+            print(record(text, vector))
+        return
+    from qkv.checkpoint.files import write_file
+
+    if command.output.suffix == ".npy":
+        write_file(command.output, npy(vectors))
+    else:
+        lines = [record(text, vector) for text, vector in zip(texts, vectors.tolist(), strict=True)]
+        write_file(command.output, "".join(f"{line}\n" for line in lines).encode())
+    say(f"{len(vectors):,} vectors of {vectors.shape[1]} numbers are in {command.output}")
+
+
+def check(command: Embed) -> None:
+    from qkv.families.translator.commands.translate import check_text
+
+    for text in command.text:
+        check_text(text)
+    if command.text and command.input is not None:
+        raise UserError("give either texts or --input, not both.")
+    check_threads(command.threads)
+    out = command.output
+    if out is not None and out.suffix not in (".npy", ".jsonl"):
+        raise UserError(
+            f"--output ends in .npy or .jsonl, which says how vectors are stored, not '{out.name}'."
+        )
+    if out is not None and out.exists():
+        raise UserError(f"{out} exists already: remove it, or give another --output.")
+    if out is not None and not out.parent.is_dir():
+        raise UserError(f"there is no folder {out.parent} for the output.")
+
+
+def all_texts(command: Embed) -> list[str]:
+    from qkv.cli.file_job import lines_of
+    from qkv.families.translator.commands.translate import standard_input
+
+    if command.text:
+        return list(command.text)
+    lines = standard_input() if command.input is None else lines_of(command.input, 0)
+    texts = [line for part in lines for line in part]
+    if not texts:
+        raise UserError(
+            "there is no text to embed: give texts, a file as --input, or lines on standard input."
+        )
+    return texts
+
+
+def as_they_came(command: Embed) -> AbstractContextManager[None]:
+    """Texts that are lines are called by their lines in complaints."""
+    if command.text:
+        return nullcontext()
+    return naming(lambda number: f"{command.input or 'standard input'}, line {number + 1}")
+
+
+def record(text: str, vector: list[float]) -> str:
+    return json.dumps(
+        {"text": text, "vector": [float(f"{number:.7g}") for number in vector]}, ensure_ascii=False
+    )
+
+
+def npy(vectors: object) -> bytes:
+    import io
+
+    import numpy as np
+
+    file = io.BytesIO()
+    np.save(file, np.asarray(vectors), allow_pickle=False)
+    return file.getvalue()

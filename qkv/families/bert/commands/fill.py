@@ -1,0 +1,50 @@
+"""`qkv fill`: the words that could stand where a text has [MASK]."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from qkv.cli.options import read_options
+from qkv.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fill:
+    model: tyro.conf.Positional[Path]
+    """Folder of the model."""
+    text: tyro.conf.Positional[str]
+    """A text with [MASK] in the place of each hidden word."""
+    best: int = 5
+    """So many words for each place, the likeliest first."""
+    json: bool = False
+    """One JSON object for each place."""
+
+
+def main(arguments: list[str]) -> None:
+    command = read_options(
+        Fill,
+        arguments,
+        prog="qkv fill",
+        description='Fill in hidden words: qkv fill M "the cat [MASK] on the mat". Each line is a word, a tab and its '
+        "probability; where the text has several places, their number comes first.",
+    )
+    if command.best < 1:
+        raise UserError("--best must be at least 1.")
+    from qkv.families.bert.product import Bert
+    from qkv.families.loading import load_for
+    from qkv.families.translator.commands.translate import check_text
+
+    check_text(command.text)
+    places = load_for(command.model, "fill", Bert).fill(command.text, command.best)
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+    for number, guesses in enumerate(places, 1):
+        if command.json:
+            words = {guess.word: guess.probability for guess in guesses}
+            print(json.dumps({"place": number, "words": words}, ensure_ascii=False))
+            continue
+        for guess in guesses:
+            before = f"{number}\t" if len(places) > 1 else ""
+            print(f"{before}{guess.word}\t{guess.probability:.4f}")

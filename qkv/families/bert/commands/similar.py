@@ -1,0 +1,106 @@
+"""`qkv similar`: how alike two texts are."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from qkv.cli.options import read_options
+from qkv.errors import UserError, naming
+
+
+@dataclass(frozen=True, kw_only=True)
+class Similar:
+    model: tyro.conf.Positional[Path]
+    """Folder of the model."""
+    text: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Two texts."""
+    pairs: Path | None = None
+    """File of pairs of texts, with a tab between: one number for each line."""
+    labels: Path | None = None
+    """File of pairs with how alike people find them: how well the model agrees, as one line of JSON."""
+    columns: str = ""
+    """Columns of --labels: text,second,label, by names or by numbers from 1; 6,7,5 for STS-B."""
+
+
+def main(arguments: list[str]) -> None:
+    command = read_options(
+        Similar,
+        arguments,
+        prog="qkv similar",
+        description="Say how alike two texts are: the cosine between their vectors, 1 for the same.",
+    )
+    given = [bool(command.text), command.pairs is not None, command.labels is not None]
+    if sum(given) != 1:
+        raise UserError("give two texts, --pairs or --labels, one of them.")
+    if command.text and len(command.text) != 2:
+        raise UserError(f"similarity is between two texts, not {len(command.text)}.")
+    if command.columns and command.labels is None:
+        raise UserError("--columns belongs to --labels: it says which columns of that file to read.")
+    import json
+
+    from qkv.cli.terminal import warn
+    from qkv.families.bert.product import Bert
+    from qkv.families.loading import load_for
+    from qkv.families.translator.commands.translate import check_text
+
+    for text in command.text:
+        check_text(text)
+    model = load_for(command.model, "similar", Bert).computing_in("float32", warn)
+    if command.labels is not None:
+        print(json.dumps(agreement(model.embed, command.labels, command.columns)))
+        return
+    if command.pairs is None:
+        found = cosines(model.embed, [command.text[0]], [command.text[1]])
+    else:
+        lines, firsts, seconds = pairs_in(command.pairs)
+        with naming(lambda number: f"{command.pairs}, line {lines[number % len(lines)]}"):
+            found = cosines(model.embed, firsts, seconds)
+    for number in found:
+        print(f"{number:.6f}")
+
+
+def pairs_in(path: Path) -> tuple[list[int], list[str], list[str]]:
+    """The number of each line, its first text and its second."""
+    from qkv.data.lines import numbered_lines
+
+    lines, firsts, seconds = [], [], []
+    for number, line in numbered_lines(path):
+        texts = line.split("\t")
+        if len(texts) != 2:
+            raise UserError(f"{path}, line {number} is no pair: write two texts with a tab between.")
+        lines.append(number)
+        firsts.append(texts[0])
+        seconds.append(texts[1])
+    return lines, firsts, seconds
+
+
+def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
+    """Of all firsts and then all seconds one vector each."""
+    from qkv.cli.terminal import counting
+
+    with counting("embedding", 2 * len(firsts)) as done:
+        vectors = embed([*firsts, *seconds], normalised=True, done=done)
+    found: list[float] = (vectors[: len(firsts)] * vectors[len(firsts) :]).sum(1).tolist()
+    return found
+
+
+def agreement(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, float | None]:
+    from qkv.cli.terminal import say
+    from qkv.data.labels import read_labelled
+    from qkv.evaluation.classification import pearson, rounded, spearman
+
+    examples = read_labelled(path, columns, say)
+    if examples.seconds is None:
+        raise UserError(f"{path}: similarity needs two texts in a row; say which columns by --columns.")
+    numbers = examples.numbers()
+    lines = examples.lines
+    with naming(lambda number: f"{path}, line {lines[number % len(lines)]}"):
+        found = cosines(embed, examples.texts, examples.seconds)
+    return {
+        "pairs": len(examples),
+        "pearson": rounded(pearson(found, numbers)),
+        "spearman": rounded(spearman(found, numbers)),
+    }

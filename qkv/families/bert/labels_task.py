@@ -1,0 +1,275 @@
+"""How a BERT is fine-tuned on texts with labels: one text or two in a row, classes or numbers."""
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes, save_report
+from qkv.checkpoint.files import file_hash
+from qkv.data.batching import pad_rows, token_batches
+from qkv.data.labels import Labelled
+from qkv.errors import UserError, naming
+from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
+from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
+from qkv.families.bert.encoding import Row
+from qkv.families.bert.model import BertClassifier, BertClassifierConfig, LabelBatch
+from qkv.families.bert.product import Bert, rows_of
+from qkv.families.bert.settings import BertFineTuneSettings
+from qkv.families.loading import load_for
+from qkv.text.word_pieces import WordPieces
+from qkv.training.card import model_card
+from qkv.training.device import choose_device, with_precision
+from qkv.training.distributed import Group
+from qkv.training.loop import Run, Watch
+from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train, with_epochs
+
+HEAD = "labels."  # how the names of its weights begin
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examples:
+    """What is learned from and what is measured on, and what their labels are."""
+
+    train: Labelled
+    valid: Labelled
+    classes: tuple[str, ...]  # none for numbers
+
+    @classmethod
+    def of(cls, train: Labelled, valid: Labelled | None, settings: BertFineTuneSettings) -> "Examples":
+        numbers = settings.task == "numbers" or (settings.task == "automatic" and train.are_numbers())
+        if numbers:
+            train.check_spread()
+        classes = () if numbers else train.classes()
+        if valid is None:
+            train, valid = hold_out(train, settings.valid, settings.seed)
+        if (valid.seconds is None) != (train.seconds is None):
+            raise UserError(f"{valid.where} and {train.where} have another number of texts in a row.")
+        targets_of(valid, classes)
+        return cls(train=train, valid=valid, classes=classes)
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Mean and standard deviation of the numbers to learn."""
+        if self.classes:
+            return 0.0, 1.0
+        numbers = self.train.numbers()
+        mean = sum(numbers) / len(numbers)
+        return mean, math.sqrt(sum((number - mean) ** 2 for number in numbers) / len(numbers)) or 1.0
+
+
+def hold_out(examples: Labelled, share: float, seed: int) -> tuple[Labelled, Labelled]:
+    order = list(range(len(examples)))
+    random.Random(seed).shuffle(order)
+    count = round(share * len(order))
+    if not count or count == len(order):
+        raise UserError(f"{examples.where} has too few examples to hold some out: give --valid-labels.")
+    return examples.select(sorted(order[count:])), examples.select(sorted(order[:count]))
+
+
+def targets_of(examples: Labelled, classes: tuple[str, ...]) -> list[float]:
+    return [float(place) for place in examples.places(classes)] if classes else examples.numbers()
+
+
+def fine_tune_bert(
+    examples: Examples,
+    base: Path,
+    settings: BertFineTuneSettings,
+    out: Path,
+    *,
+    watch: Callable[[TextClassifier], Watch],
+    group: Group | None = None,
+    resume: bool = False,
+    remember: Mapping[str, Any] | None = None,
+) -> Outcome[TextClassifier]:
+    before = bert_in(base)
+    if same_labels(before, examples):
+        examples = replace(examples, classes=before.classes)  # in its order
+    settings = with_precision(settings, before.model.config.encoder.stack.width, choose_device(), group)
+    task = LabelTask(examples, before, base, settings)
+    settings = with_epochs(settings, lambda: task.data(examples.train, before.pieces, shuffled=True))
+    task = replace(task, settings=settings)
+    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+
+
+def bert_in(base: Path) -> Bert | TextClassifier:
+    found = load_for(base, "train bert --fine-tune", object)
+    assert isinstance(found, Bert | TextClassifier)  # no other kind has this command
+    return found
+
+
+def same_labels(before: Bert | TextClassifier, examples: Examples) -> TypeGuard[TextClassifier]:
+    """The same classes, in whatever order, or numbers both times: then the head goes on as well."""
+    return isinstance(before, TextClassifier) and sorted(before.classes) == sorted(examples.classes)
+
+
+@dataclass(frozen=True)
+class LabelTask:
+    examples: Examples
+    before: Bert | TextClassifier  # that is fine-tuned
+    base: Path
+    settings: BertFineTuneSettings
+
+    @property
+    def width(self) -> int:
+        return self.before.model.config.encoder.stack.width
+
+    def fingerprint(self) -> dict[str, str]:
+        return {
+            "training labels": self.examples.train.fingerprint(),
+            "validation labels": self.examples.valid.fingerprint(),
+            "model to fine-tune": file_hash(self.base / MODEL_FILE),
+            **description_hashes(self.base),
+        }
+
+    def files(self) -> dict[str, bytes]:
+        return {TOKENIZER_FILE: self.before.pieces.text().encode()}
+
+    def data(self, examples: Labelled, pieces: WordPieces, *, shuffled: bool) -> "LabelData":
+        return LabelData(
+            examples,
+            pieces,
+            self.examples,
+            self.before.defaults.longest,
+            self.settings.training.batch_tokens,
+            shuffled=shuffled,
+        )
+
+    def assemble(self, folder: Path) -> Assembled[TextClassifier]:
+        pieces, examples = WordPieces.load(folder / TOKENIZER_FILE), self.examples
+        mean, deviation = examples.scale
+        defaults = TextClassifierDefaults(
+            longest=self.before.defaults.longest,
+            classes=examples.classes,
+            pairs=examples.train.seconds is not None,
+            mean=mean,
+            deviation=deviation,
+        )
+        return Assembled(
+            product=TextClassifier(self.new_model(), pieces, defaults),
+            train=self.data(examples.train, pieces, shuffled=True),
+            valid=self.data(examples.valid, pieces, shuffled=False),
+        )
+
+    def new_model(self) -> BertClassifier:
+        """The encoder of the model that is fine-tuned, and its pooler where it has one; the head, for the same labels."""
+        before, classes = self.before, self.examples.classes
+        encoder = before.model.config.encoder
+        share = self.settings.dropout
+        stack = replace(encoder.stack, dropout=share, attention_dropout=share)
+        model = BertClassifier(
+            BertClassifierConfig(
+                encoder=replace(encoder, stack=stack), outputs=len(classes) or 1, numbers=not classes
+            )
+        )
+        if self.settings.pretrained:
+            own, given = model.state_dict(), before.model.state_dict()
+            given = {
+                name: tensor for name, tensor in given.items() if name in own and not name.startswith(HEAD)
+            }
+            if same_labels(before, self.examples):
+                given |= head_of(before, self.examples.scale)
+            model.load_state_dict(own | given)
+        return model
+
+    def finish(self, product: TextClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        examples, settings = self.examples, self.settings
+        report: dict[str, Any] = {
+            **facts_of_run(run, product.model, chosen, settings, counted="examples"),
+            "kind": "bert-classifier",
+            "data": {
+                "origin": f"{Path(examples.train.where).name}, on top of {self.base.name}",
+                "examples": len(run.train),
+                "validation_examples": len(run.valid),
+            },
+            "vocabulary": len(product.pieces),
+            "validation": {"loss": round(chosen.loss, 4)},
+            "fine_tuned": {"from": self.base.name, "head": "new"},
+            "results": results(product.computing_in("float32"), examples.valid),
+        }
+        if settings.pretrained and same_labels(self.before, examples):
+            report["fine_tuned"] = {"from": self.base.name, "head": "kept"}
+            then = results(self.before.reading_pairs(product.defaults.pairs), examples.valid)
+            report["results"] = {f"{name} before": value for name, value in then.items()} | report["results"]
+        title = "BERT, fine-tuned to " + (
+            f"tell {', '.join(examples.classes)}" if examples.classes else "give numbers"
+        )
+        save_report(out, report, model_card(title, 'qkv classify . "…"', report))
+        return report
+
+
+def head_of(before: TextClassifier, scale: tuple[float, float]) -> dict[str, Tensor]:
+    """Its head. Numbers are learned in units of their mean and deviation: it says the same ones in the new units."""
+    head, (mean, deviation) = before.model.labels.state_dict(), scale
+    weight, bias = head["weight"], head["bias"]
+    if not before.classes:
+        weight = weight * (before.defaults.deviation / deviation)
+        bias = (before.defaults.mean + before.defaults.deviation * bias - mean) / deviation
+    return {f"{HEAD}weight": weight, f"{HEAD}bias": bias}
+
+
+class LabelData:
+    """Encoded texts with their labels in batches of like length (the loop's Data protocol)."""
+
+    def __init__(
+        self,
+        examples: Labelled,
+        pieces: WordPieces,
+        whole: Examples,
+        longest: int,
+        batch_tokens: int,
+        *,
+        shuffled: bool,
+    ):
+        self.pieces, self.batch_tokens, self.shuffled = pieces, batch_tokens, shuffled
+        self.rows = rows_with_lines(examples, pieces, longest)
+        mean, deviation = whole.scale
+        self.targets = [(target - mean) / deviation for target in targets_of(examples, whole.classes)]
+        self.kind = torch.long if whole.classes else torch.float
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def epoch(self, seed: int) -> list[list[int]]:
+        lengths = [len(row.ids) for row in self.rows]
+        return token_batches(lengths, self.batch_tokens, seed if self.shuffled else None)
+
+    def batch(self, rows: list[int]) -> LabelBatch:
+        chosen = [self.rows[row] for row in rows]
+        return LabelBatch(
+            ids=pad_rows([row.ids for row in chosen], self.pieces.pad),
+            segments=pad_rows([row.segments for row in chosen], 0),
+            labels=torch.tensor([self.targets[row] for row in rows], dtype=self.kind),
+        )
+
+    def tokens(self, rows: list[int]) -> int:
+        """Examples: the loss is a mean over them."""
+        return len(rows)
+
+
+def rows_with_lines(examples: Labelled, pieces: WordPieces, longest: int) -> list[Row]:
+    """A text with no pieces, or with more than the model reads, is refused with its line, and never cut."""
+    flat = pieces.encode_all([text for texts in examples.inputs for text in texts])
+    size = 1 if examples.seconds is None else 2
+    with naming(lambda number: f"{examples.where}, line {examples.lines[number]}"):
+        return rows_of(pieces, [flat[start : start + size] for start in range(0, len(flat), size)], longest)
+
+
+def results(classifier: TextClassifier, valid: Labelled) -> dict[str, str]:
+    verdicts = classifier.classify(valid.inputs)
+    if classifier.classes:
+        said = [verdict.label for verdict in verdicts]
+        return {
+            "accuracy": f"{100 * accuracy(said, valid.labels):.2f} % of {len(valid):,}",
+            "macro F1": f"{100 * macro_f1(said, valid.labels):.2f} %",
+        }
+    numbers, wanted = [verdict.number or 0.0 for verdict in verdicts], valid.numbers()
+    return {
+        "Pearson": f"{pearson(numbers, wanted):.4f} on {len(valid):,}",
+        "Spearman": f"{spearman(numbers, wanted):.4f}",
+    }

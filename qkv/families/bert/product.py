@@ -1,0 +1,206 @@
+"""What a BERT does with text: fill in hidden words, turn texts into vectors, say how alike two are."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
+from qkv.configs import from_dict, to_dict
+from qkv.errors import InputError, UserError
+from qkv.families.bert.encoding import Encoding, Pooling, Row, of_length_one
+from qkv.families.bert.model import Bert as BertModel
+from qkv.families.bert.model import BertConfig, EncoderConfig
+from qkv.families.loading import load_weights
+from qkv.runtime.compute import Compute, silent
+from qkv.text.segment import split_to_fit
+from qkv.text.word_pieces import MASK, WordPieces
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertDefaults:
+    """What a BERT needs to know beside its weights."""
+
+    longest: int  # pieces of the longest text that it was made for, with [CLS] and [SEP]
+    pooling: Pooling = "mean"  # how a text becomes one vector
+    normalised: bool = True  # to a length of 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guess:
+    word: str
+    probability: float
+
+
+class Bert:
+    def __init__(
+        self, model: BertModel, pieces: WordPieces, defaults: BertDefaults, encoding: Encoding | None = None
+    ):
+        self.model, self.pieces, self.defaults = model, pieces, defaults
+        self.encoding = encoding  # made, from the weights of that time, when it is first needed
+
+    def __repr__(self) -> str:
+        return f"Bert({self.model.config.encoder.stack.sentence()}, {len(self.pieces):,} pieces)"
+
+    @classmethod
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        config, where = dict(bundle.config), bundle.folder
+        architecture = from_dict(BertConfig, config.pop("model", None), f"{where}/config.json")
+        defaults = from_dict(BertDefaults, config, f"{where}/config.json")
+        pieces = pieces_of(where, architecture.encoder)
+        model = BertModel(architecture)
+        load_weights(model, bundle.weights, str(where))
+        return cls(model, pieces, defaults)
+
+    def save(self, folder: Path) -> None:
+        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        save_bundle(folder, "bert", config, self.model.state_dict(), {TOKENIZER_FILE: self.pieces.text()})
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        config = self.model.config
+        heads = {
+            "masked words": config.words,
+            "next sentence": config.next_sentence,
+        }
+        return {
+            "kind": "bert",
+            **facts_of(self.model, config.encoder),
+            "heads": ", ".join(name for name, there in heads.items() if there) or "none: for embeddings",
+            "longest text": f"{self.defaults.longest:,} pieces",
+            "embeddings": f"{'mean of all places' if self.defaults.pooling == 'mean' else 'first place'}"
+            + (", normalised" if self.defaults.normalised else ""),
+        }
+
+    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Bert":
+        """The same in other numbers; `warn` is told if there can be no engine."""
+        return Bert(self.model, self.pieces, self.defaults, Encoding(self.model.encoder, compute, warn))
+
+    # Hidden words --------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def fill(self, text: str, best: int = 5) -> list[list[Guess]]:
+        """For each [MASK] in the text, the likeliest pieces that could stand there, each mask by itself."""
+        if self.model.words is None:
+            raise UserError("this model has no head for masked words: it was made for embeddings alone.")
+        if MASK not in text:
+            raise UserError(f"the text has no {MASK}: write it where a word is to be filled in.")
+        [row] = rows_of(self.pieces, [[self.pieces.encode_with_masks(text)]], self.defaults.longest)
+        self.model.eval()
+        device = self.model.encoder.tokens.weight.device
+        ids = torch.tensor([row.ids], device=device)
+        states = self.model.encoder(ids, torch.tensor([row.segments], device=device))[0]
+        logits = self.model.word_logits(states[ids[0] == self.pieces.mask])  # (masks, V)
+        logits[:, list(self.pieces.special)] = float("-inf")  # a hidden word is a word
+        found = logits.softmax(-1).topk(min(best, logits.shape[1] - len(self.pieces.special)))
+        return [
+            [
+                Guess(word=word, probability=probability)
+                for word, probability in zip(self.pieces.show(places), probabilities, strict=True)
+            ]
+            for places, probabilities in zip(found.indices.tolist(), found.values.tolist(), strict=True)
+        ]
+
+    @torch.inference_mode()
+    def follows(self, first: str, second: str) -> float:
+        """How likely the second text comes right after the first in a document."""
+        if self.model.next_sentence is None:
+            raise UserError("this model has no head for the next sentence.")
+        texts = [self.pieces.encode_all([first, second])]
+        [row] = rows_of(self.pieces, texts, self.defaults.longest)
+        self.model.eval()
+        states = self.model.encoder(torch.tensor([row.ids]), torch.tensor([row.segments]))
+        return float(self.model.next_logits(states).softmax(-1)[0, 0])
+
+    # Vectors -------------------------------------------------------------------------------------------------
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        pooling: Pooling | None = None,
+        normalised: bool | None = None,
+        done: Callable[[int], None] = lambda count: None,
+    ) -> Vectors:
+        """A vector for each text, (texts, width).
+
+        A text that is too long is read in parts, and its vector is the mean over all of them; with "first" there is
+        no such mean, and it is refused.
+        """
+        if isinstance(texts, str):
+            raise UserError("embed takes several texts: give a list, [text].")
+        pooling = pooling or self.defaults.pooling
+        normalised = self.defaults.normalised if normalised is None else normalised
+        parts, owners = self.parts_of(texts, pooling)
+        if self.encoding is None:
+            self.encoding = Encoding(self.model.encoder)
+        vectors = self.encoding.pooled(parts, pooling, done)
+        if len(parts) > len(texts):
+            weights = torch.tensor([float(len(row.ids)) for row in parts])
+            total = torch.zeros(len(texts), vectors.shape[1])
+            total.index_add_(0, torch.tensor(owners), vectors * weights[:, None])
+            vectors = total / torch.zeros(len(texts)).index_add_(0, torch.tensor(owners), weights)[:, None]
+        found: Vectors = vectors.numpy()
+        return of_length_one(found) if normalised else found
+
+    def parts_of(self, texts: Sequence[str], pooling: Pooling) -> tuple[list[Row], list[int]]:
+        """Rows that fit, and the text that each belongs to."""
+        limit = self.defaults.longest
+        found, owners = [], []
+        for number, ids in enumerate(self.pieces.encode_all(list(texts))):
+            parts = [ids]
+            if len(ids) > limit - 2 and pooling == "mean":
+                pieces = split_to_fit(texts[number], lambda part: len(self.pieces.encode(part)), limit - 2)
+                parts = [part for part in self.pieces.encode_all(pieces) if part]
+            found += [row_of(self.pieces, [part], limit, number) for part in parts]
+            owners += [number] * len(parts)
+        return found, owners
+
+    def similar(self, first: str, second: str) -> float:
+        """The cosine of the angle between two texts' vectors: 1 for the same, about 0 for unrelated ones."""
+        a, b = self.embed([first, second], normalised=True)
+        return float(a @ b)
+
+
+def rows_of(pieces: WordPieces, inputs: Sequence[Sequence[Sequence[int]]], longest: int) -> list[Row]:
+    """Texts, or pairs of texts, as a model reads them."""
+    return [row_of(pieces, texts, longest, number) for number, texts in enumerate(inputs)]
+
+
+def row_of(pieces: WordPieces, texts: Sequence[Sequence[int]], longest: int, number: int) -> Row:
+    """The input of this number. Too many pieces are refused, not cut off; none at all leave nothing to read."""
+    kind = "text" if len(texts) == 1 else "pair"
+    if not all(texts):
+        what = "is empty" if len(texts) == 1 else "has an empty text"
+        raise InputError(number, f"{what}: there is nothing to read.", kind)
+    ids, segments = pieces.joined(texts)
+    if len(ids) > longest:
+        fault = f"has {len(ids)} pieces, and this model reads {longest} at most: shorten it or leave it out."
+        raise InputError(number, fault, kind)
+    return Row(ids, segments)
+
+
+def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieces:
+    """The vocabulary of a bundle, if it belongs to the model."""
+    pieces = WordPieces.load(folder / TOKENIZER_FILE)
+    if len(pieces) != encoder.vocab:
+        raise UserError(
+            f"{folder}: the tokenizer has {len(pieces)} pieces, the model {encoder.vocab}; "
+            f"these files do not belong together."
+        )
+    return pieces
+
+
+def facts_of(model: torch.nn.Module, encoder: EncoderConfig) -> dict[str, str]:
+    return {
+        "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
+        "vocabulary": f"{encoder.vocab:,} pieces",
+        "encoder": encoder.stack.sentence(),
+        "context": f"{encoder.context:,} positions",
+    }

@@ -1,0 +1,228 @@
+"""How a BERT is trained: documents in, a bundle with its report out."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
+from qkv.core.block import StackConfig
+from qkv.data.batching import pad_rows, token_batches
+from qkv.data.sentences import Prose, all_sentences
+from qkv.errors import UserError
+from qkv.families.bert.masking import Document, Hidden, hide, pairs_of, runs_of
+from qkv.families.bert.model import Bert as BertModel
+from qkv.families.bert.model import BertConfig, EncoderConfig, MaskedBatch
+from qkv.families.bert.product import Bert, BertDefaults
+from qkv.families.bert.settings import BertModelSettings, BertSettings
+from qkv.text.word_pieces import WordPieces
+from qkv.training.card import model_card
+from qkv.training.device import choose_device, with_precision
+from qkv.training.distributed import Group
+from qkv.training.loop import Run, Watch
+from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+
+NORM_EPS = 1e-12  # the paper's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What BERT learns from."""
+
+    train: Prose
+    valid: Prose
+
+
+def train_bert(
+    reading: Reading,
+    settings: BertSettings,
+    out: Path,
+    *,
+    watch: Callable[[Bert], Watch],
+    group: Group | None = None,
+    resume: bool = False,
+    remember: Mapping[str, Any] | None = None,
+) -> Outcome[Bert]:
+    settings = with_precision(settings, settings.model.width, choose_device(), group)
+    task = BertTask(reading, settings)
+    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+
+
+@dataclass(frozen=True)
+class BertTask:
+    reading: Reading
+    settings: BertSettings
+
+    @property
+    def width(self) -> int:
+        return self.settings.model.width
+
+    def fingerprint(self) -> dict[str, str]:
+        parts = {"training text": self.reading.train, "validation text": self.reading.valid}
+        return {name: part.fingerprint() for name, part in parts.items()}
+
+    def files(self) -> dict[str, bytes]:
+        settings = self.settings
+        texts = all_sentences(self.reading.train)
+        pieces = WordPieces.learn(texts, settings.vocabulary, lowercase=not settings.cased)
+        MaskedData(self.reading.valid, pieces, settings, shuffled=False)  # refused before anything is written
+        return {TOKENIZER_FILE: pieces.text().encode()}
+
+    def assemble(self, folder: Path) -> Assembled[Bert]:
+        settings = self.settings
+        pieces = WordPieces.load(folder / TOKENIZER_FILE)
+        model = BertModel(
+            BertConfig(
+                encoder=architecture(settings.model, pieces),
+                pooler=settings.next_sentence,
+                next_sentence=settings.next_sentence,
+            )
+        )
+        train, valid = (
+            MaskedData(part, pieces, settings, shuffled=shuffled)
+            for part, shuffled in ((self.reading.train, True), (self.reading.valid, False))
+        )
+        defaults = BertDefaults(longest=settings.model.context)
+        return Assembled(product=Bert(model, pieces, defaults), train=train, valid=valid)
+
+    def finish(self, product: Bert, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        reading, valid = self.reading, run.valid
+        assert isinstance(valid, MaskedData)
+        report = {
+            **facts_of_run(run, product.model, chosen, self.settings),
+            "kind": "bert",
+            "data": {
+                "origin": reading.train.origin,
+                "documents": len(reading.train.documents),
+                "sentences": reading.train.sentences,
+                "validation_sentences": reading.valid.sentences,
+            },
+            "vocabulary": len(product.pieces),
+            "validation": {"loss": round(chosen.loss, 4)},
+            "results": results(product.model, valid),
+        }
+        card = model_card("BERT", 'qkv fill . "… [MASK] …"', report)
+        save_report(out, report, card)
+        return report
+
+
+def architecture(model: BertModelSettings, pieces: WordPieces) -> EncoderConfig:
+    sizes = asdict(model)
+    context = sizes.pop("context")
+    try:
+        stack = StackConfig(**sizes, norm_eps=NORM_EPS)
+    except ValueError as error:
+        raise UserError(f"such a model cannot be built: {error}.") from None
+    return EncoderConfig(vocab=len(pieces), context=context, pad=pieces.pad, segments=2, stack=stack)
+
+
+class MaskedData:
+    """Pairs of parts with hidden words in batches of like length (the loop's Data protocol).
+
+    Every epoch pairs and hides anew; what is not shuffled is made once, so that validations can be compared.
+    """
+
+    def __init__(self, prose: Prose, pieces: WordPieces, settings: BertSettings, *, shuffled: bool):
+        self.pieces, self.settings, self.shuffled = pieces, settings, shuffled
+        special = 3 if settings.next_sentence else 2
+        self.room = settings.model.context - special
+        self.documents = [within(pieces.encode_all(document), self.room // 2) for document in prose.documents]
+        self.documents = [document for document in self.documents if document]
+        if settings.next_sentence:
+            refuse_without_next(prose)
+        self.rows: list[tuple[Hidden, list[int], int]] = []
+        self.make(0)
+        if not self.rows:
+            raise UserError(
+                f"{prose.origin} has no word that is made of pieces of the training text, so there is nothing to guess: "
+                "give text in the same language."
+            )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def make(self, seed: int) -> None:
+        generator, pieces = random.Random(seed), self.pieces
+        joined: list[tuple[tuple[list[int], list[int]], int]]
+        if self.settings.next_sentence:
+            pairs = pairs_of(self.documents, self.room, generator)
+            joined = [(pieces.joined([pair.first, pair.second]), 1 - pair.follows) for pair in pairs]
+        else:
+            joined = [(pieces.joined([run]), 0) for run in runs_of(self.documents, self.room, generator)]
+        masking = self.settings.masking
+        self.rows = [
+            (hide(ids, pieces.special, pieces.continues, pieces.mask, masking, generator), segments, follows)
+            for (ids, segments), follows in joined
+            if not pieces.special.issuperset(ids)
+        ]
+
+    def epoch(self, seed: int) -> list[list[int]]:
+        if self.shuffled:
+            self.make(seed)
+        lengths = [len(hidden.ids) for hidden, _, _ in self.rows]
+        return token_batches(lengths, self.settings.training.batch_tokens, seed if self.shuffled else None)
+
+    def batch(self, rows: list[int]) -> MaskedBatch:
+        chosen = [self.rows[row] for row in rows]
+        ids = pad_rows([hidden.ids for hidden, _, _ in chosen], self.pieces.pad)
+        width = ids.shape[1]
+        return MaskedBatch(
+            ids=ids,
+            segments=pad_rows([segments for _, segments, _ in chosen], 0),
+            places=torch.tensor(
+                [
+                    line * width + place
+                    for line, (hidden, _, _) in enumerate(chosen)
+                    for place in hidden.places
+                ]
+            ),
+            words=torch.tensor([word for hidden, _, _ in chosen for word in hidden.words]),
+            follows=torch.tensor([f for _, _, f in chosen] if self.settings.next_sentence else []),
+        )
+
+    def tokens(self, rows: list[int]) -> int:
+        """Hidden words: the loss is a mean over them."""
+        return sum(len(self.rows[row][0].places) for row in rows)
+
+
+def within(sentences: Sequence[list[int]], longest: int) -> Document:
+    """Long sentences in parts, so that any two fit into one example."""
+    return [
+        sentence[start : start + longest]
+        for sentence in sentences
+        for start in range(0, len(sentence), longest)
+    ]
+
+
+def refuse_without_next(prose: Prose) -> None:
+    if not any(len(document) > 1 for document in prose.documents):
+        raise UserError(
+            f"no document of {prose.origin} has two sentences, so there is no next sentence to learn: give text with "
+            "several sentences between blank lines, or --no-next-sentence."
+        )
+
+
+@torch.no_grad()
+def results(model: BertModel, data: MaskedData) -> dict[str, str]:
+    """How often the hidden words, and what follows, are guessed right on the part that was held out."""
+    model.eval()
+    device = model.encoder.tokens.weight.device
+    right = words = agreed = texts = following = 0
+    for rows in data.epoch(0):
+        batch = data.batch(rows).to(device)
+        states = model.encoder(batch.ids, batch.segments)
+        guesses = model.word_logits(states.flatten(0, 1)[batch.places]).argmax(-1)
+        right, words = right + int((guesses == batch.words).sum()), words + len(guesses)
+        if len(batch.follows):
+            said = model.next_logits(states).argmax(-1)
+            agreed, texts = agreed + int((said == batch.follows).sum()), texts + len(said)
+            following += int((batch.follows == 0).sum())
+    found = {"masked words guessed": f"{100 * right / words:.2f} % of {words:,}"}
+    if texts:
+        found["next sentence told"] = (
+            f"{100 * agreed / texts:.2f} % of {texts:,}, of which {following:,} follow"
+        )
+    return found

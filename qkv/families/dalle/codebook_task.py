@@ -1,0 +1,128 @@
+"""How a codebook is trained: pictures in, a bundle with its report out."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from qkv.checkpoint.bundle import save_report
+from qkv.data.images import Bytes
+from qkv.errors import UserError
+from qkv.families.dalle.codebook import Codebook, CodebookConfig, Pixels
+from qkv.families.dalle.codes import Codes
+from qkv.families.vit.product import as_input
+from qkv.families.vit.settings import CodebookSettings, check_codebook
+from qkv.training.card import model_card
+from qkv.training.device import choose_device, with_precision
+from qkv.training.distributed import Group
+from qkv.training.loop import Run, Watch
+from qkv.training.picture_data import Rows, hash_of
+from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sights:
+    """Pictures alone, in the parts that a run needs."""
+
+    train: Bytes  # (N, 3, side, side)
+    valid: Bytes
+    origin: str
+    measure: Callable[
+        [Codes], dict[str, Any]
+    ]  # what else the report says, of pictures whose content is known
+
+
+def train_codebook(
+    sights: Sights,
+    settings: CodebookSettings,
+    out: Path,
+    *,
+    watch: Callable[[Codes], Watch],
+    group: Group | None = None,
+    resume: bool = False,
+    remember: Mapping[str, Any] | None = None,
+) -> Outcome[Codes]:
+    check_codebook(settings)
+    settings = with_precision(
+        settings, settings.model.width, choose_device(), group, of=("bf16",)
+    )  # it is made of convolutions
+    return train(
+        CodebookTask(sights, settings), out, watch=watch, group=group, resume=resume, remember=remember
+    )
+
+
+@dataclass(frozen=True)
+class CodebookTask:
+    sights: Sights
+    settings: CodebookSettings
+
+    @property
+    def width(self) -> int:
+        return self.settings.model.width
+
+    def fingerprint(self) -> dict[str, str]:
+        return {
+            "training pictures": hash_of(self.sights.train),
+            "validation pictures": hash_of(self.sights.valid),
+        }
+
+    def files(self) -> dict[str, bytes]:
+        return {}
+
+    def assemble(self, folder: Path) -> Assembled[Codes]:
+        _, channels, side, _ = self.sights.train.shape
+        try:
+            config = CodebookConfig(side=side, channels=channels, **asdict(self.settings.model))
+        except ValueError as error:
+            raise UserError(
+                f"such a codebook cannot be built: {error}; give another --model.patch."
+            ) from None
+        at_once = self.settings.training.batch_tokens // config.grid**2
+        train, valid = (
+            Rows(len(part), at_once, config.grid**2, batches_of(part), shuffled=shuffled)
+            for part, shuffled in ((self.sights.train, True), (self.sights.valid, False))
+        )
+        return Assembled(product=Codes(Codebook(config)), train=train, valid=valid)
+
+    def finish(self, product: Codes, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        measured, known = reconstruction(product, self.sights.valid), self.sights.measure(product)
+        config = product.model.config
+        report = {
+            **facts_of_run(run, product.model, chosen, self.settings),
+            "kind": "codebook",
+            "data": {"origin": self.sights.origin, "pictures": len(self.sights.train)},
+            "reconstruction": measured,
+            **known,
+            "results": {
+                "root of the mean squared error": f"{measured['rmse']:.4f} of the range of a pixel",
+                "signal to noise": f"{measured['psnr']:.2f} dB",
+                "codes in use": f"{measured['used']} of {config.codes}, as varied as {measured['perplexity']:.0f} equal ones",
+                **known.get("results", {}),
+            },
+        }
+        save_report(out, report, model_card("Codebook", "qkv train dalle --codebook . …", report))
+        return report
+
+
+def batches_of(pictures: Bytes) -> Callable[[list[int], int], Pixels]:
+    pixels = torch.from_numpy(pictures)
+    return lambda rows, seed: Pixels(as_input(pixels[rows]))
+
+
+def reconstruction(codes: Codes, pictures: Bytes) -> dict[str, float]:
+    """How far pictures are off after having been codes, and how many of the codes they use."""
+    ids = codes.encode(pictures)
+    off = (codes.decode(ids).astype(np.float64) - pictures) / 255
+    error = float((off**2).mean())
+    shares = torch.bincount(ids.flatten(), minlength=codes.model.config.codes).double() / ids.numel()
+    entropy = float(-(shares * shares.clamp_min(1e-30).log()).sum())
+    return {
+        "rmse": round(math.sqrt(error), 5),
+        "psnr": round(-10 * math.log10(max(error, 1e-12)), 3),
+        "used": int((shares > 0).sum()),
+        "perplexity": round(math.exp(entropy), 2),
+    }

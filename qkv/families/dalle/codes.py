@@ -1,0 +1,61 @@
+"""Pictures to grids of codes and back, as a bundle."""
+
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.bundle import Bundle, save_bundle
+from qkv.configs import from_dict, to_dict
+from qkv.data.images import Bytes
+from qkv.families.dalle.codebook import Codebook, CodebookConfig
+from qkv.families.loading import load_weights
+from qkv.families.vit.product import AT_ONCE, as_input, as_pixels
+
+
+class Codes:
+    def __init__(self, model: Codebook):
+        self.model = model
+
+    @classmethod
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        where = f"{bundle.folder}/config.json"
+        model = Codebook(from_dict(CodebookConfig, dict(bundle.config).get("model"), where))
+        load_weights(model, bundle.weights, str(bundle.folder))
+        return cls(model)
+
+    def save(self, folder: Path) -> None:
+        save_bundle(folder, "codebook", {"model": to_dict(self.model.config)}, self.model.state_dict())
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        config = self.model.config
+        return {
+            "kind": f"codebook of {config.codes} codes ({config.quantiser})",
+            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
+            "pictures": f"{config.side} × {config.side}, {config.grid} × {config.grid} codes",
+        }
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes; what it is given and what it says is in the memory of the CPU."""
+        return next(self.model.parameters()).device
+
+    @torch.inference_mode()
+    def encode(self, pixels: Bytes) -> Tensor:
+        """(N, C, side, side) -> (N, grid²)"""
+        self.model.eval()
+        parts = [
+            self.model.encode(as_input(torch.from_numpy(pixels[start : start + AT_ONCE])).to(self.device))
+            for start in range(0, len(pixels), AT_ONCE)
+        ]
+        return torch.cat(parts).cpu()
+
+    @torch.inference_mode()
+    def decode(self, ids: Tensor) -> Bytes:
+        """(N, grid²) -> (N, C, side, side)"""
+        self.model.eval()
+        parts = [as_pixels(self.model.decode(part.to(self.device))) for part in ids.split(AT_ONCE)]
+        return np.asarray(torch.cat(parts).cpu().numpy())

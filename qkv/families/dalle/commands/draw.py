@@ -1,0 +1,87 @@
+"""`qkv draw`: pictures of a caption."""
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from qkv.cli.options import read_options
+from qkv.cli.picture_files import check_picture_path
+from qkv.cli.threads import check_threads, use_threads
+from qkv.errors import UserError
+from qkv.families.dalle.options import Drawn
+
+if TYPE_CHECKING:
+    from qkv.families.dalle.product import Drawing
+
+GAP = 2  # white pixels between the pictures of a sheet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    model: tyro.conf.Positional[Path]
+    """Folder of the model."""
+    caption: tyro.conf.Positional[str]
+    """What to draw."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """File for the picture, .png."""
+    best: int = 1
+    """So many of the best candidates on one sheet, the best first."""
+    scale: int = 8
+    """Pixels on a side of the file for one of the picture."""
+    how: Annotated[Drawn, tyro.conf.arg(name="")] = field(default_factory=Drawn)
+    threads: int | None = None
+    """Cores to use; by default all."""
+
+
+def main(arguments: list[str]) -> None:
+    command = read_options(
+        Draw,
+        arguments,
+        prog="qkv draw",
+        description='Draw a caption, for example\n  qkv draw runs/scenes "a red circle above a blue square" -o out.png',
+    )
+    check_picture_path("--out", command.out)
+    if not 1 <= command.best <= command.how.candidates:
+        raise UserError("--best must lie between 1 and --candidates.")
+    if not 1 <= command.scale <= 64:
+        raise UserError("--scale must lie between 1 and 64.")
+    check_threads(command.threads)
+    from qkv.families.translator.commands.translate import check_text
+
+    check_text(command.caption)
+    from qkv.cli.terminal import counting, say
+    from qkv.families.dalle.product import Painter
+    from qkv.families.loading import load_for
+
+    use_threads(command.threads)
+    painter = load_for(command.model, "draw", Painter)
+    with counting("drawing", command.how.candidates) as done:
+        drawings = painter.draw(command.caption, command.how, done=done)
+    write_sheet(command.out, drawings[: command.best], command.scale)
+    for drawing in drawings[: command.best]:
+        say(f"likelihood {drawing.likelihood:.3f}, contrast {drawing.contrast:.3f} per code")
+    print(command.out)
+
+
+def write_sheet(path: Path, drawings: "list[Drawing]", scale: int) -> None:
+    """Pictures in rows, as square a sheet as they make."""
+    import io
+
+    from PIL import Image
+
+    from qkv.checkpoint.files import write_file
+
+    side = drawings[0].pixels.shape[1]
+    across = math.ceil(math.sqrt(len(drawings)))
+    down = math.ceil(len(drawings) / across)
+    sheet = Image.new("RGB", (across * (side + GAP) - GAP, down * (side + GAP) - GAP), "white")
+    for number, drawing in enumerate(drawings):
+        picture = Image.fromarray(drawing.pixels.transpose(1, 2, 0).copy())
+        sheet.paste(picture, (number % across * (side + GAP), number // across * (side + GAP)))
+    large = sheet.resize((sheet.width * scale, sheet.height * scale), Image.Resampling.NEAREST)
+    content = io.BytesIO()
+    large.save(content, format="PNG")
+    write_file(path, content.getvalue())

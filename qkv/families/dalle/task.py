@@ -1,0 +1,176 @@
+"""How a painter is trained: captioned pictures and a codebook in, a bundle with its report out."""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
+from qkv.checkpoint.files import bytes_hash, canonical, tensors_hash
+from qkv.data.captioned import Captioned, words_of
+from qkv.errors import UserError
+from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.model import CaptionedBatch, Dalle, DalleConfig
+from qkv.families.dalle.product import Painter, PainterDefaults
+from qkv.families.vit.settings import DalleSettings, MeasuredSettings, check_dalle
+from qkv.families.vit.task import stack_of
+from qkv.text.tokenizer import Tokenizer
+from qkv.training.card import model_card
+from qkv.training.device import choose_device, with_precision
+from qkv.training.distributed import Group
+from qkv.training.loop import Run, Watch
+from qkv.training.picture_data import Rows
+from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+
+CODES_FILE = "codes.npy"  # in OUT/training
+
+
+@dataclass(frozen=True, kw_only=True)
+class Album:
+    """Captioned pictures in the parts that a run needs, and the codebook that turns them into codes."""
+
+    train: Captioned
+    valid: Captioned
+    codes: Codes
+    origin: str
+    world: Sequence[
+        str
+    ]  # where captions come from a closed world: some with its every word, and of its greatest length
+    measure: Callable[[Painter, MeasuredSettings], dict[str, Any]]  # what the report says of its drawings
+
+
+def train_dalle(
+    album: Album,
+    settings: DalleSettings,
+    out: Path,
+    *,
+    watch: Callable[[Painter], Watch],
+    group: Group | None = None,
+    resume: bool = False,
+    remember: Mapping[str, Any] | None = None,
+) -> Outcome[Painter]:
+    check_dalle(settings)
+    settings = with_precision(settings, settings.model.width, choose_device(), group)
+    return train(DalleTask(album, settings), out, watch=watch, group=group, resume=resume, remember=remember)
+
+
+@dataclass(frozen=True)
+class DalleTask:
+    album: Album
+    settings: DalleSettings
+
+    @property
+    def width(self) -> int:
+        return self.settings.model.width
+
+    def fingerprint(self) -> dict[str, str]:
+        book = self.album.codes.model
+        return {
+            "training pictures and captions": self.album.train.fingerprint(),
+            "validation pictures and captions": self.album.valid.fingerprint(),
+            "codebook": tensors_hash(book.state_dict()),
+            "settings of the codebook": bytes_hash(canonical(asdict(book.config))),
+        }
+
+    def files(self) -> dict[str, bytes]:
+        """The vocabulary of the captions, and the codes of all pictures, those held out last."""
+        texts = [*(text for each in self.album.train.captions for text in each), *self.album.world]
+        tokenizer = Tokenizer.learn(texts, self.settings.vocabulary)
+        codes = [self.album.codes.encode(part.pictures) for part in (self.album.train, self.album.valid)]
+        content = io.BytesIO()
+        np.save(content, torch.cat(codes).to(torch.int32).numpy(), allow_pickle=False)
+        return {TOKENIZER_FILE: tokenizer.text().encode(), CODES_FILE: content.getvalue()}
+
+    def assemble(self, folder: Path) -> Assembled[Painter]:
+        album, settings = self.album, self.settings
+        tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
+        codes = torch.from_numpy(np.load(folder / CODES_FILE, allow_pickle=False)).long()
+        train, valid = (encoded(part.captions, tokenizer) for part in (album.train, album.valid))
+        world = encoded([tuple(album.world)], tokenizer)
+        places = 2 + max(len(ids) for each in (*train, *valid, *world) for ids in each)
+        config = self.architecture(tokenizer, places)
+        model = Dalle(config)
+        drawing = settings.drawing
+        painter = Painter(
+            model,
+            tokenizer,
+            album.codes,
+            PainterDefaults(
+                words=tuple(sorted({word for text in album.world for word in words_of(text)})),
+                **asdict(drawing),
+            ),
+        )
+        pieces = places + config.area
+        at_once = settings.training.batch_tokens // pieces
+        blanks = settings.model.blank_captions
+        shown = Shown(train, codes[: len(album.train)], config, blanks)
+        held_out = Shown(valid, codes[len(album.train) :], config, 0.0)
+        return Assembled(
+            product=painter,
+            train=Rows(len(album.train), at_once, pieces, shown, shuffled=True),
+            valid=Rows(len(album.valid), at_once, pieces, held_out, shuffled=False),
+        )
+
+    def architecture(self, tokenizer: Tokenizer, places: int) -> DalleConfig:
+        book, model = self.album.codes.model.config, self.settings.model
+        try:
+            return DalleConfig(
+                vocab=len(tokenizer),
+                places=places,
+                codes=book.codes,
+                grid=book.grid,
+                pad=tokenizer.pad,
+                start=tokenizer.start,
+                end=tokenizer.end,
+                stack=stack_of(model),
+                text_share=model.text_share,
+                smoothing=model.smoothing,
+            )
+        except ValueError as error:
+            raise UserError(f"such a model cannot be built: {error}.") from None
+
+    def finish(self, product: Painter, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        measured = self.album.measure(product, self.settings.measured)
+        report = {
+            **facts_of_run(run, product.model, chosen, self.settings),
+            "kind": "dalle",
+            "data": {"origin": self.album.origin, "pictures": len(self.album.train)},
+            "validation_loss": round(chosen.loss, 4),
+            **measured,
+            "results": {"validation loss": f"{chosen.loss:.4f}", **measured.get("results", {})},
+        }
+        save_report(out, report, model_card("Painter", 'qkv draw . "…" -o picture.png', report))
+        return report
+
+
+def encoded(captions: list[tuple[str, ...]], tokenizer: Tokenizer) -> list[list[list[int]]]:
+    """The ids of every caption of every picture."""
+    flat = iter(tokenizer.encode_all([text for each in captions for text in each]))
+    return [[next(flat) for _ in each] for each in captions]
+
+
+class Shown:
+    """Rows to batches: of several captions one is drawn for every epoch, and some are left out."""
+
+    def __init__(self, captions: list[list[list[int]]], codes: Tensor, config: DalleConfig, blanks: float):
+        self.captions, self.codes, self.config, self.blanks = captions, codes, config, blanks
+        self.drawn: tuple[int, Tensor] | None = None  # of which epoch
+
+    def __call__(self, rows: list[int], seed: int) -> CaptionedBatch:
+        if self.drawn is None or self.drawn[0] != seed:
+            numbers = torch.Generator().manual_seed(seed ^ 1)  # not those of the order
+            self.drawn = seed, torch.rand(len(self.captions), 2, generator=numbers)
+        config = self.config
+        places = torch.full((len(rows), config.places), config.pad)
+        for place, row in enumerate(rows):
+            which, whether = self.drawn[1][row].tolist()
+            each = self.captions[row]
+            ids = each[int(which * len(each))][: config.places - 2]
+            if whether >= self.blanks:
+                places[place, : len(ids) + 1] = torch.tensor([*ids, config.end])
+        return CaptionedBatch.of(places, self.codes[rows], config.pad)

@@ -1,0 +1,178 @@
+"""A language model that was fine-tuned for a task (GPT-1): texts in, verdicts out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
+from qkv.configs import from_dict, to_dict
+from qkv.data.batching import token_batches
+from qkv.errors import InputError, UserError
+from qkv.families.gpt.model import GPTForTask, TaskBatch, TaskConfig
+from qkv.families.gpt.product import PieceKind, facts_of_gpt, tokenizer_for
+from qkv.families.loading import load_weights
+from qkv.runtime.compute import silent
+from qkv.runtime.predictions import Verdict, check_inputs
+from qkv.text.tokenizer import Tokenizer
+
+Form = Literal["classification", "entailment", "similarity", "choice"]
+READS: dict[Form, Literal["text", "pairs", "choices"]] = {
+    "classification": "text",
+    "entailment": "pairs",
+    "similarity": "pairs",
+    "choice": "choices",
+}
+TOKENS_AT_ONCE = 4_096
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierDefaults:
+    """What a classifier needs to know beside its weights."""
+
+    pieces: PieceKind
+    form: Form
+    """How an example is read."""
+    classes: tuple[str, ...]
+    """None where it gives numbers, or chooses."""
+    scale: tuple[float, float] = (0.0, 1.0)
+    """Of numbers: what stands for 0, and for one more."""
+    start: int = Tokenizer.start
+    """The token before each text; models that do not say it were trained with this one."""
+    last: int | None = None
+    """The token after the last text, whose state tells the answer; models that do not say it were trained with the end."""
+
+
+class GPTClassifier:
+    def __init__(self, model: GPTForTask, tokenizer: Tokenizer, defaults: ClassifierDefaults):
+        self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
+
+    def __repr__(self) -> str:
+        return f"GPTClassifier({self.defaults.form}, {', '.join(self.classes) or self.model.config.task})"
+
+    @property
+    def reads(self) -> Literal["text", "pairs", "choices"]:
+        return READS[self.defaults.form]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.defaults.classes
+
+    @classmethod
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        config, where = dict(bundle.config), bundle.folder
+        architecture = from_dict(TaskConfig, config.pop("model", None), f"{where}/config.json")
+        defaults = from_dict(ClassifierDefaults, config, f"{where}/config.json")
+        if len(defaults.classes) != (architecture.classes if architecture.task == "classes" else 0):
+            raise UserError(
+                f"{where}/config.json: {len(defaults.classes)} classes do not belong to this model."
+            )
+        for token in (defaults.start, defaults.last or 0):
+            if not 0 <= token < architecture.gpt.vocab:
+                raise UserError(f"{where}/config.json: no token of this model has the number {token}.")
+        tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.gpt)
+        model = GPTForTask(architecture)
+        load_weights(model, bundle.weights, str(where))
+        return cls(model, tokenizer, defaults)
+
+    def save(self, folder: Path) -> None:
+        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        files = {TOKENIZER_FILE: self.tokenizer.text()}
+        save_bundle(folder, "gpt-classifier", config, self.model.state_dict(), files)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        return {
+            "kind": f"gpt, fine-tuned for {self.defaults.form}",
+            **({"classes": ", ".join(self.classes)} if self.classes else {}),
+            **facts_of_gpt(self.model.gpt, self.defaults.pieces),
+            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
+        }
+
+    def readings(self, texts: Sequence[str]) -> list[Tensor]:
+        """The tokens of every way in which an example is read."""
+        start, last = self.defaults.start, self.defaults.last
+        last = self.tokenizer.end if last is None else last
+        context = self.model.config.gpt.context
+        each = [self.tokenizer.encode(text) for text in texts]
+        ways = orders(self.defaults.form, each)
+        return [torch.tensor(laid_out(way, start, last, context)) for way in ways]
+
+    @torch.inference_mode()
+    def classify(
+        self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = silent
+    ) -> list[Verdict]:
+        """A verdict for each input: the class, the number, or the answer that fits best."""
+        self.model.eval()
+        check_inputs(inputs, self.reads)
+        refuse_empty(inputs)
+        device = self.model.gpt.tokens.weight.device
+        examples = [self.readings(texts) for texts in inputs]
+        verdicts: list[Verdict | None] = [None] * len(inputs)
+        for rows in batches_of(examples, TOKENS_AT_ONCE, seed=None):
+            answer = torch.zeros(len(rows))
+            batch = TaskBatch.of([examples[row] for row in rows], answer, self.tokenizer.pad).to(device)
+            scores = self.model(batch.text.ids, batch.last).float().cpu()
+            for row, own in zip(rows, scores, strict=True):
+                verdicts[row] = self.verdict(inputs[row], own)
+            done(len(rows))
+        return [verdict for verdict in verdicts if verdict is not None]
+
+    def verdict(self, texts: tuple[str, ...], scores: Tensor) -> Verdict:
+        if self.model.config.task == "value":
+            middle, spread = self.defaults.scale
+            return Verdict.on_scale(middle + spread * float(scores[0]))
+        names = self.classes or texts[1:]
+        return Verdict.of(names, scores.softmax(-1).tolist())
+
+
+def refuse_empty(inputs: Sequence[tuple[str, ...]]) -> None:
+    for number, texts in enumerate(inputs):
+        if not all(text.strip() for text in texts):
+            raise InputError(
+                number, "has an empty text, of which there is nothing to say: give some.", "input"
+            )
+
+
+def orders(form: Form, texts: Sequence[list[int]]) -> list[list[list[int]]]:
+    """GPT-1, figure 1: a text; two in their order; two in both orders, for neither comes first; a text with each answer."""
+    match form:
+        case "similarity":
+            return [list(texts), list(reversed(texts))]
+        case "choice":
+            return [[texts[0], answer] for answer in texts[1:]]
+        case _:
+            return [list(texts)]
+
+
+def laid_out(texts: Sequence[list[int]], start: int, last: int, context: int) -> list[int]:
+    """A start before each text, which delimits them as well, and one more token, whose state tells the answer.
+
+    What does not fit is cut off at the end of the longest text.
+    """
+    kept = [list(text) for text in texts]
+    over = sum(len(text) + 1 for text in kept) + 1 - context
+    while over > 0:
+        longest = max(kept, key=len)
+        others = sorted(map(len, kept))[:-1]
+        cut = min(over, max(1, len(longest) - max(others, default=0)))
+        if cut >= len(longest):
+            raise UserError(f"a context of {context} is too short for {len(texts)} texts.")
+        del longest[len(longest) - cut :]
+        over -= cut
+    return [token for text in kept for token in (start, *text)] + [last]
+
+
+def batches_of(examples: Sequence[Sequence[Tensor]], budget: int, seed: int | None) -> list[list[int]]:
+    """Examples of like length, and with the same number of readings, together."""
+    groups: dict[int, list[int]] = {}
+    for row, readings in enumerate(examples):
+        groups.setdefault(len(readings), []).append(row)
+    return [
+        [rows[place] for place in batch]
+        for ways, rows in sorted(groups.items())
+        for batch in token_batches([ways * max(map(len, examples[row])) for row in rows], budget, seed)
+    ]

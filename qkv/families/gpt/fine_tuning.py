@@ -1,0 +1,102 @@
+"""How a language model that was trained or imported before goes on with other text or music: sizes and tokens stay."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
+from qkv.checkpoint.files import file_hash
+from qkv.errors import UserError
+from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.families.gpt.product import Generator
+from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings
+from qkv.families.gpt.stream import StreamData
+from qkv.families.gpt.task import Passages, both_parts, keep, measured
+from qkv.families.loading import load_for
+from qkv.training.device import choose_device, with_precision
+from qkv.training.distributed import Group
+from qkv.training.loop import Run, Watch, loss_on
+from qkv.training.runs import Assembled, Chosen, Outcome, train, with_epochs
+
+
+def fine_tune_gpt(
+    passages: Passages,
+    base: Path,
+    settings: FineTuneTextSettings | FineTuneMusicSettings,
+    out: Path,
+    *,
+    watch: Callable[[Generator], Watch],
+    group: Group | None = None,
+    resume: bool = False,
+    remember: Mapping[str, Any] | None = None,
+) -> Outcome[Generator]:
+    before = model_in(base, music=isinstance(settings, FineTuneMusicSettings))
+    config = before.model.config
+    settings = with_precision(settings, config.stack.width, choose_device(), group)
+    parts = both_parts(passages, before.tokenizer, config.context, settings.training.batch_tokens)
+    refuse_too_short(parts[0], config.context)
+    settings = with_epochs(settings, lambda: parts[0])
+    task = FineTuneGPTTask(passages, parts, before, base, settings)
+    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+
+
+def model_in(base: Path, *, music: bool) -> Generator:
+    found = load_for(base, "train gpt --fine-tune", Generator)
+    if (found.defaults.pieces == "notes") != music:
+        does, wants = ("text", "--text") if music else ("music", "--music")
+        raise UserError(f"{base} is a model of {does}: give {wants} to go on with it.")
+    return found
+
+
+def refuse_too_short(train: StreamData, context: int) -> None:
+    """What is held out may be shorter: the context cannot be chosen here, and a tenth of a small text is little."""
+    tokens = len(train) - 1  # without the end after it
+    if tokens < context:
+        raise UserError(
+            f"there are {tokens:,} tokens to learn from, which is less than the model's context of {context:,}: give more."
+        )
+
+
+@dataclass(frozen=True)
+class FineTuneGPTTask:
+    passages: Passages
+    parts: tuple[StreamData, StreamData]  # of them, to train on and to validate on
+    before: Generator
+    base: Path  # where it is
+    settings: FineTuneTextSettings | FineTuneMusicSettings
+
+    @property
+    def width(self) -> int:
+        return self.before.model.config.stack.width
+
+    def fingerprint(self) -> dict[str, str]:
+        weights = {"weights to begin with": file_hash(self.base / MODEL_FILE)}
+        return {**self.passages.fingerprint(), **weights, **description_hashes(self.base)}
+
+    def files(self) -> dict[str, bytes]:
+        """None: the vocabulary is that of the model, without which the run cannot go on either."""
+        return {}
+
+    def assemble(self, folder: Path) -> Assembled[Generator]:
+        before, (train, valid) = self.before, self.parts
+        model = GPT(regularised(before.model.config, self.settings.dropout))
+        model.load_state_dict(before.model.state_dict())
+        product = Generator(model, before.tokenizer, before.defaults)
+        return Assembled(product=product, train=train, valid=valid)
+
+    def finish(self, product: Generator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        report = measured(product, self.passages, self.settings, run, chosen)
+        with run.spread.arithmetic():  # as the loss was computed that stands beside it
+            loss = loss_on(self.before.model, run.valid)
+        earlier = self.passages.results(self.before, loss, len(run.valid))
+        report["data"]["origin"] += f", on top of {self.base.name}"
+        report["fine_tuned"] = {"from": self.base.name, "validation_loss_before": round(loss, 4)}
+        report["results"] = {f"{name} before": value for name, value in earlier.items()} | report["results"]
+        keep(out, product, report)
+        return report
+
+
+def regularised(config: GPTConfig, dropout: float | None) -> GPTConfig:
+    """The same model; what acts in training alone may be another."""
+    return config if dropout is None else replace(config, stack=replace(config.stack, dropout=dropout))

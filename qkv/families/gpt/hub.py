@@ -1,0 +1,315 @@
+"""GPT-1 and GPT-2 as Hugging Face's library names and lays out their weights, and as we do."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer as Pieces
+from torch import Tensor
+
+from qkv.checkpoint.files import json_bytes
+from qkv.core.block import StackConfig
+from qkv.decoding.greedy import greedy
+from qkv.errors import UserError
+from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.families.gpt.product import Generator, GeneratorDefaults
+from qkv.hub.folder import Published, bounded, first_pieces, read_object
+from qkv.hub.mapping import Written
+from qkv.hub.naming import Settings, built, check_copies
+from qkv.hub.tokenizer_settings import (
+    BY_ITS_FILE,
+    check_numbers,
+    class_of,
+    must_be,
+    refuse_added,
+    tokenizer_settings,
+)
+from qkv.text.published_pieces import PublishedPieces
+from qkv.text.tokenizer import SPECIAL, Tokenizer
+
+CLASSES = {"gpt2": "GPT2LMHeadModel", "openai-gpt": "OpenAIGPTLMHeadModel"}
+ACTIVATIONS = {
+    "gpt2": {
+        "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu", "silu": "swish",
+        "swish": "swish",
+    },
+    "openai-gpt": {"gelu": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"},  # what GPT-1 calls gelu
+}  # fmt: skip
+THEIR_ACTIVATIONS = {
+    "gpt2": {"gelu_tanh": "gelu_new", "gelu": "gelu", "relu": "relu", "swish": "silu"},
+    "openai-gpt": {"gelu_tanh": "gelu", "relu": "relu", "swish": "silu"},
+}
+WITHOUT_EFFECT = {
+    "embd_pdrop", "n_ctx", "n_special", "predict_special_tokens", "reorder_and_upcast_attn", "summary_activation",
+    "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj",
+}  # fmt: skip
+TOKENIZERS = ("GPT2Tokenizer", "GPT2TokenizerFast", "OpenAIGPTTokenizer", "OpenAIGPTTokenizerFast")
+TOKENS = {"gpt2": "wte.weight", "openai-gpt": "tokens_embed.weight"}
+POSITIONS = {"gpt2": "wpe.weight", "openai-gpt": "positions_embed.weight"}
+NORM = {"gpt2": "ln_f"}
+PARTS = {
+    "ln_1": "attention.norm",
+    "ln_2": "feed_forward.norm",
+    "attn.c_proj": "attention.sublayer.output",
+    "mlp.c_fc": "feed_forward.sublayer.expand",
+    "mlp.c_proj": "feed_forward.sublayer.contract",
+}
+TOGETHER = "attn.c_attn"  # query, key and value as one
+SIDE_BY_SIDE = ("query", "key", "value")
+
+
+class GptFamily:
+    def read(self, published: Published, language: str | None) -> Generator:
+        config, where = published.config, published.where
+        tokenizer, pieces = read_tokenizer(published)
+        weights = {name.removeprefix("transformer."): each for name, each in published.weights.items()}
+        check_copies(weights, {"lm_head.weight": TOKENS[config["model_type"]]}, where)
+        architecture = gpt_config(config, end_of(published, tokenizer), where)
+        model = built(lambda: GPT(architecture), gpt_weights(weights), architecture.stack.depth, where)
+        check_numbers(published, tokenizer.pieces.get_vocab().values(), architecture.vocab)
+        if isinstance(tokenizer, PublishedPieces):
+            tokenizer.end = architecture.end
+        return Generator(model, tokenizer, GeneratorDefaults(pieces=pieces))  # type: ignore[arg-type]
+
+    def write(self, product: Generator) -> Written:
+        config = product.model.config
+        stack, kind = config.stack, kind_of(product)
+        if config.positions != "learned":
+            raise UserError(
+                "no GPT of OpenAI's in transformers has rotary positions: this model cannot be written for it."
+            )
+        if stack.activation not in THEIR_ACTIVATIONS[kind]:
+            raise UserError(
+                f"transformers' {CLASSES[kind]} has no {stack.activation}: this model cannot be written for it."
+            )
+        if kind == "openai-gpt" and stack.hidden != 4 * stack.width:
+            raise UserError(
+                f"transformers' {CLASSES[kind]} has a hidden width of 4 times its width, and this model {stack.hidden}: "
+                "it cannot be written for it."
+            )
+        activation = THEIR_ACTIVATIONS[kind][stack.activation]
+        ids = {"bos_token_id": config.end, "eos_token_id": config.end}
+        return Written(
+            config={
+                "model_type": kind,
+                "architectures": [CLASSES[kind]],
+                "vocab_size": config.vocab,
+                "n_positions": config.context,
+                "n_embd": stack.width,
+                "n_layer": stack.depth,
+                "n_head": stack.heads,
+                **(
+                    {"n_inner": stack.hidden, "activation_function": activation}
+                    if kind == "gpt2"
+                    else {"afn": activation}
+                ),
+                "resid_pdrop": stack.dropout,
+                "embd_pdrop": stack.dropout,
+                "attn_pdrop": stack.attention_dropout,
+                "layer_norm_epsilon": stack.norm_eps,
+                "tie_word_embeddings": True,
+                **ids,
+            },
+            weights=their_weights(product.model, kind),
+            files=tokenizer_files(product),
+            generation=ids | {"pad_token_id": config.end},
+        )
+
+    def notes(self, product: Generator) -> dict[str, Any]:
+        return {"pieces": product.defaults.pieces}
+
+    def encode(self, product: Generator, line: str) -> list[int] | None:
+        tokenizer = product.tokenizer
+        return tokenizer.encode(line) if isinstance(tokenizer, PublishedPieces) else None
+
+    def their_class(self, product: Generator) -> str:
+        return CLASSES[kind_of(product)]
+
+    def probe(self, product: Generator) -> dict[str, Tensor]:
+        config = product.model.config
+        chance = torch.Generator().manual_seed(1)
+        return {"input_ids": torch.randint(config.vocab, (2, min(9, config.context)), generator=chance)}
+
+    def computed(self, product: Generator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {"logits": product.model.eval()(inputs["input_ids"])}
+
+    def greedy(
+        self, product: Generator, inputs: Mapping[str, Tensor]
+    ) -> tuple[list[list[int]], dict[str, Any]]:
+        """What we say after the first ids of the probe, and how `generate` is asked the same."""
+        config = product.model.config
+        read = inputs["input_ids"][:, :4]
+        limit = min(20, config.context - read.shape[1])
+        step = product.model.eval().begin()
+        step(read[:, :-1])
+        answers = greedy(step, read[:, -1], config.end, torch.full((len(read),), limit))
+        asked = {
+            "input_ids": read,
+            "attention_mask": torch.ones_like(read),
+            "generation": {"max_new_tokens": limit, "pad_token_id": config.end},
+        }
+        return [answer.ids for answer in answers], {**asked, "begun": read.shape[1], "end": config.end}
+
+
+def kind_of(product: Generator) -> str:
+    return "gpt2" if product.model.config.stack.norm == "pre" else "openai-gpt"
+
+
+# In ------------------------------------------------------------------------------------------------------------
+
+
+def gpt_config(theirs: Mapping[str, Any], end: int, where: str = "config.json") -> GPTConfig:
+    """Our architecture for the content of their config.json; `end` is the token between documents."""
+    kind = theirs.get("model_type")
+    if kind not in CLASSES:
+        raise UserError(f"a model of type '{kind}' is neither gpt2 nor openai-gpt.")
+    known = Settings(theirs, WITHOUT_EFFECT, where)
+    known.must_be("tie_word_embeddings", True, True)
+    if kind == "gpt2":
+        known.must_be("scale_attn_weights", True, True)
+        known.must_be("scale_attn_by_inverse_layer_idx", False, False)
+        known.must_be("add_cross_attention", False, False)
+    width = known.size("n_embd")
+    name, default = ("activation_function", "gelu_new") if kind == "gpt2" else ("afn", "gelu")
+    try:
+        stack = StackConfig(
+            depth=known.size("n_layer"),
+            width=width,
+            heads=known.size("n_head"),
+            hidden=known.size("n_inner", 4 * width) if kind == "gpt2" else 4 * width,
+            norm="pre" if kind == "gpt2" else "post",
+            activation=known.choice(name, ACTIVATIONS[kind], default),
+            dropout=known.share("resid_pdrop", 0.1),
+            attention_dropout=known.share("attn_pdrop", 0.1),
+            norm_eps=known.share("layer_norm_epsilon", 1e-5),
+        )
+        config = GPTConfig(
+            vocab=known.size("vocab_size"),
+            context=known.size("n_positions"),
+            end=end,
+            positions="learned",
+            stack=stack,
+        )
+    except ValueError as error:
+        raise UserError(f"{where}: such a model cannot be built: {error}.") from None
+    known.refuse_others()
+    return config
+
+
+def gpt_weights(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Their weights under our names. Theirs multiply from the right, and hold query, key and value as one.
+
+    What has no name here keeps its own, so that it is left over.
+    """
+    found: dict[str, Tensor] = {}
+    for name, tensor in theirs.items():
+        name = name.removeprefix("transformer.")
+        block = re.fullmatch(r"h\.(\d+)\.(.+)\.(\w+)", name)
+        if name == "lm_head.weight" or re.fullmatch(r"h\.\d+\.attn\.(masked_)?bias", name):
+            continue  # the output is tied to the tokens; the causal mask is no weight
+        if name in TOKENS.values():
+            found["tokens.weight"] = tensor
+        elif name in POSITIONS.values():
+            found["positions.table"] = tensor
+        elif name in ("ln_f.weight", "ln_f.bias"):
+            found[f"stack.norm.{name[5:]}"] = tensor
+        elif block is not None and block[2] == TOGETHER and tensor.ndim:
+            for ours, part in zip(SIDE_BY_SIDE, turned(tensor).chunk(3), strict=False):
+                found[f"stack.blocks.{block[1]}.attention.sublayer.{ours}.{block[3]}"] = part.contiguous()
+        elif block is not None and block[2] in PARTS:
+            found[f"stack.blocks.{block[1]}.{PARTS[block[2]]}.{block[3]}"] = turned(tensor)
+        else:
+            found[name] = tensor
+    return found
+
+
+def turned(tensor: Tensor) -> Tensor:
+    """A matrix the other way round; anything else as it is."""
+    return tensor.T.contiguous() if tensor.ndim == 2 else tensor
+
+
+def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
+    """Theirs; or one of ours, where we have written the folder."""
+    ours = published.json("qkv.json").get("pieces")
+    path = published.folder / "tokenizer.json"
+    if published.has("tokenizer.json"):
+        if ours in ("subwords", "characters", "notes") and first_pieces(path) == SPECIAL:
+            from qkv.families.gpt.product import TOKENIZERS
+
+            return TOKENIZERS[ours].load(path), ours
+        read_object(path)  # of a reasonable size
+        found = PublishedPieces.load(path)
+        check_settings(published, puts_space(found))
+        return found, "published"
+    if not (published.has("vocab.json") and published.has("merges.txt")):
+        raise UserError(
+            f"{published.where} has no tokenizer: neither tokenizer.json nor vocab.json with merges.txt."
+        )
+    byte_level = published.config["model_type"] == "gpt2"
+    check_settings(published, False)
+    vocabulary, merges = (bounded(published.folder / name) for name in ("vocab.json", "merges.txt"))
+    found = PublishedPieces.of_merges(vocabulary, merges, byte_level=byte_level)
+    refuse_added(published, found.pieces.get_vocab())
+    return found, "published"
+
+
+def check_settings(published: Published, space: bool) -> None:
+    """`space` is whether it puts one before a text."""
+    settings = tokenizer_settings(published, TOKENIZERS)
+    if class_of(published) not in BY_ITS_FILE:
+        must_be(settings, "add_prefix_space", space, published.where)
+        must_be(settings, "add_bos_token", False, published.where)
+
+
+def puts_space(tokenizer: PublishedPieces) -> bool:
+    return bool(getattr(tokenizer.pieces.pre_tokenizer, "add_prefix_space", False))
+
+
+def end_of(published: Published, tokenizer: Tokenizer) -> int:
+    """The mark between documents. GPT-1 has none: its piece for what is unknown stands for it."""
+    end = published.config.get("eos_token_id")
+    end = tokenizer.pieces.token_to_id("<|endoftext|>") if end is None else end
+    if end is None:
+        end = getattr(tokenizer, "unknown", None)
+    if not isinstance(end, int) or not 0 <= end < len(tokenizer):
+        raise UserError(f"{published.where}: eos_token_id should be the number of a piece, not {end!r}.")
+    return end
+
+
+# Out -----------------------------------------------------------------------------------------------------------
+
+
+def their_weights(model: GPT, kind: str) -> dict[str, Tensor]:
+    state, found = model.state_dict(), {}
+    found[f"transformer.{TOKENS[kind]}"] = state["tokens.weight"]
+    found[f"transformer.{POSITIONS[kind]}"] = state["positions.table"]
+    for form in ("weight", "bias"):
+        if kind == "gpt2":
+            found[f"transformer.ln_f.{form}"] = state[f"stack.norm.{form}"]
+        for block in range(model.config.stack.depth):
+            ours, theirs = f"stack.blocks.{block}", f"transformer.h.{block}"
+            parts = [state[f"{ours}.attention.sublayer.{part}.{form}"] for part in SIDE_BY_SIDE]
+            found[f"{theirs}.{TOGETHER}.{form}"] = turned(torch.cat(parts))
+            for name, part in PARTS.items():
+                found[f"{theirs}.{name}.{form}"] = turned(state[f"{ours}.{part}.{form}"])
+    return found
+
+
+def tokenizer_files(product: Generator) -> dict[str, bytes]:
+    tokenizer, config = product.tokenizer, product.model.config
+    pieces = Pieces.from_str(tokenizer.text())
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "eos_token": str(pieces.id_to_token(config.end)),
+        "bos_token": str(pieces.id_to_token(config.end)),
+        "model_max_length": config.context,
+        "clean_up_tokenization_spaces": False,
+    }
+    unknown = getattr(tokenizer, "unknown", None)
+    if unknown is not None:
+        settings["unk_token"] = str(pieces.id_to_token(unknown))
+    return {
+        "tokenizer.json": tokenizer.text().encode(),
+        "tokenizer_config.json": json_bytes(settings),
+    }

@@ -1,0 +1,295 @@
+"""How a language model is fine-tuned for a task (GPT-1, section 3.2): labelled examples in, a classifier out."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes, save_report
+from qkv.checkpoint.files import file_hash
+from qkv.data.choices import read_questions
+from qkv.data.labels import Labelled, read_labelled
+from qkv.errors import UserError
+from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
+from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, batches_of
+from qkv.families.gpt.model import GPTForTask, TaskBatch, TaskConfig
+from qkv.families.gpt.product import Generator, tokenizer_for
+from qkv.families.gpt.settings import FineTuneSettings
+from qkv.families.loading import load_for
+from qkv.runtime.predictions import EXAMPLES
+from qkv.text.tokenizer import Tokenizer
+from qkv.training.card import model_card
+from qkv.training.device import choose_device, with_precision
+from qkv.training.distributed import Group
+from qkv.training.loop import Run, Watch
+from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train, with_epochs
+
+FEWEST = 10  # examples of which some can be held out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examples:
+    """Texts, and the class, the number or the right answer of each."""
+
+    inputs: list[tuple[str, ...]]
+    answers: list[int] | list[float]
+    fingerprint: str
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """All that is learned from, and how it is read."""
+
+    train: Examples
+    valid: Examples
+    form: Form
+    classes: tuple[str, ...]  # none where numbers are learned, or choices
+    origin: str
+
+    @property
+    def numbers(self) -> bool:
+        return self.form != "choice" and not self.classes
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Mean and spread of the numbers that are learned."""
+        if not self.numbers:
+            return 0.0, 1.0
+        return fmean(self.train.answers), pstdev(self.train.answers) or 1.0
+
+
+def read_labels(
+    path: Path,
+    valid: Path | None,
+    columns: str,
+    settings: FineTuneSettings,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Labels:
+    """What was written in the files; where there is no second one, examples are held out by the seed."""
+    if settings.form == "choice":
+        if columns:
+            raise UserError(
+                "--columns cannot be given with --form choice, whose files are a text, its answers and the number of the "
+                "right one: leave it out."
+            )
+        return read_choices(path, valid, settings)
+    labelled = read_labelled(path, columns, tell)
+    second = None if valid is None else read_labelled(valid, columns, tell)
+    if second is not None and (second.seconds is None) != (labelled.seconds is None):
+        raise UserError(f"{path} and {valid} do not have the same number of texts in a row.")
+    form = form_of(labelled, settings)
+    numbers = labelled.are_numbers()
+    classes = () if numbers else labelled.classes()
+    if numbers:
+        labelled.check_spread()
+    train, held = parted(labelled, second, settings)
+    both = [
+        Examples(
+            inputs=part.inputs,
+            answers=part.numbers() if numbers else part.places(classes),
+            fingerprint=part.fingerprint(),
+        )
+        for part in (train, held)
+    ]
+    return Labels(train=both[0], valid=both[1], form=form, classes=classes, origin=path.name)
+
+
+def read_choices(path: Path, valid: Path | None, settings: FineTuneSettings) -> Labels:
+    second = None if valid is None else read_questions(valid)
+    both = [
+        Examples(inputs=part.inputs, answers=part.right, fingerprint=part.fingerprint())
+        for part in parted(read_questions(path), second, settings)
+    ]
+    return Labels(train=both[0], valid=both[1], form="choice", classes=(), origin=path.name)
+
+
+def form_of(labelled: Labelled, settings: FineTuneSettings) -> Form:
+    pairs = labelled.seconds is not None
+    if settings.form == "automatic":
+        if not pairs:
+            return "classification"
+        return "similarity" if labelled.are_numbers() else "entailment"
+    if settings.form == "choice" or pairs != (settings.form != "classification"):
+        wanted = "one text" if settings.form == "classification" else "two texts"
+        raise UserError(f"{labelled.where}: --form {settings.form} reads {wanted} in a row, and a label.")
+    return settings.form
+
+
+def parted(first: Any, second: Any, settings: FineTuneSettings) -> tuple[Any, Any]:
+    """To train on and to validate on; both kinds of examples can be selected from."""
+    if second is not None:
+        return first, second
+    if len(first) < FEWEST:
+        raise UserError(f"{len(first)} examples are too few to hold some out: give --valid-labels, or more.")
+    order = list(range(len(first)))
+    random.Random(settings.seed).shuffle(order)
+    out = max(1, round(settings.valid * len(order)))
+    return first.select(sorted(order[out:])), first.select(sorted(order[:out]))
+
+
+class ExampleData:
+    """Examples in batches of like length (the loop's Data protocol)."""
+
+    def __init__(
+        self, readings: list[list[Tensor]], answers: Sequence[float], batch_tokens: int, *, shuffled: bool
+    ):
+        self.readings, self.batch_tokens, self.shuffled = readings, batch_tokens, shuffled
+        self.answers = torch.tensor(answers)
+
+    def __len__(self) -> int:
+        return len(self.readings)
+
+    def epoch(self, seed: int) -> list[list[int]]:
+        return batches_of(self.readings, self.batch_tokens, seed if self.shuffled else None)
+
+    def batch(self, rows: list[int]) -> TaskBatch:
+        return TaskBatch.of([self.readings[row] for row in rows], self.answers[rows], pad=0)
+
+    def tokens(self, rows: list[int]) -> int:
+        """Examples: each counts the same, however long it is."""
+        return len(rows)
+
+
+def fine_tune(
+    labels: Labels,
+    base: Path,
+    settings: FineTuneSettings,
+    out: Path,
+    *,
+    watch: Callable[[GPTClassifier], Watch],
+    group: Group | None = None,
+    resume: bool = False,
+    remember: Mapping[str, Any] | None = None,
+) -> Outcome[GPTClassifier]:
+    before = language_model_in(base)
+    settings = with_precision(settings, before.model.config.stack.width, choose_device(), group)
+    task = FineTuneTask(labels, before, base, settings)
+    settings = with_epochs(
+        settings, lambda: task.data(task.product(before.tokenizer), labels.train, shuffled=True)
+    )
+    task = replace(task, settings=settings)
+    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+
+
+def language_model_in(base: Path) -> Generator:
+    found = load_for(base, "train gpt --fine-tune", Generator)
+    if found.defaults.pieces == "notes":
+        raise UserError(f"{base} makes music, and labels belong to texts: give a language model of text.")
+    return found
+
+
+@dataclass(frozen=True)
+class FineTuneTask:
+    labels: Labels
+    before: Generator
+    base: Path  # where it is
+    settings: FineTuneSettings
+
+    @property
+    def width(self) -> int:
+        return self.before.model.config.stack.width
+
+    def fingerprint(self) -> dict[str, str]:
+        return {
+            "training labels": f"{self.labels.train.fingerprint}, answered after {self.before.tokenizer.start}",
+            "validation labels": self.labels.valid.fingerprint,
+            "weights to begin with": file_hash(self.base / MODEL_FILE),
+            **description_hashes(self.base),
+        }
+
+    def files(self) -> dict[str, bytes]:
+        return {TOKENIZER_FILE: self.before.tokenizer.text().encode()}
+
+    def product(self, tokenizer: Tokenizer) -> GPTClassifier:
+        labels, config = self.labels, self.before.model.config
+        stack = replace(config.stack, dropout=self.settings.dropout)
+        task = "choice" if labels.form == "choice" else "value" if labels.numbers else "classes"
+        model = GPTForTask(
+            TaskConfig(
+                gpt=replace(config, stack=stack),
+                task=task,  # type: ignore[arg-type]
+                classes=len(labels.classes) or 1,
+                auxiliary=self.settings.auxiliary,
+            )
+        )
+        if self.settings.pretrained:
+            model.gpt.load_state_dict(self.before.model.state_dict())
+        defaults = ClassifierDefaults(
+            pieces=self.before.defaults.pieces,
+            form=labels.form,
+            classes=labels.classes,
+            scale=labels.scale,
+            start=tokenizer.start,
+            last=tokenizer.start,  # not the end, after which a language model has learned to forget what was before
+        )
+        return GPTClassifier(model, tokenizer, defaults)
+
+    def data(self, product: GPTClassifier, examples: Examples, *, shuffled: bool) -> ExampleData:
+        readings = [product.readings(texts) for texts in examples.inputs]
+        answers: Sequence[float] = examples.answers
+        if self.labels.numbers:
+            middle, spread = self.labels.scale
+            answers = [(answer - middle) / spread for answer in answers]
+        return ExampleData(readings, answers, self.settings.training.batch_tokens, shuffled=shuffled)
+
+    def assemble(self, folder: Path) -> Assembled[GPTClassifier]:
+        before = self.before
+        path = folder / TOKENIZER_FILE
+        product = self.product(tokenizer_for(before.defaults.pieces, path, before.model.config))
+        return Assembled(
+            product=product,
+            train=self.data(product, self.labels.train, shuffled=True),
+            valid=self.data(product, self.labels.valid, shuffled=False),
+        )
+
+    def finish(self, product: GPTClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        labels = self.labels
+        report = {
+            **facts_of_run(run, product.model, chosen, self.settings, counted="examples"),
+            "kind": "gpt-classifier",
+            "data": {
+                "origin": labels.origin,
+                "examples": len(labels.train),
+                "validation_examples": len(labels.valid),
+                "form": labels.form,
+                "classes": list(labels.classes),
+            },
+            "validation": {"loss": round(chosen.loss, 4)},
+            "results": {
+                "validation loss": f"{chosen.loss:.4f}",
+                **measured(product, labels),
+            },
+        }
+        usage = f"qkv classify . {EXAMPLES[product.reads]}"
+        card = model_card(f"GPT, fine-tuned for {labels.form}", usage, report)
+        save_report(out, report, card)
+        return report
+
+
+def measured(product: GPTClassifier, labels: Labels) -> dict[str, str]:
+    """On the validation part."""
+    valid = labels.valid
+    verdicts = product.classify(valid.inputs)
+    count = f"{len(valid):,} held-out examples"
+    if labels.numbers:
+        given = [verdict.number or 0.0 for verdict in verdicts]
+        right = [float(answer) for answer in valid.answers]
+        return {
+            "Pearson's correlation": f"{pearson(given, right):.4f} on {count}",
+            "Spearman's correlation": f"{spearman(given, right):.4f}",
+        }
+    names = [labels.classes or texts[1:] for texts in valid.inputs]
+    right_names = [own[int(answer)] for own, answer in zip(names, valid.answers, strict=True)]
+    said = [verdict.label for verdict in verdicts]
+    found = {"accuracy": f"{100 * accuracy(said, right_names):.2f} % of {count}"}
+    if labels.classes:
+        found["macro F1"] = f"{macro_f1(said, right_names):.4f}"
+    return found

@@ -1,0 +1,362 @@
+"""`qkv evaluate`: how good translations are, where they are weak, and whether another system's are better."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from qkv.cli.options import check_output, read_options
+from qkv.cli.training import names_in
+from qkv.errors import UserError
+from qkv.families.translator.commands.files import OptionalFile, OptionalLanguage
+from qkv.training.settings import ScoringSettings
+
+if TYPE_CHECKING:
+    from qkv.evaluation.evaluation import Evaluation, Sentences
+    from qkv.evaluation.overlap import Seen
+    from qkv.evaluation.scores import Scorer
+    from qkv.families.translator.product import Translator
+
+ModelOrFile = Annotated[Path, tyro.conf.arg(metavar="MODEL|FILE")]
+OtherModelOrFile = Annotated[Path | None, tyro.conf.arg(metavar="MODEL|FILE", help_behavior_hint="")]
+ReferenceFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
+OptionalName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+OTHER_KINDS = {
+    "gpt": "--text FILE, or --music FILE where it makes music",
+    "vit": "--images FOLDER",
+    "dalle": "--scenes NUMBER or --images FOLDER",
+    "codebook": "--scenes NUMBER or --images FOLDER",
+}
+STANDARD = asdict(ScoringSettings())  # where no report says how a model is scored
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate:
+    model: tyro.conf.Positional[ModelOrFile]
+    """Folder of a model, or a file of translations made by any tool, one per line."""
+    source: OptionalFile = None
+    """Sentences to translate, one per line; a file of translations can do without."""
+    reference: ReferenceFiles = ()
+    """Their translations by people, line by line; one file or several."""
+    pairs: OptionalFile = None
+    """One file with both sentences and translations instead: .tsv, .jsonl, .tmx or .po."""
+    source_language: OptionalLanguage = None
+    """Which language of --pairs is translated, where the model does not tell; such as en."""
+    target_language: OptionalLanguage = None
+    """Which language of --pairs it is translated into."""
+    merge: bool = False
+    """The same source on several lines is one sentence, and each of its translations is right."""
+    against: OtherModelOrFile = None
+    """Another model, or another file of translations, to compare with."""
+    json: bool = False
+    """Everything as one JSON document instead of tables."""
+    output: OptionalFile = None
+    """Write the translations to this file, one per line."""
+    beam: int | None = None
+    """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
+    length_penalty: float | None = None
+    """Exponent of the length penalty; 0 for none."""
+    tokenize: OptionalName = None
+    """sacrebleu's tokenizer; none for text that is tokenised already. As the model's report says, or else 13a."""
+    lowercase: bool = False
+    """Ignore case, also where the model's report does not say so."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """What made the translations: a model that will make them now, or a tool that has left a file of them."""
+
+    path: Path
+    translator: Translator | None
+    seen: Seen | None
+    scoring: dict[str, Any]
+    translations: list[str]  # empty as long as a model has not made them
+
+    @classmethod
+    def opened(cls, path: Path) -> System:
+        from qkv.data.parallel import read_lines
+        from qkv.evaluation.overlap import read_seen
+        from qkv.families.loading import load_for
+        from qkv.families.translator.product import Translator
+
+        if path.is_dir():
+            translator = load_for(path, "evaluate", Translator)
+            scoring = scoring_in_report(path / "report.json")
+            return cls(
+                path=path, translator=translator, seen=read_seen(path), scoring=scoring, translations=[]
+            )
+        return cls(path=path, translator=None, seen=None, scoring=STANDARD, translations=read_lines(path))
+
+
+def main(arguments: list[str]) -> None:
+    if {"--text", "--music"} & names_in(arguments):  # of a language model there is another question
+        from qkv.families.gpt.commands.evaluate import main as of_a_text
+
+        of_a_text(arguments)
+        return
+    if {"--scenes", "--images"} & names_in(arguments):  # of what sees or draws there is another question
+        from qkv.families.vit.commands.evaluate import main as of_pictures
+
+        of_pictures(arguments)
+        return
+    command = read_options(
+        Evaluate,
+        arguments,
+        prog="qkv evaluate",
+        description="BLEU, chrF and TER by sacrebleu with signatures and 95 % intervals, exact matches, scores by "
+        "sentence length, the worst sentences, and what was in the training data. Of a language model, with --text FILE: "
+        "how likely a text is (`qkv evaluate --text --help`).",
+    )
+    check_options(command)
+    from qkv.cli.terminal import warn
+    from qkv.evaluation.evaluation import merged
+    from qkv.evaluation.overlap import warning
+
+    model = System.opened(command.model)
+    other = None if command.against is None else System.opened(command.against)
+    systems = [model] if other is None else [model, other]
+    sentences = read_sentences(command, systems)
+    check_systems(command, sentences, systems)
+    scorer = scorer_for(command, model if model.translator or other is None else other)
+    if other is not None and model.translator and other.translator and model.scoring != other.scoring:
+        warn(
+            f"the reports of the two models ask for different scoring: both are scored as {model.path} asks."
+        )
+    sentences, belongs = merged(sentences) if command.merge else (sentences, list(range(len(sentences))))
+    hypotheses = translations_of(model, sentences, belongs, command)
+    if command.output is not None:
+        write_translations(command.output, [hypotheses[place] for place in belongs])
+    others = None if other is None else translations_of(other, sentences, belongs, command)
+    evaluation = measured(scorer, sentences, model, hypotheses, other, others)
+
+    names = short_names(command.model, command.against)
+    if evaluation.overlap is not None and evaluation.overlap.lines:
+        warn(warning(names[0], evaluation.overlap, evaluation.without_seen, place_in(command)))
+    if evaluation.against is not None and evaluation.against.overlap and evaluation.against.overlap.lines:
+        warn(warning(names[1], evaluation.against.overlap, None, place_in(command)))
+    facts = {
+        **how_measured(command, model, other, scorer),
+        "references_each": list(sentences.references_each()),
+    }
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+    if command.json:
+        print(json.dumps({**evaluation.to_dict(*names), "measured": facts}, indent=2, ensure_ascii=False))
+    else:
+        from qkv.families.translator.commands.score_tables import page
+
+        sys.stdout.write(page(evaluation, facts, names))
+    sys.stdout.flush()
+
+
+# What is given -----------------------------------------------------------------------------------------------
+
+
+def check_options(command: Evaluate) -> None:
+    """What would fail after minutes of work, or do harm."""
+    for path in (command.model, command.against):
+        if path is not None and not path.exists():
+            raise UserError(
+                f"there is no folder and no file {path}: give a model that `qkv train` or `qkv demo` has made, "
+                "or a file of translations."
+            )
+        if path is not None and path.is_dir():
+            refuse_other_kinds(path)
+    if (command.pairs is None) == (not command.reference):
+        raise UserError("give either --reference with one file or more, or --pairs.")
+    if command.pairs is not None and command.source is not None:
+        raise UserError("--pairs holds the sentences to translate as well: leave out --source.")
+    if command.pairs is None and (command.source_language or command.target_language):
+        raise UserError("--source-language and --target-language are for --pairs: leave them out.")
+    if command.merge and command.source is None and command.pairs is None:
+        raise UserError("--merge goes by what was translated: give --source, or --pairs.")
+    translated = [path for path in (command.model, command.against) if path is not None and path.is_dir()]
+    if not translated and (command.beam is not None or command.length_penalty is not None):
+        raise UserError(
+            f"{command.model} is not a model's folder: leave out --beam and --length-penalty, "
+            "which change how a model translates."
+        )
+    if translated and command.source is None and command.pairs is None:
+        raise UserError(f"give --source: {translated[0]} is a model, and needs sentences to translate.")
+    if command.output is None:
+        return
+    given = [command.model, command.source, command.pairs, command.against, *command.reference]
+    if any(path is not None and path.resolve() == command.output.resolve() for path in given):
+        raise UserError(f"--output would overwrite {command.output}, which is read: give another name.")
+    check_output("--output", command.output)
+
+
+def refuse_other_kinds(model: Path) -> None:
+    from qkv.checkpoint.bundle import read_config
+
+    kind = read_config(model)["kind"]
+    if kind in OTHER_KINDS:
+        raise UserError(f"{model} holds a {kind}: to evaluate it, give {OTHER_KINDS[kind]}.")
+
+
+def place_in(command: Evaluate) -> str:
+    """What a sentence is found by in the files: of --pairs, some have no lines, and some lines that do not count."""
+    if command.merge:
+        return "sentence"
+    return "line" if command.pairs is None else "pair"
+
+
+def read_sentences(command: Evaluate, systems: list[System]) -> Sentences:
+    from qkv.data.parallel import languages_in, read_lines, read_pairs
+    from qkv.evaluation.evaluation import Sentences
+
+    if command.pairs is not None:
+        models = [each.translator for each in systems if each.translator is not None]
+        known = models[0].defaults.languages.named() if models else (None, None)
+        source_language, target_language = languages_in(
+            command.pairs, command.source_language or known[0], command.target_language or known[1]
+        )
+        pairs = read_pairs(command.pairs, source_language=source_language, target_language=target_language)
+        return Sentences(source=pairs.source, references=[pairs.target])
+    source = None if command.source is None else read_lines(command.source)
+    references = [read_lines(path) for path in command.reference]
+    sides = [] if command.source is None or source is None else [(command.source, len(source))]
+    check_equally_long([*sides, *zip(command.reference, map(len, references), strict=True)])
+    return Sentences(source=source, references=references)
+
+
+def check_systems(command: Evaluate, sentences: Sentences, systems: list[System]) -> None:
+    first = command.pairs or command.source or command.reference[0]
+    files = [(each.path, len(each.translations)) for each in systems if each.translator is None]
+    check_equally_long([(first, len(sentences)), *files])
+
+
+def check_equally_long(files: list[tuple[Path, int]]) -> None:
+    (first, lines), *rest = files
+    others = [f"{path} has {count:,}" for path, count in rest if count != lines]
+    if others:
+        raise UserError(
+            f"{first} has {lines:,} lines but {' and '.join(others)}: line N of each file must belong to the same "
+            "sentence, so make them equally long."
+        )
+
+
+def scoring_in_report(path: Path) -> dict[str, Any]:
+    """How the model is scored where nobody says otherwise: as its own training was."""
+    from qkv.checkpoint.files import read_json
+
+    report = read_json(path) if path.is_file() else {}
+    try:
+        found = {**STANDARD, **(report.get("settings", {}).get("scoring") or {})}
+    except (AttributeError, TypeError):
+        raise UserError(f"{path} lacks something that qkv writes: restore it, or delete it.") from None
+    return found
+
+
+def scorer_for(command: Evaluate, system: System) -> Scorer:
+    from qkv.evaluation.scores import Scorer
+
+    return Scorer.make(
+        tokenize=command.tokenize or system.scoring["tokenize"],
+        lowercase=command.lowercase or bool(system.scoring["lowercase"]),
+    )
+
+
+# The work ----------------------------------------------------------------------------------------------------
+
+
+def translations_of(system: System, sentences: Sentences, belongs: list[int], command: Evaluate) -> list[str]:
+    """One for each sentence. Of a file, whose lines belong to these sentences, the first line of each counts."""
+    from qkv.cli.terminal import counting
+    from qkv.families.translator.commands.translate import without_breaks
+
+    if system.translator is None or sentences.source is None:
+        by_place = dict(zip(reversed(belongs), reversed(system.translations), strict=True))  # the first stays
+        return [by_place[place] for place in range(len(sentences))]
+    with counting("translating", len(sentences)) as done:
+        answers = system.translator.translate(
+            sentences.source,
+            beam=command.beam,
+            length_penalty=command.length_penalty,
+            done=done,
+        )
+    return [without_breaks(answer) for answer in answers]
+
+
+def write_translations(path: Path, translations: list[str]) -> None:
+    from qkv.checkpoint.files import write_file
+
+    write_file(path, "".join(f"{line}\n" for line in translations).encode())
+
+
+def measured(
+    scorer: Scorer,
+    sentences: Sentences,
+    model: System,
+    hypotheses: list[str],
+    other: System | None,
+    others: list[str] | None,
+) -> Evaluation:
+    from qkv.cli.terminal import counting
+    from qkv.evaluation.evaluation import evaluate, steps_of
+
+    overlap = sentences.overlap_with(model.seen)
+    with counting("scoring", steps_of(others is not None, overlap)) as done:
+        return evaluate(
+            scorer,
+            hypotheses,
+            sentences,
+            overlap=overlap,
+            others=others,
+            others_overlap=None if other is None else sentences.overlap_with(other.seen),
+            done=done,
+        )
+
+
+# What is told ------------------------------------------------------------------------------------------------
+
+
+def how_measured(command: Evaluate, model: System, other: System | None, scorer: Scorer) -> dict[str, Any]:
+    import sacrebleu
+
+    from qkv import __version__
+    from qkv.evaluation.sentences import MEASURE
+    from qkv.evaluation.significance import CLEAR
+
+    source = command.source or command.pairs
+    return {
+        "model": how_translated(model, command),
+        "against": None if other is None else how_translated(other, command),
+        "source": None if source is None else str(source),
+        "references": [str(path) for path in command.reference or [command.pairs]],
+        "tokenize": scorer.tokenize,
+        "lowercase": scorer.lowercase,
+        "intervals": "95 %, bootstrap",
+        "test": f"paired bootstrap; a difference is called clear where p is below {CLEAR}",
+        "by_length": f"words of the {'reference' if source is None else 'source'}",
+        "worst": MEASURE,
+        "places": place_in(command),
+        "qkv": __version__,
+        "sacrebleu": sacrebleu.__version__,
+    }
+
+
+def how_translated(system: System, command: Evaluate) -> dict[str, Any]:
+    if system.translator is None:
+        return {"path": str(system.path), "kind": "file", "beam": None, "length_penalty": None}
+    defaults = system.translator.defaults
+    return {
+        "path": str(system.path),
+        "kind": "model",
+        "beam": defaults.beam if command.beam is None else command.beam,
+        "length_penalty": defaults.length_penalty
+        if command.length_penalty is None
+        else command.length_penalty,
+    }
+
+
+def short_names(model: Path, against: Path | None) -> tuple[str, str]:
+    """The last part of each path, where that tells them apart."""
+    other = model if against is None else against
+    if model.name and other.name and model.name != other.name:
+        return model.name, other.name
+    return (model.name or str(model), "") if against is None else (str(model), str(other))

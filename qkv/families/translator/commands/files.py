@@ -1,0 +1,153 @@
+"""The files that a training command is given, and what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+import tyro
+
+from qkv.errors import UserError
+
+if TYPE_CHECKING:
+    from qkv.data.parallel import ParallelText
+    from qkv.families.translator.defaults import Languages
+    from qkv.training.settings import DataSettings
+
+OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+OptionalLanguage = Annotated[str | None, tyro.conf.arg(metavar="CODE", help_behavior_hint="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    data: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")] = None
+    """A folder with train, valid and test parts, such as train.en and train.de, or train.en-de.tsv."""
+    source: OptionalFile = None
+    """Text to translate from, one sentence per line."""
+    target: OptionalFile = None
+    """Its translation, line by line."""
+    pairs: OptionalFile = None
+    """One file that holds both sides instead: .tsv, .jsonl, .tmx or .po."""
+    valid_source: OptionalFile = None
+    """Sentences to validate on; held out of the training data where none are given."""
+    valid_target: OptionalFile = None
+    """Their translation."""
+    valid_pairs: OptionalFile = None
+    """Both sides of the validation part in one file."""
+    source_language: OptionalLanguage = None
+    """Such as en; otherwise read off the file's ending, or off a .tmx."""
+    target_language: OptionalLanguage = None
+    """Such as de; otherwise read off the file's ending, or off a .tmx."""
+
+    def stored(self) -> dict[str, str | None]:
+        """For a run that may be resumed from another folder, and with files of other names."""
+        return {
+            name: str(value.resolve()) if isinstance(value, Path) else value
+            for name, value in asdict(self.naming_languages()).items()
+        }
+
+    def naming_languages(self) -> Self:
+        """Those that can be read off the names of two files are named."""
+        if self.source is None or self.target is None:
+            return self
+        source = self.source_language or language_of(self.source)
+        return replace(
+            self, source_language=source, target_language=self.target_language or language_of(self.target)
+        )
+
+    @classmethod
+    def from_stored(cls, stored: dict[str, str | None]) -> Self:
+        is_path = {name: not name.endswith("language") for name in stored}
+        return cls(**{name: Path(v) if v and is_path[name] else v for name, v in stored.items()})  # type: ignore[arg-type]
+
+    def can_be_read_again(self) -> bool:
+        """Not a pipe, which only the first process could read."""
+        paths = [value for value in vars(self).values() if isinstance(value, Path)]
+        return all(path.is_file() or path.is_dir() for path in paths)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    pairs: ParallelText
+    valid: ParallelText | None
+    languages: Languages
+    origin: str  # for the model card
+    tests: dict[str, ParallelText]  # by name: what the finished model is reported on
+
+
+def read_files(files: Files, settings: DataSettings) -> Given:
+    from qkv.data.parallel import languages_in, read_pairs, read_two
+    from qkv.families.translator.defaults import Languages
+
+    if files.data is not None:
+        return read_folder(files.data, files, settings)
+    files = files.naming_languages()
+    source, target = files.source_language, files.target_language
+    if files.pairs is not None and files.source is None and files.target is None:
+        # Once for all: a validation file must not be read the other way round.
+        source, target = languages_in(files.pairs, source, target)
+        pairs = read_pairs(files.pairs, source_language=source, target_language=target)
+        origin = files.pairs.name
+    elif files.source is not None and files.target is not None and files.pairs is None:
+        pairs = read_two(files.source, files.target)
+        origin = f"{files.source.name} and {files.target.name}"
+    else:
+        raise UserError("give the training data: either --source and --target, or --pairs, or --data.")
+    return Given(
+        pairs=pairs,
+        valid=read_validation(files, source, target),
+        languages=Languages.of(source, target),
+        origin=origin,
+        tests={},
+    )
+
+
+def read_folder(folder: Path, files: Files, settings: DataSettings) -> Given:
+    """Everything from the folder of --data, by the names of its files."""
+    from qkv.data.folder import find_parts
+    from qkv.families.translator.defaults import Languages
+
+    others = (
+        files.source,
+        files.target,
+        files.pairs,
+        files.valid_source,
+        files.valid_target,
+        files.valid_pairs,
+    )
+    if any(other is not None for other in others):
+        raise UserError("--data names all files by itself: give either --data or the files one by one.")
+    usual = settings.languages or (None, None)
+    source, target = files.source_language or usual[0], files.target_language or usual[1]
+    if source is None or target is None:
+        raise UserError("--data needs to know the languages: give --source-language and --target-language.")
+    parts = find_parts(folder, source, target, settings.variant)
+    return Given(
+        pairs=parts.train.read(),
+        valid=None if parts.valid is None else parts.valid.read(),
+        languages=Languages(source=source, target=target),
+        origin=" and ".join(path.name for path in parts.train.files),
+        tests={part.name: part.read() for part in parts.tests},
+    )
+
+
+def read_validation(files: Files, source: str | None, target: str | None) -> ParallelText | None:
+    from qkv.data.parallel import read_pairs, read_two
+
+    given = [files.valid_source is not None, files.valid_target is not None, files.valid_pairs is not None]
+    if given == [False, False, False]:
+        return None
+    if files.valid_pairs is not None and sum(given) == 1:
+        return read_pairs(files.valid_pairs, source_language=source, target_language=target)
+    if files.valid_source is not None and files.valid_target is not None and sum(given) == 2:
+        return read_two(files.valid_source, files.valid_target)
+    raise UserError("give the validation data: either --valid-source and --valid-target, or --valid-pairs.")
+
+
+def language_of(path: Path) -> str | None:
+    """`train.en` and `train.en.txt` are English."""
+    for ending in reversed(path.name.lower().removesuffix(".gz").removesuffix(".txt").split(".")[1:]):
+        if 2 <= len(ending) <= 3 and ending.isalpha():
+            return ending
+    return None

@@ -1,0 +1,120 @@
+"""Sentence pairs made ready for training: cleaned, split, encoded, and put together in batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import compress
+
+from qkv.checkpoint.files import bytes_hash, canonical
+from qkv.core.pairs import TranslationBatch
+from qkv.data.batching import pad_rows, token_batches
+from qkv.data.cleaning import clean, hold_out
+from qkv.data.parallel import ParallelText
+from qkv.families.translator.defaults import Languages
+from qkv.text.subword_dropout import SubwordDropout
+from qkv.text.tokenizer import Tokenizer
+from qkv.text.vocabulary import Vocabulary
+from qkv.training.settings import DataSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """Cleaned pairs, what was dropped on the way, and where they came from."""
+
+    train: ParallelText
+    valid: ParallelText
+    dropped: dict[str, int]
+    languages: Languages
+    origin: str  # for the model card
+    tests: Mapping[str, ParallelText] = field(default_factory=dict)  # by name; training never looks at them
+
+    def fingerprint(self) -> dict[str, str]:
+        """Of the languages too, which may be read off the names of files, and files may be given by other names."""
+        tests = {name: part.fingerprint() for name, part in self.tests.items()}
+        return {
+            "training data": self.train.fingerprint(),
+            "validation data": self.valid.fingerprint(),
+            "test data": bytes_hash(canonical(tests)),
+            "languages": " and ".join(name or "unknown" for name in self.languages.named()),
+        }
+
+
+def prepare_corpus(
+    pairs: ParallelText,
+    valid: ParallelText | None,
+    languages: Languages,
+    settings: DataSettings,
+    seed: int,
+    origin: str,
+    tests: Mapping[str, ParallelText] | None = None,
+) -> Corpus:
+    """Clean the pairs, and hold some out for validation where none are given."""
+    cleaned = clean(pairs, longest=settings.longest, ratio=settings.ratio)
+    dropped = dict(cleaned.dropped)
+    if valid is None:
+        train, valid = hold_out(cleaned.pairs, count=settings.valid, seed=seed)
+    else:
+        cleaned_valid = clean(valid, longest=settings.longest, ratio=settings.ratio)
+        train, valid = cleaned.pairs, cleaned_valid.pairs
+        dropped["of the validation pairs"] = sum(cleaned_valid.dropped.values())
+    return Corpus(
+        train=train, valid=valid, dropped=dropped, languages=languages, origin=origin, tests=tests or {}
+    )
+
+
+class PairData:
+    """Encoded pairs in batches of like length (the loop's Data protocol)."""
+
+    def __init__(
+        self,
+        pairs: ParallelText,
+        tokenizer: Vocabulary,
+        batch_tokens: int,
+        context: int,
+        *,
+        shuffled: bool,
+        subword_dropout: float = 0.0,
+    ):
+        sources, targets = tokenizer.encode_all(pairs.source), tokenizer.target.encode_all(pairs.target)
+        # What has more pieces than the model has positions, with a start or an end, is left out.
+        fits = [max(map(len, both)) < context for both in zip(sources, targets, strict=True)]
+        self.sources, self.targets = list(compress(sources, fits)), list(compress(targets, fits))
+        self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
+        self.longest = context - 1
+        self.dropout: SubwordDropout | None = None
+        if subword_dropout and isinstance(tokenizer, Tokenizer):
+            self.whole = [*self.sources, *self.targets]
+            texts = [*compress(pairs.source, fits), *compress(pairs.target, fits)]
+            self.dropout = SubwordDropout(tokenizer, texts, subword_dropout)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def epoch(self, seed: int) -> list[list[int]]:
+        """Batches of rows; with subword dropout the seed also decides how the words of this epoch are cut."""
+        if self.dropout is not None:
+            cut = [
+                ids if len(ids) <= self.longest else whole
+                for ids, whole in zip(self.dropout.encode_all(seed), self.whole, strict=True)
+            ]
+            self.sources, self.targets = cut[: len(self)], cut[len(self) :]
+        sides = [
+            (len(source), len(target)) for source, target in zip(self.sources, self.targets, strict=True)
+        ]
+        return token_batches(
+            [1 + max(both) for both in sides],
+            self.batch_tokens,
+            seed if self.shuffled else None,
+            lean=[source - target for source, target in sides],
+        )
+
+    def batch(self, rows: list[int]) -> TranslationBatch:
+        tokens = self.tokenizer
+        return TranslationBatch.of(
+            source=pad_rows([[*self.sources[row], tokens.end] for row in rows], tokens.pad),
+            shifted=pad_rows([[tokens.start, *self.targets[row]] for row in rows], tokens.pad),
+            target=pad_rows([[*self.targets[row], tokens.end] for row in rows], tokens.pad),
+            pad=tokens.pad,
+        )
+
+    def tokens(self, rows: list[int]) -> int:
+        return sum(len(self.targets[row]) + 1 for row in rows)

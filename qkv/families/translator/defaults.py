@@ -1,0 +1,38 @@
+"""What a translator needs to know beside its weights."""
+
+from dataclasses import dataclass
+
+from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.answers import Confidence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Languages:
+    source: str
+    target: str
+
+    @classmethod
+    def of(cls, source: str | None, target: str | None) -> "Languages":
+        """Where nobody has named them they are called source and target."""
+        return cls(source=source or "source", target=target or "target")
+
+    def named(self) -> tuple[str | None, str | None]:
+        """Those that somebody has named."""
+        unnamed = Languages.of(None, None)
+        return (
+            None if self.source == unnamed.source else self.source,
+            None if self.target == unnamed.target else self.target,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorDefaults:
+    """What a translator needs to know beside its weights."""
+
+    languages: Languages
+    longest: int  # pieces of the longest source that is translated whole: more is split
+    beam: int
+    length_penalty: float
+    stand_ins: tuple[str, ...] = ()  # words that it copies, for spans that it does not know
+    aligner: Aligner | None = None
+    confidence: Confidence | None = None

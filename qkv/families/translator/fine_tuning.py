@@ -1,0 +1,147 @@
+"""How a translator that was trained or imported before goes on with other sentence pairs: its sizes and its vocabulary stay."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
+from qkv.checkpoint.files import file_hash
+from qkv.core.pairs import TranslationConfig
+from qkv.errors import UserError
+from qkv.evaluation.overlap import both_seen, read_seen, seen_in
+from qkv.evaluation.scores import Scorer
+from qkv.families.loading import load_for
+from qkv.families.translator.architectures import built
+from qkv.families.translator.corpus import Corpus
+from qkv.families.translator.defaults import Languages
+from qkv.families.translator.model import OneStreamConfig, TranslatorConfig
+from qkv.families.translator.product import Translator
+from qkv.families.translator.recurrent import RecurrentConfig
+from qkv.families.translator.task import TOKENIZER_FILE, both_parts, keep, measured
+from qkv.text.sentence_pieces import SentencePieces
+from qkv.text.tokenizer import Tokenizer
+from qkv.text.vocabulary import Vocabulary, load_vocabulary
+from qkv.training.device import choose_device, kinds_for, with_precision
+from qkv.training.distributed import Group
+from qkv.training.loop import Run, Watch, loss_on
+from qkv.training.runs import Assembled, Chosen, Outcome, train, with_epochs
+from qkv.training.settings import FineTuneTranslatorSettings, check_fine_tuning
+
+SHOWN = 40  # characters of a sentence in a complaint
+
+
+def fine_tune_translator(
+    corpus: Corpus,
+    base: Path,
+    settings: FineTuneTranslatorSettings,
+    out: Path,
+    *,
+    watch: Callable[[Translator], Watch],
+    group: Group | None = None,
+    resume: bool = False,
+    remember: Mapping[str, Any] | None = None,
+) -> Outcome[Translator]:
+    check_fine_tuning(settings)
+    before = load_for(base, "translate", Translator)
+    recurrent = isinstance(before.model.config, RecurrentConfig)
+    settings = with_precision(
+        settings, before.model.tokens.embedding_dim, choose_device(), group, kinds_for(recurrent)
+    )
+    scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
+    tokenizer = asked_for(before.tokenizer, settings.language, corpus)
+    if settings.data.subword_dropout and not isinstance(tokenizer, Tokenizer):
+        raise UserError(
+            "--data.subword-dropout is for pieces that qkv has learned: this model brings its own, so leave it out."
+        )
+    settings = with_epochs(
+        settings, lambda: both_parts(corpus, tokenizer, settings, before.model.config.context)[0]
+    )
+    task = FineTuneTranslatorTask(corpus, before, base, tokenizer, settings, scorer)
+    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+
+
+@dataclass(frozen=True)
+class FineTuneTranslatorTask:
+    corpus: Corpus
+    before: Translator
+    base: Path
+    tokenizer: Vocabulary
+    settings: FineTuneTranslatorSettings
+    scorer: Scorer
+
+    @property
+    def width(self) -> int:
+        return self.before.model.tokens.embedding_dim
+
+    def fingerprint(self) -> dict[str, str]:
+        weights = {"weights to begin with": file_hash(self.base / MODEL_FILE)}
+        return {**self.corpus.fingerprint(), **weights, **description_hashes(self.base)}
+
+    def files(self) -> dict[str, bytes]:
+        return {TOKENIZER_FILE: self.tokenizer.text().encode()}
+
+    def assemble(self, folder: Path) -> Assembled[Translator]:
+        before, settings = self.before, self.settings
+        tokenizer = load_vocabulary(folder / TOKENIZER_FILE)
+        train, valid = both_parts(self.corpus, tokenizer, settings, before.model.config.context)
+        model = built(regularised(before.model.config, settings.dropout, settings.smoothing))
+        model.load_state_dict(before.model.state_dict())
+        defaults = replace(
+            before.defaults,
+            languages=named(self.corpus.languages, before.defaults.languages),
+            longest=max(before.defaults.longest, *map(len, train.sources)),
+        )
+        return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
+
+    def finish(self, product: Translator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        corpus = self.corpus
+        seen = both_seen(read_seen(self.base), seen_in(corpus.train.source, corpus.train.target))
+        report = measured(product, corpus, self.settings, self.scorer, run, chosen, seen)
+        report["languages"] = asdict(product.defaults.languages)
+        report["data"]["origin"] += f", on top of {self.base.name}"
+        loss = loss_on(self.before.model, run.valid)
+        report["fine_tuned"] = {"from": self.base.name, "validation_loss_before": round(loss, 4)}
+        keep(out, product, report, seen)
+        return report
+
+
+def asked_for(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vocabulary:
+    """The tokenizer that puts the wanted target language before each source, where the model knows several."""
+    if not tokenizer.languages or not isinstance(tokenizer, SentencePieces):
+        if language is not None:
+            raise UserError("this model translates into one language: --language is for models of several.")
+        return tokenizer
+    if language is not None:
+        return tokenizer.other(language=language)
+    for text in (*corpus.train.source, *corpus.valid.source):
+        marker, _ = tokenizer.without_marker(text)
+        if marker is None or marker not in tokenizer.ids:
+            raise UserError(
+                f"this model translates into {', '.join(tokenizer.languages)}, and the source '{text[:SHOWN]}' asks for "
+                f"none of these: give --language, or begin each source with {tokenizer.marker('LANGUAGE')}."
+            )
+    return tokenizer
+
+
+def regularised(
+    config: TranslationConfig, dropout: float | None, smoothing: float | None
+) -> TranslationConfig:
+    """The same model; what acts in training alone may be another."""
+    if not isinstance(config, OneStreamConfig | RecurrentConfig):
+        raise TypeError(f"{type(config).__name__} is no translator's")
+    if smoothing is not None:
+        config = replace(config, smoothing=smoothing)
+    if dropout is None:
+        return config
+    if isinstance(config, RecurrentConfig):
+        return replace(config, dropout=dropout)
+    if isinstance(config, TranslatorConfig):
+        config = replace(config, encoder=replace(config.encoder, dropout=dropout))
+    return replace(config, decoder=replace(config.decoder, dropout=dropout))
+
+
+def named(languages: Languages, before: Languages) -> Languages:
+    """As the pairs name them, or else as the model has called them so far."""
+    both = zip(languages.named(), before.named(), strict=True)
+    return Languages.of(*(now or then for now, then in both))

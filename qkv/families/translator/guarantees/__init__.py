@@ -1,0 +1,1 @@
+"""What a translation owes its source: terms, protected spans, tags, no loops."""

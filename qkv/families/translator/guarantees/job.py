@@ -1,0 +1,315 @@
+"""What a translation owes its source: terms in their form, protected spans untouched, no loops, nothing dropped.
+
+A text is first translated freely. Where that breaks a promise it is translated again under constraints, and what
+is then still missing is put in its place by alignment.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from qkv.errors import UserError
+from qkv.families.translator.answers import Links
+from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
+from qkv.families.translator.options import Decoding
+from qkv.text.entities import escaped
+from qkv.text.protect import (
+    ProtectedSpan,
+    character_in,
+    glued,
+    located,
+    occurrences,
+    protected_spans,
+    replaced,
+    survive,
+)
+from qkv.text.words import FINE
+
+NO_REPEAT = (3, 2)  # pieces in a row that are not said twice, where a translation has come out as a loop
+HYPHENS = ("-", "\u2010", "\u2011", "/")  # what makes a longer word of two
+
+
+def touches(place: tuple[int, int], others: Sequence[ProtectedSpan | Edit]) -> bool:
+    return any(other.start < place[1] and place[0] < other.end for other in others)
+
+
+def as_read(text: str) -> str:
+    """With spaces for tabs and control characters, which hardly any training text has."""
+    return re.sub(r"[^\S \u00a0\u202f\u3000]|[\x00-\x1f\x7f-\x9f]", " ", text)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A phrase that must be there, and the characters of the source that it comes from, where there are such."""
+
+    text: str
+    places: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A piece of text, and what its translation owes it."""
+
+    text: str  # without its tags, and with characters instead of entities
+    marks: tuple[Mark, ...]  # which go back to where they belong
+    spellings: Mapping[str, str]  # characters that were entities, which they become again
+    kept: tuple[ProtectedSpan, ...]  # spans of the text that stay as they are
+    wanted: tuple[Wanted, ...]  # what must be there
+
+    @classmethod
+    def of(cls, piece: str, decoding: Decoding, *, entities_are_words: bool = False) -> "Job":
+        """With `entities_are_words`, for a model that has learned them from its training text, they are left in it."""
+        marks: list[Mark] = []
+        kept: list[ProtectedSpan] = []
+        spellings: dict[str, str] = {}
+        text, last = "", 0
+        for span in protected_spans(piece, decoding.protect):
+            text += as_read(piece[last : span.start])
+            last = span.end
+            character = character_in(span)
+            if character is not None and entities_are_words:
+                text += span.text
+                continue
+            if character is not None:
+                spellings.setdefault(character, span.text)
+                text += character
+                continue
+            if span.kind != "tags":
+                kept.append(replace(span, start=len(text), end=len(text) + len(span.text)))
+                text += span.text
+                continue
+            marks.append(Mark(span.text, len(text)))
+            rest = piece[last : last + 1]
+            if text[-1:].isalnum() and rest.isalnum():
+                text += " "  # the tag was all that stood between two words
+            elif text[-1:].isspace() and rest.isspace():
+                last += 1
+        text += as_read(piece[last:])
+        wanted = [
+            Wanted(phrase, outside_spans)
+            for phrase, places in decoding.glossary.found_in(text).items()
+            if (outside_spans := tuple(place for place in places if not touches(place, kept)))
+        ]
+        wanted += [Wanted(phrase) for phrase in decoding.contain]
+        for each in wanted:
+            for avoided in decoding.avoid:
+                if avoided in each.text:
+                    raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
+        return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
+
+    @property
+    def kept_texts(self) -> list[str]:
+        return [span.text for span in self.kept]
+
+    def written(self, said: str) -> str:
+        """What was said in the source's way of writing it."""
+        return escaped(said, self.spellings)
+
+    def is_kept_by(self, text: str) -> bool:
+        """Does this translation hold every promise but the tags, which are put in at the end?"""
+        return survive(text, self.kept_texts) and all(occurrences(text, each.text) for each in self.wanted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A job as the model reads it: as it is, or with words that it knows how to copy in the place of spans."""
+
+    job: Job
+    text: str
+    stand_ins: tuple[str, ...] = ()  # one for each span that is kept, or none at all
+
+    @classmethod
+    def plain(cls, job: Job) -> "Reading":
+        return cls(job=job, text=job.text)
+
+    @classmethod
+    def with_stand_ins(cls, job: Job, known: Sequence[str]) -> "Reading | None":
+        """None where there are not enough words that the text does not have itself."""
+        taken = " ".join([job.text, *(each.text for each in job.wanted)])
+        free = [word for word in known if is_stand_in(word) and not occurrences(taken, word)][: len(job.kept)]
+        if not job.kept or len(free) < len(job.kept):
+            return None
+        return cls(job=job, text=replaced(job.text, job.kept, free), stand_ins=tuple(free))
+
+    def place(self, place: int) -> int:
+        """A place of the job's text in what the model reads."""
+        longer = [len(name) - len(span.text) for name, span in zip(self.names, self.job.kept, strict=True)]
+        return place + sum(
+            more for more, span in zip(longer, self.job.kept, strict=True) if span.end <= place
+        )
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        return tuple(replace(mark, place=self.place(mark.place)) for mark in self.job.marks)
+
+    @property
+    def phrases(self) -> list[str]:
+        """What the model must say."""
+        return list(dict.fromkeys([*self.names, *(each.text for each in self.job.wanted)]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The spans that are kept as the model reads them."""
+        return self.stand_ins or tuple(self.job.kept_texts)
+
+    def back(self, said: str) -> str:
+        """With the spans in the place of the words that stood in for them."""
+        return applied(said, self.back_edits(said))
+
+    def written(self, said: str) -> str:
+        """The same in the source's way of writing it, which leaves the spans as they are."""
+        return applied(said, self.back_edits(said), self.job.written)
+
+    def back_edits(self, said: str) -> list[Edit]:
+        found = located(said, self.names)
+        return [
+            Edit(start, start + len(name), self.unstuck(said, start, name, text))
+            for name, text in dict(zip(self.names, self.job.kept_texts, strict=True)).items()
+            for start in found[name]
+        ]
+
+    def unstuck(self, said: str, start: int, name: str, text: str) -> str:
+        """What goes into the place of a name, with a space where it would look longer: an address ends later than a word."""
+        before, after = (self.job.written(part) for part in (said[:start], said[start + len(name) :]))
+        for new in (text, f"{text} ", f" {text}"):
+            if len(before) + new.index(text) in occurrences(f"{before}{new}{after}", text):
+                return new
+        return f" {text} "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One way to translate a job."""
+
+    reading: Reading
+    constrained: bool = False  # the model must say the phrases of the reading
+    no_repeat: int = 0
+    anchor: str = ""  # the translation itself, to be scored: it competes with the next attempt that holds
+    replaced: frozenset[str] = (
+        frozenset()
+    )  # words of the free translation in whose place the anchor has terms
+
+    def holds(self, text: str) -> bool:
+        names = self.reading.stand_ins
+        alone = all(stand_alone(text, name, found) for name, found in located(text, names).items())
+        return alone and self.reading.job.is_kept_by(self.reading.back(text))
+
+
+def anchored(reading: Reading, said: str, links: Links) -> str | None:
+    """A free translation with what it lacks: terms in the place of the words that came from the same words of the source,
+    spans behind what came from the word before them.
+
+    None where it is not known for all terms what these words are, and where a span is said too often.
+    """
+    places = Places(reading.text, said, links)
+    edits: list[Edit] = []
+    missing = Counter(reading.names)
+    for name, found in located(said, reading.names).items():
+        missing[name] -= len(found)
+        stuck = glued(said, name) and not name.isalnum()
+        if missing[name] < 0 or stuck or not stand_alone(said, name, found):
+            return None
+    for name, span in zip(reading.names, reading.job.kept, strict=True):
+        if missing[name]:
+            missing[name] -= 1
+            place = places.after(reading.place(span.start))
+            edits.append(Edit(place, place, name, apart=True))
+    for wanted in reading.job.wanted:
+        if occurrences(said, wanted.text):
+            continue
+        known = len(edits)
+        for start, end in wanted.places:
+            around = places.around(reading.place(start), reading.place(end))
+            if around is not None and not touches(around, edits):
+                edits.append(Edit(*around, wanted.text))
+        if len(edits) == known:
+            return None
+    return applied(said, edits) if edits else None
+
+
+def words_replaced(said: str, anchor: str) -> frozenset[str]:
+    return frozenset(FINE.findall(said)) - frozenset(FINE.findall(anchor))
+
+
+def is_stand_in(word: str) -> bool:
+    """A letter is a part of too much else, such as T-shirt."""
+    return len(word) > 1
+
+
+def stand_alone(text: str, name: str, found: Sequence[int]) -> bool:
+    """Is it nowhere a part of a compound, as in T-shirt? A search under constraints would not have said that."""
+    return not any(text.startswith(HYPHENS, at + len(name)) for at in found)
+
+
+def attempts(job: Job, stand_ins: Sequence[str], no_repeat: int) -> list[Attempt]:
+    """From the freest to the strictest."""
+    plain, other = Reading.plain(job), Reading.with_stand_ins(job, stand_ins)
+    sizes = [min(size, no_repeat or size) for size in NO_REPEAT]
+    found = [Attempt(reading=each, no_repeat=no_repeat) for each in (plain, other) if each]
+    if job.kept or job.wanted:
+        under = [
+            Attempt(reading=each, constrained=True, no_repeat=no_repeat) for each in (other, plain) if each
+        ]
+        again = [replace(each, no_repeat=sizes[0]) for each in under]
+        return [*found, *under, *again, replace(under[0], no_repeat=sizes[1])]
+    return [*found, *(replace(found[0], no_repeat=size) for size in sizes)]
+
+
+def completed(reading: Reading, said: str, links: Links) -> str:
+    """What was said with spans and tags where they belong: every one of them exactly as often as in the source.
+
+    `links` are pairs of words of `reading.text` and of `said`.
+    """
+    places = Places(reading.text, said, links)
+    edits = repairs(reading, said, places)
+    taken = {edit.start for edit in edits if edit.end > edit.start}
+    edits += [edit for edit in reading.back_edits(said) if edit.start not in taken]
+    edits += [
+        Edit(place, place, mark.text)
+        for mark, place in zip(reading.marks, marked(reading.marks, places), strict=True)
+    ]
+    whole = [
+        (match.start(), match.end())
+        for name in reading.phrases
+        for match in re.finditer(re.escape(name), said)
+    ]
+    return applied(said, [outside(edit, whole) for edit in edits], reading.job.written)
+
+
+def repairs(reading: Reading, said: str, places: Places) -> list[Edit]:
+    """What takes away spans and words that are there too often, and puts in those that are missing."""
+    edits: list[Edit] = []
+    names, texts = reading.names, reading.job.kept_texts
+    everywhere = located(said, names)
+    for name, count in Counter(names).items():
+        found = everywhere[name]
+        # A word in a longer word is another word, and a span in a longer span that one.
+        stuck = (
+            [] if name.isalnum() else [at for at in glued(said, name) if not within(at, name, names, said)]
+        )
+        edits += [Edit(start, start, " ") for start in stuck]
+        edits += [Edit(start + len(name), start + len(name), " ") for start in stuck]
+        found = sorted([*found, *stuck])
+        edits += [Edit(start, start + len(name), "") for start in found[count:]]
+        own = texts[names.index(name)]
+        edits += [Edit(start, start + len(name), own) for start in stuck if start in found[:count]]
+        missing = [index for index, each in enumerate(names) if each == name][len(found) :]
+        for index in missing:
+            place = places.after(reading.place(reading.job.kept[index].start))
+            edits.append(Edit(place, place, texts[index], apart=True))
+    for wanted in reading.job.wanted:
+        if not occurrences(reading.back(said), wanted.text):
+            new = reading.job.written(wanted.text)
+            edits.append(Edit(len(said), len(said), new, apart=True))
+    return edits
+
+
+def within(start: int, name: str, names: Sequence[str], text: str) -> bool:
+    """Is what stands there a part of one of the longer names?"""
+    longer = [other for other in names if len(other) > len(name)]
+    return any(
+        match.start() <= start < match.end()
+        for other in longer
+        for match in re.finditer(re.escape(other), text)
+    )

@@ -1,0 +1,49 @@
+"""What a published translator says of itself beside its weights: its languages, and how it is to be asked."""
+
+from qkv.configs import from_dict
+from qkv.errors import UserError
+from qkv.families.translator.defaults import Languages, TranslatorDefaults
+from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.options import STRONGEST_PENALTY, WIDEST_BEAM
+from qkv.hub.folder import Published
+from qkv.hub.mapping import NOTES
+
+WHOLE = 200  # pieces of a source that is translated whole: these models were trained on sentences
+
+
+def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDefaults:
+    """Those that we have written beside it, or what its own files tell."""
+    notes = published.json(NOTES)
+    if "defaults" in notes:
+        where = f"{published.where}/{NOTES}"
+        return checked(from_dict(TranslatorDefaults, notes["defaults"], where), config, where)
+    said = published.json("tokenizer_config.json")
+    generation = {**published.config, **published.json("generation_config.json")}
+    beam = generation.get("num_beams")
+    source, target = (said.get(name) for name in ("source_lang", "target_lang"))
+    return TranslatorDefaults(
+        languages=Languages.of(
+            source if isinstance(source, str) else None, target if isinstance(target, str) else None
+        ),
+        longest=min(WHOLE, config.context - 2),
+        beam=beam if isinstance(beam, int) and 0 < beam < 100 else 4,
+        length_penalty=1.0,
+    )
+
+
+def checked(defaults: TranslatorDefaults, config: TranslatorConfig, where: str) -> TranslatorDefaults:
+    """What was written beside a model may have been written for another one."""
+    aligner = defaults.aligner
+    holds = {
+        "longest should be at least 1": defaults.longest >= 1,
+        f"beam should be from 1 to {WIDEST_BEAM}": 1 <= defaults.beam <= WIDEST_BEAM,
+        f"length_penalty should be from 0 to {STRONGEST_PENALTY:g}": 0
+        <= defaults.length_penalty
+        <= STRONGEST_PENALTY,
+        "the aligner should look with heads that the model has": aligner is None
+        or aligner.fits(*config.looking),
+    }
+    for rule, kept in holds.items():
+        if not kept:
+            raise UserError(f"{where}: {rule}.")
+    return defaults

@@ -1,0 +1,153 @@
+"""The tokenizers of translators: Marian's two SentencePiece models with one vocabulary, or byte-level pieces of ours."""
+
+import json
+
+from tokenizers import Tokenizer as Pieces
+from tokenizers import processors
+
+from qkv.checkpoint.files import json_bytes
+from qkv.errors import UserError
+from qkv.families.translator.model import TranslatorConfig
+from qkv.hub.folder import LARGEST_JSON, Published, first_pieces, read_object
+from qkv.hub.mapping import NOTES
+from qkv.hub.tokenizer_settings import check_numbers, name_of, refuse_added, tokenizer_settings
+from qkv.text.sentence_pieces import SentencePieces
+from qkv.text.tokenizer import SPECIAL, Tokenizer
+from qkv.text.unigram import UnigramModel
+from qkv.text.vocabulary import Vocabulary
+
+SOURCE, TARGET, VOCABULARY, SETTINGS = "source.spm", "target.spm", "vocab.json", "tokenizer_config.json"
+FAST = "tokenizer.json"
+
+
+def read_tokenizer(published: Published, config: TranslatorConfig, language: str | None) -> Vocabulary:
+    tokenizer: Vocabulary
+    if published.has(SOURCE) and published.has(VOCABULARY):
+        tokenizer = sentence_pieces(published, config, language)
+    elif published.has(FAST):
+        tokenizer = byte_level(published, config)
+        if language is not None:
+            raise UserError(
+                f"{published.where} translates into one language: --language is for models of several."
+            )
+    else:
+        raise UserError(
+            f"{published.where} has no tokenizer that qkv knows: neither {SOURCE}, {TARGET} and {VOCABULARY} nor {FAST}."
+        )
+    if len(tokenizer) != config.vocab:
+        raise UserError(
+            f"{published.where}: the tokenizer has {len(tokenizer):,} pieces and the model embeddings for "
+            f"{config.vocab:,}; these files do not belong together."
+        )
+    return tokenizer
+
+
+def sentence_pieces(published: Published, config: TranslatorConfig, language: str | None) -> SentencePieces:
+    where, settings = published.where, tokenizer_settings(published, ("MarianTokenizer",))
+    if settings.get("separate_vocabs"):
+        raise UserError(
+            f"{where} has a vocabulary for each language (separate_vocabs), and qkv knows one for both."
+        )
+    if settings.get("sp_model_kwargs"):
+        raise UserError(
+            f"{where} asks SentencePiece for more than to cut text (sp_model_kwargs): qkv does not know it."
+        )
+    vocabulary = vocabulary_of(published)
+    refuse_added(published, set(vocabulary))
+    unknown = name_of(settings.get("unk_token"), "<unk>")
+    if unknown not in vocabulary:
+        raise UserError(f"{where}/{VOCABULARY} lacks {unknown}, the piece for all that is unknown.")
+    models = []
+    for name in (SOURCE, TARGET):
+        path = published.folder / name
+        if not path.is_file() or path.stat().st_size > LARGEST_JSON:
+            raise UserError(f"{path} is missing, or too large to be read.")
+        models.append(UnigramModel(path.read_bytes(), str(path)))
+    return SentencePieces(
+        vocabulary,
+        (models[0], models[1]),
+        pad=config.pad,
+        start=config.start,
+        end=config.end,
+        unknown=vocabulary.index(unknown),
+        language=noted_language(published) if language is None else language,
+    )
+
+
+def noted_language(published: Published) -> str | None:
+    """The target language that was wanted by default where we have written this folder."""
+    language = published.json(NOTES).get("language")
+    if language is not None and not isinstance(language, str):
+        raise UserError(f"{published.where}/{NOTES}: language should be the code of one, not {language!r}.")
+    return language
+
+
+def vocabulary_of(published: Published) -> list[str]:
+    """The pieces in the order of their numbers, each number once."""
+    path = published.folder / VOCABULARY
+    numbers = read_object(path)
+    pieces: list[str] = [""] * len(numbers)
+    seen = set()
+    for piece, number in numbers.items():
+        if not isinstance(number, int) or not 0 <= number < len(pieces) or number in seen:
+            raise UserError(
+                f"{path}: the pieces are not numbered from 0 on, each number once ('{piece}' has {number})."
+            )
+        seen.add(number)
+        pieces[number] = piece
+    return pieces
+
+
+def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
+    path = published.folder / FAST
+    stored = read_object(path)
+    ids = (config.pad, config.start, config.end)
+    if first_pieces(path)[: len(SPECIAL)] != SPECIAL or ids != (
+        Tokenizer.pad,
+        Tokenizer.start,
+        Tokenizer.end,
+    ):
+        raise UserError(
+            f"{path} is not a tokenizer that qkv can use for a translator: it knows byte-level pieces made by qkv, "
+            f"and Marian's {SOURCE}, {TARGET} and {VOCABULARY}."
+        )
+    stored["post_processor"] = None  # we put the end mark ourselves
+    tokenizer = Tokenizer.from_text(json.dumps(stored), str(path))
+    check_numbers(published, tokenizer.pieces.get_vocab().values(), config.vocab)
+    return tokenizer
+
+
+# Out -----------------------------------------------------------------------------------------------------------
+
+
+def tokenizer_files(tokenizer: Vocabulary, context: int) -> dict[str, bytes]:
+    """Files from which transformers' AutoTokenizer makes a tokenizer that puts the end mark itself."""
+    if isinstance(tokenizer, SentencePieces):
+        source, target = (model.content for model in tokenizer.models)
+        settings = {
+            "tokenizer_class": "MarianTokenizer",
+            "pad_token": tokenizer.vocabulary[tokenizer.pad],
+            "eos_token": tokenizer.vocabulary[tokenizer.end],
+            "unk_token": tokenizer.vocabulary[tokenizer.unknown],
+            "model_max_length": context,
+            "separate_vocabs": False,
+        }
+        return {
+            SOURCE: source,
+            TARGET: target,
+            VOCABULARY: json_bytes(tokenizer.ids),
+            SETTINGS: json_bytes(settings),
+        }
+    pad, _, end = SPECIAL
+    pieces = Pieces.from_str(tokenizer.text())
+    pieces.post_processor = processors.TemplateProcessing(
+        single=f"$A {end}", pair=f"$A $B {end}", special_tokens=[(end, tokenizer.end)]
+    )
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "pad_token": pad,
+        "eos_token": end,
+        "model_max_length": context,
+        "clean_up_tokenization_spaces": False,
+    }
+    return {FAST: str(pieces.to_str()).encode(), SETTINGS: json_bytes(settings)}

@@ -1,0 +1,194 @@
+"""How a translator is trained: sentence pairs in, a bundle with its report out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from qkv.checkpoint.bundle import save_report
+from qkv.core.block import StackConfig
+from qkv.core.pairs import TranslationConfig
+from qkv.errors import UserError
+from qkv.evaluation.overlap import Seen, seen_in, write_seen
+from qkv.evaluation.scores import Scorer
+from qkv.families.translator.architectures import built
+from qkv.families.translator.corpus import Corpus, PairData
+from qkv.families.translator.defaults import TranslatorDefaults
+from qkv.families.translator.model import OneStreamConfig, TranslatorConfig
+from qkv.families.translator.product import Translator
+from qkv.families.translator.recurrent import RecurrentConfig
+from qkv.families.translator.report import SCORED, make_report, model_card
+from qkv.families.translator.trust import learn_trust
+from qkv.text.tokenizer import Tokenizer
+from qkv.text.vocabulary import Vocabulary
+from qkv.training.device import choose_device, kinds_for, with_precision
+from qkv.training.distributed import Group
+from qkv.training.loop import Run, Watch
+from qkv.training.runs import Assembled, Chosen, Outcome, train
+from qkv.training.settings import ModelSettings, PairSettings, TranslatorSettings, check_settings
+
+TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
+ALWAYS_WHOLE = 64  # pieces: so long a sentence is not cut, even where training has shown shorter ones only
+
+
+def train_translator(
+    corpus: Corpus,
+    settings: TranslatorSettings,
+    out: Path,
+    *,
+    watch: Callable[[Translator], Watch],
+    group: Group | None = None,
+    resume: bool = False,
+    exact_vocabulary: bool = False,
+    remember: Mapping[str, Any] | None = None,
+) -> Outcome[Translator]:
+    """Learn the vocabulary, train, and write the bundle with its report.
+
+    With `exact_vocabulary`, data that cannot fill the vocabulary are refused instead of given a smaller one.
+    """
+    check_settings(settings)
+    settings = with_precision(
+        settings, settings.model.width, choose_device(), group, kinds_for(settings.model.kind == "recurrent")
+    )
+    scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
+    task = TranslatorTask(corpus, settings, scorer, exact_vocabulary)
+    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+
+
+@dataclass(frozen=True)
+class TranslatorTask:
+    corpus: Corpus
+    settings: TranslatorSettings
+    scorer: Scorer
+    exact_vocabulary: bool = False
+
+    @property
+    def width(self) -> int:
+        return self.settings.model.width
+
+    def fingerprint(self) -> dict[str, str]:
+        return self.corpus.fingerprint()
+
+    def files(self) -> dict[str, bytes]:
+        tokenizer = learn_vocabulary(self.corpus, self.settings, self.exact_vocabulary)
+        return {TOKENIZER_FILE: tokenizer.text().encode()}
+
+    def assemble(self, folder: Path) -> Assembled[Translator]:
+        settings, corpus = self.settings, self.corpus
+        tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
+        train, valid = both_parts(corpus, tokenizer, settings, settings.model.context)
+        model = built(CONFIGS[settings.model.kind](settings.model, len(tokenizer), tokenizer))
+        longest = max(ALWAYS_WHOLE, *map(len, train.sources))
+        defaults = TranslatorDefaults(
+            languages=corpus.languages, longest=longest, **asdict(settings.decoding)
+        )
+        return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
+
+    def finish(self, product: Translator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+        seen = seen_in(self.corpus.train.source, self.corpus.train.target)
+        report = measured(product, self.corpus, self.settings, self.scorer, run, chosen, seen)
+        keep(out, product, report, seen)
+        return report
+
+
+def both_parts(
+    corpus: Corpus, tokenizer: Vocabulary, settings: PairSettings, context: int
+) -> tuple[PairData, PairData]:
+    """What is trained on and what is validated on, as ids."""
+    batch_tokens, share = settings.training.batch_tokens, settings.data.subword_dropout
+    train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, subword_dropout=share)
+    valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
+    if not len(train) or not len(valid):
+        raise UserError(f"no sentence pair fits into a context of {context} pieces.")
+    return train, valid
+
+
+def measured(
+    product: Translator,
+    corpus: Corpus,
+    settings: PairSettings,
+    scorer: Scorer,
+    run: Run,
+    chosen: Chosen,
+    seen: Seen,
+) -> dict[str, Any]:
+    """The report; on the way the product learns what makes its answers ones that can be trusted."""
+    answers = [best for best, *_ in product.answers(corpus.valid.source[:SCORED])]
+    trust = learn_trust(product, corpus.train, corpus.valid, answers, scorer)
+    validated = [answer.text for answer in answers]
+    report = make_report(product, corpus, settings, run, chosen, validated, scorer, seen)
+    return {**report, "trust": trust}
+
+
+def keep(out: Path, product: Translator, report: Mapping[str, Any], seen: Seen) -> None:
+    """The bundle with all that was learned and measured at the end."""
+    product.save(out)
+    save_report(out, report, model_card(report))
+    write_seen(out, seen)
+
+
+def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:
+    """One vocabulary for both languages, from the training part alone."""
+    tokenizer = Tokenizer.learn([*corpus.train.source, *corpus.train.target], settings.vocabulary)
+    if exact and len(tokenizer) < settings.vocabulary:
+        raise UserError(
+            f"the data fill a vocabulary of {len(tokenizer)} pieces at most: "
+            f"give --vocabulary {len(tokenizer)} or less, not {settings.vocabulary}."
+        )
+    return tokenizer
+
+
+def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneStreamConfig:
+    """Without an encoder, source and target are one stream."""
+    try:
+        decoder = StackConfig(
+            depth=model.decoder_depth,
+            width=model.width,
+            heads=model.heads,
+            hidden=model.hidden,
+            norm=model.norm,
+            activation=model.activation,
+            dropout=model.dropout,
+            attention_dropout=model.attention_dropout,
+        )
+        shared: dict[str, Any] = {
+            "vocab": vocab,
+            "context": model.context,
+            "pad": tokenizer.pad,
+            "start": tokenizer.start,
+            "end": tokenizer.end,
+            "positions": model.positions,
+            "decoder": decoder,
+            "smoothing": model.smoothing,
+        }
+        if model.encoder_depth == 0:
+            return OneStreamConfig(**shared)
+        return TranslatorConfig(encoder=replace(decoder, depth=model.encoder_depth), **shared)
+    except ValueError as error:
+        raise UserError(f"such a model cannot be built: {error}.") from None
+
+
+def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> RecurrentConfig:
+    try:
+        return RecurrentConfig(
+            vocab=vocab,
+            context=model.context,
+            pad=tokenizer.pad,
+            start=tokenizer.start,
+            end=tokenizer.end,
+            width=model.width,
+            hidden=model.hidden,
+            encoder_depth=model.encoder_depth,
+            decoder_depth=model.decoder_depth,
+            heads=model.heads,
+            dropout=model.dropout,
+            smoothing=model.smoothing,
+        )
+    except ValueError as error:
+        raise UserError(f"such a model cannot be built: {error}.") from None
+
+
+CONFIGS: dict[str, Callable[[ModelSettings, int, Tokenizer], TranslationConfig]] = {
+    "transformer": architecture,
+    "recurrent": recurrent_architecture,
+}

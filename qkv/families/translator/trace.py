@@ -1,0 +1,175 @@
+"""How a translator is traced: searched while one looks on, and read once more with everything recorded."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from qkv.configs import to_dict
+from qkv.core.pairs import CrossHeads, TranslationModel
+from qkv.core.tape import Tape
+from qkv.decoding.beam import paper_penalty
+from qkv.decoding.step import Hypothesis, Step
+from qkv.errors import UserError
+from qkv.families.translator.architectures import two_stacks
+from qkv.families.translator.guarantees.job import attempts
+from qkv.families.translator.options import BATCH_TOKENS, Decoding
+from qkv.families.translator.product import Translator, Trial, is_for_translation
+from qkv.families.translator.recurrent import Recurrent
+from qkv.families.translator.search import Request, Search, Searcher
+from qkv.tracing.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
+from qkv.tracing.trace import CANDIDATES, Beams, Side, Trace, choices_of, without_batch
+from qkv.tracing.watching import Watched
+
+PLACES = {"encoder": Place("encoder", False), "decoder": Place("decoder", True)}
+OF_LSTMS = {
+    "encoder": Place("encoder", False),
+    "decoder": Place("decoder", False, attention="cross_attention"),
+}
+LONGEST_ANSWER = 96  # pieces of an answer that are looked into: without positions a model may go on and on
+
+
+class WatchedSearcher(Searcher):
+    """Of one sentence; without the mask nothing may be kept between steps, for what was read early depends on what comes late."""
+
+    watched: Watched | None = None
+
+    def __init__(self, model: TranslationModel, boundary: Sequence[bool], *, anew: bool):
+        super().__init__([model], boundary)
+        self.model, self.anew = model, anew
+
+    def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
+        step = self.allowed(Anew(self.model, source)) if self.anew else super().begin(source, look)
+        self.watched = Watched(step)
+        return self.watched
+
+
+@torch.inference_mode()
+def trace_translator(
+    translator: Translator,
+    text: str,
+    experiment: Experiment = Experiment(),  # noqa: B008
+    *,
+    beam: int | None = None,
+    longest: int | None = None,
+) -> Trace:
+    """Translate as `translate` does, then read the translation once more and record everything.
+
+    A source of more than `longest` pieces is refused.
+    """
+    if beam is not None:
+        translator = Translator(
+            translator.model, translator.tokenizer, replace(translator.defaults, beam=beam)
+        )
+    decoding = Decoding()
+    text = shuffled(text.strip(), experiment.shuffle)
+    if not is_for_translation(text, decoding.protect):
+        raise UserError("there is nothing to translate: write a sentence with at least one letter.")
+    check_forced(experiment.force, translator.model.config.vocab)
+    attempt = attempts(translator.job(text, decoding), translator.defaults.stand_ins, 0)[0]
+    ids = translator.tokenizer.encode(attempt.reading.text)
+    most = translator.limit if longest is None else min(longest, translator.limit)
+    if len(ids) > most:
+        raise UserError(
+            f"this text has {len(ids):,} pieces, and at most {most} can be looked at: shorten it."
+        )
+    model = two_stacks(translator.model)
+    model = changed(model, experiment, OF_LSTMS if isinstance(model, Recurrent) else PLACES)
+    if experiment.changes_model:
+        translator = Translator(model, translator.tokenizer, translator.defaults)
+    request = Request(source=ids, prefix=experiment.force)
+    hypotheses, beams = searched(translator, request, experiment)
+    best = hypotheses[0]
+    said = best.ids[: min(LONGEST_ANSWER, model.config.context - 1)]  # the start takes a position too
+    free = Trial(attempt, request, hypotheses)
+    if experiment == Experiment() and not translator.holds(best, free, decoding):
+        answer = translator.translate(text)  # which makes it again under stricter rules, or mends it
+    else:
+        answer = translator.answer(best, attempt.reading, decoding).text
+    return recorded(translator, text, answer, ids, said, beams, experiment)
+
+
+def searched(
+    translator: Translator, request: Request, experiment: Experiment
+) -> tuple[list[Hypothesis], Beams]:
+    """The hypotheses, best first, and how they were found: as `translate` searches, but all that end are kept."""
+    defaults, tokenizer = translator.defaults, translator.tokenizer
+    model = two_stacks(translator.model)
+    searcher = WatchedSearcher(model, tokenizer.begins_anew, anew=experiment.no_mask)
+    search = Search(
+        beam=defaults.beam,
+        length_penalty=defaults.length_penalty,
+        best=defaults.beam,
+        batch_tokens=BATCH_TOKENS,
+    )
+    [found] = searcher.find([request], search, lambda count: None)
+    watched = searcher.watched
+    assert watched is not None
+    penalty = paper_penalty(defaults.length_penalty if defaults.beam > 1 else 0.0)
+    lost = watched.lost([each.ids for each in found])[:CANDIDATES] if defaults.beam > 1 else []
+    return found, Beams(
+        width=defaults.beam,
+        length_penalty=defaults.length_penalty,
+        hypotheses=tuple(
+            (tokenizer.decode(each.ids), each, penalty(len(each.log_probabilities))) for each in found
+        ),
+        lost=tuple((tokenizer.decode(each.beginning.ids), each) for each in lost),
+        rounds=tuple(
+            tuple((tokenizer.decode(each.ids), each.total) for each in alive) for alive in watched.rounds
+        ),
+    )
+
+
+def recorded(
+    translator: Translator,
+    text: str,
+    answer: str,
+    ids: Sequence[int],
+    said: Sequence[int],
+    beams: Beams,
+    experiment: Experiment,
+) -> Trace:
+    model, show = two_stacks(translator.model), translator.tokenizer.show
+    config, device, tape = model.config, model.tokens.weight.device, Tape()
+    blocks = not isinstance(model, Recurrent)
+    read, shifted, target = [*ids, config.end], [config.start, *said], [*said, config.end]
+    model.eval()
+    logits = model(torch.tensor([read], device=device), torch.tensor([shifted], device=device), tape)[0]
+    return Trace(
+        kind="translator" if blocks else "recurrent",
+        text=text,
+        answer=answer,
+        config=to_dict(config),
+        sides=(
+            Side(
+                name="encoder",
+                pieces=tuple(show(read)),
+                ids=tuple(read),
+                stack=to_dict(config.encoder),
+                weights="encoder",
+                causal=False,
+                embedding="tokens.weight",
+                embedding_scale=config.encoder.width**0.5,
+            ),
+            Side(
+                name="decoder",
+                pieces=tuple(show(shifted)),
+                ids=tuple(shifted),
+                stack=to_dict(config.decoder),
+                weights="decoder",
+                causal=blocks,
+                embedding="tokens.weight",
+                embedding_scale=config.encoder.width**0.5,
+                said=tuple(show(target)),
+                attention=None if blocks else "cross_attention",
+            ),
+        ),
+        arrays=without_batch(tape),
+        weights=model.state_dict(),
+        choices=choices_of(logits, target, show),
+        beams=beams,
+        output_weight="tokens.weight",
+        output_bias=None if model.bias is None else "bias",
+        experiment=experiment,
+    )

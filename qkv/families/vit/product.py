@@ -1,0 +1,105 @@
+"""A picture in, its class out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from qkv.checkpoint.bundle import Bundle, save_bundle
+from qkv.configs import from_dict, to_dict
+from qkv.data.images import Bytes, Form, read_picture
+from qkv.errors import UserError
+from qkv.families.loading import load_weights
+from qkv.families.vit.model import Vit, VitConfig
+from qkv.runtime.predictions import Verdict
+
+AT_ONCE = 64  # pictures
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierDefaults:
+    """What a picture classifier knows beside its weights."""
+
+    classes: tuple[str, ...]
+    colours: Literal["grey", "colour"]
+
+
+class PictureClassifier:
+    """`qkv.load("runs/digits").classify([("three.png",)])`"""
+
+    reads: Literal["text", "pairs", "pictures"] = "pictures"
+
+    def __init__(self, model: Vit, defaults: ClassifierDefaults, *, fit: bool = False):
+        self.model, self.defaults, self.fit = model, defaults, fit
+        self.classes = defaults.classes
+        self.form = Form(model.config.height, model.config.width, defaults.colours)
+
+    @classmethod
+    def from_bundle(cls, bundle: Bundle) -> Self:
+        config, where = dict(bundle.config), f"{bundle.folder}/config.json"
+        architecture = from_dict(VitConfig, config.pop("model", None), where)
+        defaults = from_dict(ClassifierDefaults, config, where)
+        channels = Form(1, 1, defaults.colours).shape[0]
+        if len(defaults.classes) != architecture.classes or channels != architecture.channels:
+            raise UserError(
+                f"{where}: its classes and colours do not fit its model; restore it or train again."
+            )
+        model = Vit(architecture)
+        load_weights(model, bundle.weights, str(bundle.folder))
+        return cls(model, defaults)
+
+    def save(self, folder: Path) -> None:
+        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        save_bundle(folder, "vit", config, self.model.state_dict())
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for `qkv info`."""
+        config = self.model.config
+        return {
+            "kind": f"picture classifier (ViT), {len(self.classes)} classes",
+            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
+            "pictures": f"{self.form}, {config.patches} patches of {config.patch} × {config.patch}",
+            "blocks": config.stack.sentence(),
+            "classes": ", ".join(self.classes[:12]) + (", …" if len(self.classes) > 12 else ""),
+        }
+
+    def fitting(self) -> "PictureClassifier":
+        """The same, but pictures of another size or mode are made to fit instead of refused."""
+        return PictureClassifier(self.model, self.defaults, fit=True)
+
+    def classify(
+        self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
+    ) -> list[Verdict]:
+        """A verdict for each file of a picture."""
+        verdicts = []
+        for start in range(0, len(inputs), AT_ONCE):
+            names = [name for (name,) in inputs[start : start + AT_ONCE]]
+            pixels = np.stack([read_picture(Path(name), self.form, fit=self.fit) for name in names])
+            verdicts += [Verdict.of(self.classes, row) for row in self.probabilities(pixels).tolist()]
+            done(len(names))
+        return verdicts
+
+    @torch.inference_mode()
+    def probabilities(self, pixels: Bytes) -> Tensor:
+        """Of every class, for pictures (N, C, height, width) in memory.  (N, classes)"""
+        self.model.eval()
+        device = self.model.head.weight.device
+        parts = [
+            self.model(as_input(torch.from_numpy(pixels[start : start + AT_ONCE])).to(device)).softmax(-1)
+            for start in range(0, len(pixels), AT_ONCE)
+        ]
+        return torch.cat(parts).cpu()
+
+
+def as_input(pixels: Tensor) -> Tensor:
+    """Bytes as a model reads them: black is −1, white is 1."""
+    return pixels.float() / 127.5 - 1
+
+
+def as_pixels(values: Tensor) -> Tensor:
+    """And back."""
+    return ((values.clamp(-1, 1) + 1) * 127.5).round().to(torch.uint8)

@@ -1,0 +1,1 @@
+"""What products of several families share when they run: number formats and predictions."""

@@ -1,0 +1,1 @@
+"""Every number on the way to an output, recorded by name."""

@@ -1,0 +1,148 @@
+"""One answer of a model with every number on the way to it: the pieces, all that was recorded, and what was chosen from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from qkv.core.tape import Tape
+from qkv.decoding.step import Hypothesis
+from qkv.tracing.experiments import Experiment
+from qkv.tracing.watching import Lost
+
+Arrays = dict[str, np.ndarray[Any, np.dtype[np.float32]]]
+CANDIDATES = 12  # of what could be said, so many are told
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """A stack of blocks, or of LSTMs, and what it read."""
+
+    name: str  # under which its blocks are recorded
+    pieces: tuple[str, ...]
+    ids: tuple[int, ...]
+    stack: dict[str, Any]  # its config; of LSTMs, its depth is how many of them look at the other side
+    weights: str  # what the names of its weights begin with
+    causal: bool  # does its attention on itself see only what stands before?
+    embedding: str | None = None  # the weight whose rows its ids choose …
+    embedding_scale: float = 1.0  # … and what they are multiplied by
+    sum_is_normed: bool = (
+        False  # is the sum of embedding and position normed, with more in it, before the blocks?
+    )
+    said: tuple[str, ...] = ()  # what each row led to, where that is a word
+    attention: str | None = (
+        None  # what the names of its attention's weights begin with, where that is in no block
+    )
+
+
+@dataclass(frozen=True)
+class Candidate:
+    id: int
+    text: str
+    logit: float
+    log_probability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What could be said after one row, likeliest first; what was said is among them."""
+
+    row: int
+    chosen: int
+    total: float  # logarithm of the sum of e to the logits: what turns logits into log-probabilities
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beams:
+    """How the answer was found."""
+
+    width: int
+    length_penalty: float
+    hypotheses: tuple[
+        tuple[str, Hypothesis, float], ...
+    ]  # that ended, best first: text, itself, what it was divided by
+    lost: tuple[tuple[str, Lost], ...]
+    rounds: tuple[tuple[tuple[str, float], ...], ...]  # at each step the beginnings that were alive
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    kind: str  # translator (of blocks), recurrent, gpt, bert or vit
+    text: str
+    answer: str
+    config: dict[str, Any]  # of the model
+    sides: tuple[Side, ...]
+    arrays: Arrays = field(repr=False)
+    """All that was recorded, by its name, without the batch."""
+    weights: Mapping[str, Tensor] = field(repr=False)
+    """What it was computed with."""
+    choices: tuple[Choice, ...] = field(repr=False)
+    beams: Beams | None = field(default=None, repr=False)
+    picture: Any = field(default=None, repr=False)
+    """What was read instead of a text: channels, rows, columns; black is −1, white is 1."""
+    output_weight: str | None = None
+    """The weight whose rows give the logits, where it is one matrix alone …"""
+    output_bias: str | None = None
+    """… and what is added to them, where there is something."""
+    experiment: Experiment = field(default=Experiment(), repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.arrays:
+            raise KeyError(f"nothing was recorded as '{name}'; the names are {', '.join(self.arrays)}")
+        return self.arrays[name]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.arrays)
+
+    def side(self, name: str) -> Side:
+        return next(each for each in self.sides if each.name == name)
+
+    def bertviz(self) -> dict[str, Any]:
+        """Tokens and attention as BertViz takes them: `model_view(**trace.bertviz())`."""
+        pieces = [list(side.pieces) for side in self.sides]
+        each = [self.layers(side.name, "attention") for side in self.sides]
+        if len(self.sides) == 1:
+            return {"attention": each[0], "tokens": pieces[0]}
+        names = [side.name for side in self.sides]
+        found: dict[str, Any] = {"cross_attention": self.layers(names[-1], "cross_attention")}
+        for name, tokens, layers in zip(names, pieces, each, strict=True):
+            found[f"{name}_tokens"] = tokens
+            if layers:  # LSTMs have no attention on themselves
+                found[f"{name}_attention"] = layers
+        return found
+
+    def layers(self, side: str, sublayer: str) -> list[Tensor]:
+        """Attention weights of every block, (1, H, T, S) each."""
+        found: list[Tensor] = []
+        while (name := f"{side}.{len(found)}.{sublayer}.weights") in self.arrays:
+            found.append(torch.from_numpy(self.arrays[name])[None])
+        return found
+
+
+def without_batch(tape: Tape) -> Arrays:
+    """What was recorded of one sentence. Positions are the same for all sentences, and have no batch to begin with."""
+    return {
+        name: (tensor if name.endswith("positions") else tensor[0]).float().cpu().numpy()
+        for name, tensor in tape.tensors.items()
+    }
+
+
+def choices_of(logits: Tensor, target: Sequence[int], show: Any) -> tuple[Choice, ...]:
+    """What could have been said after every row of the logits (T, V), where `target` was."""
+    found = []
+    for row, (scores, chosen) in enumerate(zip(logits.double(), target, strict=True)):
+        total = float(scores.logsumexp(-1))
+        best = scores.topk(min(CANDIDATES, len(scores))).indices.tolist()
+        wanted = best if chosen in best else [*best[:-1], chosen]
+        texts = show(wanted)
+        candidates = [
+            Candidate(each, name, float(scores[each]), float(scores[each]) - total)
+            for each, name in zip(wanted, texts, strict=True)
+        ]
+        found.append(Choice(row=row, chosen=chosen, total=total, candidates=tuple(candidates)))
+    return tuple(found)

@@ -1,0 +1,125 @@
+"""Filling in, embedding and comparing texts; what cannot be done is a sentence."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_bert import CONTEXT, tiny_bert
+
+from qkv.checkpoint.files import read_json, write_json
+from qkv.errors import UserError
+from qkv.families.bert.product import Bert
+from qkv.families.loading import load
+
+TEXTS = ["the cat sat", "a dog barked at the cat", "why?"]
+
+
+@pytest.fixture(scope="module")
+def bert() -> Bert:
+    return tiny_bert()
+
+
+def test_each_mask_gets_its_likeliest_words_best_first(bert: Bert) -> None:
+    places = bert.fill("the [MASK] sat on the [MASK].", best=6)
+    assert [len(guesses) for guesses in places] == [6, 6]
+    for guesses in places:
+        chances = [guess.probability for guess in guesses]
+        assert chances == sorted(chances, reverse=True)
+        assert 0 < sum(chances) <= 1
+        assert not {"[MASK]", "[CLS]", "[PAD]"} & {guess.word for guess in guesses}
+    every = bert.fill("the [MASK] sat", best=10_000)[0]
+    assert sum(guess.probability for guess in every) == pytest.approx(1, abs=1e-5)
+
+
+def test_fill_says_what_the_model_says(bert: Bert) -> None:
+    pieces = bert.pieces
+    ids = [pieces.begin, *pieces.encode("the"), pieces.mask, *pieces.encode("sat"), pieces.separator]
+    with torch.no_grad():
+        logits = bert.model(torch.tensor([ids]))[0, 2]
+    logits[list(pieces.special)] = float("-inf")
+    assert bert.fill("the [MASK] sat", 1)[0][0].word == pieces.show([int(logits.argmax())])[0]
+
+
+def test_vectors_are_means_or_first_places_of_length_one(bert: Bert) -> None:
+    for pooling in ("mean", "first"):
+        vectors = bert.embed(TEXTS, pooling=pooling)
+        assert vectors.shape == (3, 20)
+        assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(3), abs=1e-5)
+        alone = np.concatenate([bert.embed([text], pooling=pooling) for text in TEXTS])
+        assert vectors == pytest.approx(alone, abs=1e-5)
+    raw = bert.embed(TEXTS, normalised=False)
+    assert np.linalg.norm(raw, axis=1).max() > 1.1
+
+
+def test_a_text_is_most_like_itself(bert: Bert) -> None:
+    assert bert.similar("the cat sat", "the cat sat") == pytest.approx(1, abs=1e-5)
+    assert bert.similar("the cat sat", "why?") < 0.999
+    assert bert.similar("the cat sat", "why?") == pytest.approx(bert.similar("why?", "the cat sat"), abs=1e-6)
+
+
+def test_a_long_text_is_read_in_parts_and_every_place_counts(bert: Bert) -> None:
+    long = "The cat sat on the mat. It slept there for hours. A dog barked at the cat. Why did it bark?"
+    assert len(bert.pieces.encode(long)) > CONTEXT
+    vectors = bert.embed([long, TEXTS[0]], normalised=False)
+    parts, owners = bert.parts_of([long], "mean")
+    assert set(owners) == {0}
+    separate = bert.encoding
+    assert separate is not None
+    lengths = [len(row.ids) for row in parts]
+    with torch.no_grad():
+        states = separate.states(parts)
+    assert vectors[0] == pytest.approx(states.mean(0).numpy(), abs=1e-5)
+    assert sum(lengths) == len(bert.pieces.encode(long)) + 2 * len(parts)
+
+
+def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
+    assert 0 < bert.follows("the cat sat", "it slept") < 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda bert: bert.fill("the cat sat"), r"has no \[MASK\]"),
+        (lambda bert: bert.fill("the [MASK] " + "cat " * 30), "reads 24 at most"),
+        (lambda bert: bert.embed(["the cat", "  "]), "text 2 is empty"),
+        (lambda bert: bert.embed(["the cat", "why?", "\u200b"]), "text 3 is empty"),
+        (lambda bert: bert.follows("the cat", "\u200b"), "pair 1 has an empty text"),
+        (lambda bert: bert.embed(["cat " * 30], pooling="first"), "text 1 has 32 pieces"),
+        (lambda bert: bert.follows("the cat", "cat " * 30), "reads 24 at most"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(bert: Bert, ask, says: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UserError, match=says):
+        ask(bert)
+
+
+def test_one_text_in_the_place_of_several_is_refused(bert: Bert) -> None:
+    with pytest.raises(UserError, match=r"give a list, \[text\]"):
+        bert.embed("the cat")
+
+
+def test_heads_that_are_not_there_are_named() -> None:
+    bare = tiny_bert(words=False, next_sentence=False)
+    with pytest.raises(UserError, match="no head for masked words"):
+        bare.fill("the [MASK]")
+    with pytest.raises(UserError, match="no head for the next sentence"):
+        bare.follows("a", "b")
+    assert bare.facts()["heads"] == "none: for embeddings"
+
+
+def test_saved_and_loaded_it_says_the_same(bert: Bert, tmp_path: Path) -> None:
+    bert.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.fill("the [MASK] sat") == bert.fill("the [MASK] sat")
+    assert again.embed(TEXTS) == pytest.approx(bert.embed(TEXTS), abs=1e-6)
+    assert again.facts() == bert.facts()
+
+
+def test_files_that_do_not_belong_together_are_refused(bert: Bert, tmp_path: Path) -> None:
+    bert.save(tmp_path / "m")
+    config = read_json(tmp_path / "m" / "config.json")
+    config["model"]["encoder"]["vocab"] += 1
+    write_json(tmp_path / "m" / "config.json", config)
+    with pytest.raises(UserError, match="do not belong together"):
+        load(tmp_path / "m")

@@ -1,0 +1,78 @@
+"""Pictures to codes and back, whatever the weights are."""
+
+from typing import Literal
+
+import pytest
+import torch
+
+from qkv.families.dalle.codebook import Codebook, CodebookConfig, Lattice, Pixels
+
+QUANTISERS = pytest.mark.parametrize("quantiser", ["lattice", "gumbel"])
+Quantiser = Literal["lattice", "gumbel"]
+
+
+def model(quantiser: Quantiser) -> Codebook:
+    torch.manual_seed(3)
+    return Codebook(
+        CodebookConfig(side=12, channels=3, patch=4, width=10, depth=1, quantiser=quantiser, levels=(4, 3, 2))
+    ).eval()
+
+
+def pictures() -> torch.Tensor:
+    return torch.rand(2, 3, 12, 12, generator=torch.Generator().manual_seed(1)) * 2 - 1
+
+
+@QUANTISERS
+def test_codes_tell_all_that_the_decoder_is_told(quantiser: Quantiser) -> None:
+    own = model(quantiser)
+    with torch.no_grad():
+        codes = own.encode(pictures())
+        assert codes.shape == (2, 9)
+        assert set(codes.flatten().tolist()) <= set(range(24))
+        torch.testing.assert_close(own.decode(codes), own(pictures()).clamp(-1, 1))
+
+
+@QUANTISERS
+def test_the_choice_of_a_code_has_a_gradient(quantiser: Quantiser) -> None:
+    own = model(quantiser).train()
+    own.loss(Pixels(pictures())).backward()
+    first = next(own.encoder.parameters()).grad
+    assert first is not None
+    assert first.abs().max() > 0
+
+
+def test_every_point_of_the_lattice_is_a_code_and_comes_back() -> None:
+    lattice = Lattice((4, 3, 2))
+    ids = torch.arange(24)
+    values = lattice.values(ids)
+    assert len({tuple(row) for row in values.tolist()}) == 24
+    assert values.min() == -1
+    assert values.max() == 1
+    before = torch.atanh(values.clamp(-0.999, 0.999))
+    assert torch.equal(lattice.ids(before), ids)
+    torch.testing.assert_close(lattice(before), values)
+
+
+def test_the_noisy_choice_is_by_chance_in_training_alone() -> None:
+    own = model("gumbel")
+    with torch.no_grad():
+        assert torch.equal(own(pictures()), own(pictures()))
+        own.train()
+        assert not torch.equal(own(pictures()), own(pictures()))
+
+
+@pytest.mark.parametrize(
+    "change", [{"patch": 5}, {"levels": ()}, {"levels": (4, 1)}, {"temperature": 0.0}, {"depth": -1}]
+)
+def test_what_cannot_be_is_refused(change: dict[str, object]) -> None:
+    given = {
+        "side": 12,
+        "channels": 3,
+        "patch": 4,
+        "width": 10,
+        "depth": 1,
+        "quantiser": "lattice",
+        "levels": (4, 3),
+    }
+    with pytest.raises(ValueError, match=r"pixels|levels|temperature"):
+        CodebookConfig(**{**given, **change})  # type: ignore[arg-type]

@@ -1,0 +1,160 @@
+"""A caption in, pictures out."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from drawings import untrained_codes, untrained_painter
+from torch import Tensor
+
+import qkv
+from qkv.decoding.step import Hypothesis
+from qkv.errors import UserError
+from qkv.families.dalle.options import Drawn
+from qkv.families.dalle.product import Painter
+
+CAPTION = "a red circle above a blue square"
+FEW = Drawn(candidates=3, seed=5)
+
+
+def test_a_saved_painter_draws_the_same(tmp_path: Path) -> None:
+    before = untrained_painter()
+    before.save(tmp_path)
+    after = qkv.load(tmp_path)
+    assert isinstance(after, Painter)
+    for one, other in zip(before.draw(CAPTION, FEW), after.draw(CAPTION, FEW), strict=True):
+        assert np.array_equal(one.pixels, other.pixels)
+        assert one.likelihood == pytest.approx(other.likelihood)
+
+
+def test_the_same_seed_draws_the_same_and_another_seed_something_else() -> None:
+    painter = untrained_painter()
+    first, again, other = (painter.draw(CAPTION, how)[0].pixels for how in (FEW, FEW, replace(FEW, seed=6)))
+    assert first.shape == (3, 32, 32)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_captions_go_to_where_the_model_is_and_drawings_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    painter, devices = untrained_painter(), []
+    painter.model.to("meta")
+
+    def sampled(step: object, start: Tensor, end: int, limits: Tensor, *_: object) -> list[Hypothesis]:
+        devices.extend([start.device.type, limits.device.type])
+        return [Hypothesis([0] * painter.model.config.area, 0.0, False, [])] * len(start)
+
+    def likely(captions: Tensor, codes: Tensor) -> list[float]:
+        devices.extend([captions.device.type, codes.device.type])
+        return [0.0] * len(captions)
+
+    monkeypatch.setattr("qkv.families.dalle.product.sample", sampled)
+    monkeypatch.setattr(painter, "likelihood", likely)
+    assert painter.draw(CAPTION, FEW)[0].pixels.shape == (3, 32, 32)
+    assert devices == ["meta"] * 6
+
+
+def test_pictures_go_to_where_the_codebook_is_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, devices, back = untrained_codes(), [], []
+    pixels, ids = np.zeros((2, 3, 32, 32), dtype=np.uint8), torch.zeros(2, 16, dtype=torch.long)
+    codes.model.to("meta")
+
+    def noting(answer: Tensor) -> Callable[[Tensor], Tensor]:
+        def called(given: Tensor) -> Tensor:
+            devices.append(given.device.type)
+            return answer
+
+        return called
+
+    monkeypatch.setattr(codes.model, "encode", noting(ids))
+    monkeypatch.setattr(codes.model, "decode", noting(torch.zeros(2, 3, 32, 32)))
+    monkeypatch.setattr(Tensor, "cpu", lambda self: back.append(self.shape) or self)
+    codes.encode(pixels)
+    codes.decode(ids)
+    assert devices == ["meta", "meta"]
+    assert back == [(2, 16), (2, 3, 32, 32)]
+
+
+@pytest.mark.parametrize("ranking", ["likelihood", "contrast"])
+def test_the_best_come_first(ranking: str) -> None:
+    how = Drawn(candidates=6, ranking=ranking)  # type: ignore[arg-type]
+    values = [getattr(drawing, ranking) for drawing in untrained_painter().draw(CAPTION, how)]
+    assert values == sorted(values, reverse=True)
+    assert len(set(values)) > 1
+
+
+def test_the_likelihood_of_a_picture_is_that_of_its_codes() -> None:
+    painter = untrained_painter()
+    captions = torch.tensor([painter.read(CAPTION)])
+    codes = torch.randint(0, 12, (1, 16), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        step, ids, total = painter.model.begin(captions), captions[:, -1:], 0.0
+        for place in range(16):
+            total += float(step(ids).log_softmax(-1)[0, codes[0, place]])
+            ids = codes[:, place : place + 1]
+        assert painter.likelihood(captions, codes)[0] == pytest.approx(total / 16, abs=1e-5)
+
+
+def test_many_captions_are_drawn_together() -> None:
+    counted: list[int] = []
+    found = untrained_painter().draw_each([CAPTION, "a ring", "un anillo verde"], FEW, done=counted.append)
+    assert [len(each) for each in found] == [3, 3, 3]
+    assert sum(counted) == 3
+
+
+@pytest.mark.parametrize(
+    ("caption", "sentence"),
+    [
+        ("", "the caption is empty"),
+        (" \t ", "the caption is empty"),
+        ("a red circel", "does not know the word 'circel'; did you mean 'circle'"),
+        ("a quantum", "does not know the word 'quantum'; it knows"),
+        ("a red " * 40 + "circle", "more than the 28 that the model reads"),
+    ],
+)
+def test_a_caption_that_means_nothing_is_refused(caption: str, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        untrained_painter().draw(caption)
+
+
+def test_a_painter_of_an_open_world_takes_any_word() -> None:
+    assert untrained_painter(closed=False).read("ein Quantum")[-1] == 0
+
+
+def test_capital_letters_are_no_other_words() -> None:
+    painter = untrained_painter()
+    assert painter.read("A Red circle") == painter.read("a red circle")
+
+
+def test_a_full_stop_is_no_other_word() -> None:
+    painter = untrained_painter()
+    assert painter.read("A red circle.") == painter.read("a red circle .") == painter.read("a red circle")
+    with pytest.raises(UserError, match="the caption is empty"):
+        painter.read(" . ")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"candidates": 0},
+        {"seed": -1},
+        {"temperature": 0.0},
+        {"temperature": float("inf")},
+        {"top_p": 1.5},
+        {"top_p": float("nan")},
+        {"guidance": -1.0},
+        {"guidance": float("nan")},
+    ],
+)
+def test_options_that_cannot_be_are_refused(change: dict[str, float]) -> None:
+    with pytest.raises(UserError, match="--"):
+        Drawn(**change)  # type: ignore[arg-type]
+
+
+def test_a_bundle_without_its_codebook_is_refused(tmp_path: Path) -> None:
+    untrained_painter().save(tmp_path)
+    (tmp_path / "codebook" / "model.safetensors").unlink()
+    with pytest.raises(UserError, match=r"codebook/model\.safetensors is missing"):
+        qkv.load(tmp_path)

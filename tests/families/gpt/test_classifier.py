@@ -1,0 +1,132 @@
+"""The input forms of GPT-1, and texts that are too long for them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from language_models import untrained
+
+import qkv
+from qkv.errors import UserError
+from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, laid_out, orders
+from qkv.families.gpt.model import GPTForTask, TaskConfig
+
+START, END = 1, 2
+
+
+def classifier(form: Form, classes: tuple[str, ...] = ()) -> GPTClassifier:
+    base = untrained("characters", context=24)
+    task = "classes" if classes else "choice" if form == "choice" else "value"
+    torch.manual_seed(3)
+    model = GPTForTask(TaskConfig(gpt=base.model.config, task=task, classes=len(classes) or 1))  # type: ignore[arg-type]
+    model.gpt.load_state_dict(base.model.state_dict())
+    defaults = ClassifierDefaults(pieces="characters", form=form, classes=classes)
+    return GPTClassifier(model.eval(), base.tokenizer, defaults)
+
+
+def test_the_forms_are_those_of_the_paper() -> None:
+    a, b, c = [5], [6, 7], [8]
+    assert orders("classification", [a]) == [[a]]
+    assert orders("entailment", [a, b]) == [[a, b]]
+    assert orders("similarity", [a, b]) == [[a, b], [b, a]]
+    assert orders("choice", [a, b, c]) == [[a, b], [a, c]]
+    assert laid_out([a, b], START, END, 9) == [START, 5, START, 6, 7, END]
+
+
+def test_what_does_not_fit_is_cut_off_the_longest_text() -> None:
+    assert laid_out([[5] * 9, [6, 7]], START, END, 9) == [START, 5, 5, 5, 5, START, 6, 7, END]
+    assert laid_out([[5] * 9, [6] * 9], START, END, 9) == [START, 5, 5, 5, START, 6, 6, 6, END]
+    with pytest.raises(UserError, match="too short for 2 texts"):
+        laid_out([[5] * 9, [6] * 9], START, END, 4)
+
+
+def test_verdicts_do_not_depend_on_their_neighbours() -> None:
+    model = classifier("entailment", ("no", "yes"))
+    pairs = [("the cat", "sang"), ("the dog danced the", "the"), ("a", "a" * 40)]
+    together = model.classify(pairs)
+    for pair, verdict in zip(pairs, together, strict=True):
+        [alone] = model.classify([pair])
+        assert alone.label == verdict.label
+        assert alone.probabilities == pytest.approx(dict(verdict.probabilities), abs=1e-5)
+
+
+def test_similarity_is_the_same_in_both_orders() -> None:
+    model = classifier("similarity")
+    first, second = model.classify([("the cat", "the dog"), ("the dog", "the cat")])
+    assert first.number == pytest.approx(second.number, abs=1e-5)
+
+
+def test_numbers_are_on_the_scale_of_the_labels() -> None:
+    model = classifier("similarity")
+    [plain] = model.classify([("the cat", "the dog")])
+    model.defaults = replace(model.defaults, scale=(3.0, 2.0))
+    [scaled] = model.classify([("the cat", "the dog")])
+    assert scaled.number == pytest.approx(3 + 2 * (plain.number or 0), abs=1e-5)
+
+
+def test_the_answers_are_what_is_chosen_from() -> None:
+    [verdict] = classifier("choice").classify([("the cat", "sang", "danced", "a dog")])
+    assert set(verdict.probabilities) == {"sang", "danced", "a dog"}
+
+
+@pytest.mark.parametrize(
+    ("form", "given"),
+    [("classification", ("a", "the")), ("entailment", ("a",)), ("choice", ("a", "the"))],
+)
+def test_another_number_of_texts_is_refused(form: Form, given: tuple[str, ...]) -> None:
+    classes = () if form == "choice" else ("no", "yes")
+    with pytest.raises(UserError, match=f"input 1 has {len(given)} texts?, and this model reads"):
+        classifier(form, classes).classify([given])
+
+
+def test_the_same_answer_twice_is_refused() -> None:
+    with pytest.raises(UserError, match="input 1 has the same answer twice"):
+        classifier("choice").classify([("the cat", "sang", "sang")])
+
+
+def test_a_text_that_is_no_tuple_of_texts_is_refused() -> None:
+    with pytest.raises(UserError, match="each is a tuple of its texts"):
+        classifier("classification", ("a", "b")).classify(["the cat"])  # type: ignore[list-item]
+
+
+def test_the_start_is_that_with_which_it_was_trained(tmp_path: Path) -> None:
+    model = classifier("classification", ("no", "yes"))
+    model.defaults = replace(model.defaults, start=END)
+    assert model.readings(["a"])[0].tolist() == [END, *model.tokenizer.encode("a"), END]
+    model.save(tmp_path)
+    assert qkv.load(tmp_path).defaults.start == END
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["start"]  # models that were saved before had always 1
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert qkv.load(tmp_path).defaults.start == START
+    (tmp_path / "config.json").write_text(json.dumps({**config, "start": 999}))
+    with pytest.raises(UserError, match="no token of this model has the number 999"):
+        qkv.load(tmp_path)
+
+
+def test_the_answer_is_read_off_the_token_with_which_it_was_trained(tmp_path: Path) -> None:
+    model = classifier("classification", ("no", "yes"))
+    assert model.readings(["a"])[0][-1] == END  # as models that were saved before
+    model.defaults = replace(model.defaults, last=START)
+    assert model.readings(["a"])[0].tolist() == [START, *model.tokenizer.encode("a"), START]
+    model.save(tmp_path)
+    assert qkv.load(tmp_path).defaults.last == START
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "last": -1}))
+    with pytest.raises(UserError, match="no token of this model has the number -1"):
+        qkv.load(tmp_path)
+
+
+def test_an_empty_text_is_refused() -> None:
+    with pytest.raises(UserError, match="input 2 has an empty text"):
+        classifier("entailment", ("no", "yes")).classify([("a", "the"), ("a", " ")])
+
+
+def test_a_saved_classifier_says_the_same(tmp_path: Path) -> None:
+    model = classifier("classification", ("no", "yes"))
+    model.save(tmp_path)
+    again = qkv.load(tmp_path)
+    assert again.classify([("the cat",)]) == model.classify([("the cat",)])
+    assert again.facts()["classes"] == "no, yes"

@@ -1,0 +1,238 @@
+"""Continuing texts: the same seed the same text, greedy is the likeliest, windows slide, and likelihoods add up."""
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import torch
+from language_models import TEXT, untrained
+
+import qkv
+from qkv.engine import NoEngineError
+from qkv.errors import UserError
+from qkv.families.gpt.model import first_read
+from qkv.families.gpt.product import Generation, Generator, PieceKind
+
+texts = pytest.mark.parametrize(
+    "generator", [untrained("subwords"), untrained("characters")], ids=["subwords", "characters"]
+)
+GREEDY = Generation(tokens=15, temperature=0)
+
+
+def by_hand(generator: Generator, ids: list[int], tokens: int) -> list[int]:
+    """The likeliest next token, found by reading the window anew each time."""
+    config, said = generator.model.config, list(ids)
+    for _ in range(tokens):
+        window = said[first_read(len(said), config.context) :]
+        scores = generator.model(torch.tensor([window]))[0, -1]
+        scores[:2] = float("-inf")  # padding and start are never said
+        said.append(int(scores.argmax()))
+    return said[len(ids) :]
+
+
+@texts
+@torch.no_grad()
+def test_temperature_0_takes_the_likeliest_also_past_the_context(generator: Generator) -> None:
+    ids = generator.tokenizer.encode("the dog")
+    expected = by_hand(generator, ids, 15)
+    assert generator.tokenizer.end not in expected
+    said = list(generator.stream_ids(ids, GREEDY, lambda: None))
+    assert said == expected
+    assert generator.generate("the dog", GREEDY) == b"".join(
+        generator.tokenizer.piece_bytes[token] for token in expected
+    ).decode(errors="replace")
+
+
+@texts
+def test_the_same_seed_gives_the_same_text_and_another_another(generator: Generator) -> None:
+    told = [
+        generator.generate("the", Generation(tokens=30, temperature=1.0, seed=seed)) for seed in (1, 1, 2)
+    ]
+    assert told[0] == told[1] != told[2]
+
+
+@texts
+def test_a_text_comes_bit_by_bit_and_is_the_same(generator: Generator) -> None:
+    generation = Generation(tokens=25, temperature=1.0)
+    bits = list(generator.stream("the", generation))
+    assert len(bits) > 3
+    assert "".join(bits) == generator.generate("the", generation)
+
+
+@texts
+def test_sliding_is_told_once(generator: Generator) -> None:
+    told: list[str] = []
+    list(generator.stream("the", GREEDY, lambda: told.append("slides")))
+    assert told == ["slides"]
+    list(generator.stream("th", Generation(tokens=2), lambda: told.append("again")))
+    assert told == ["slides"]
+
+
+@texts
+def test_a_prompt_longer_than_the_context_is_read_in_its_window(generator: Generator) -> None:
+    prompt = TEXT[:60]
+    ids = generator.tokenizer.encode(prompt)
+    window = ids[first_read(len(ids), 9) :]
+    few = Generation(tokens=1, temperature=0)  # a second token slides elsewhere
+    assert list(generator.stream_ids(ids, few, lambda: None)) == list(
+        generator.stream_ids(window, few, lambda: None)
+    )
+
+
+def test_without_a_prompt_a_document_is_begun_after_an_end() -> None:
+    generator = untrained("characters")
+    expected = by_hand(generator, [generator.tokenizer.end], 8)
+    assert generator.generate("", Generation(tokens=8, temperature=0)) == generator.tokenizer.decode(expected)
+
+
+def test_it_ends_before_the_stop() -> None:
+    generator = untrained("characters")
+    whole = generator.generate("the", Generation(tokens=40, temperature=1.0))
+    stop = whole[10:12]
+    cut = generator.generate("the", Generation(tokens=40, temperature=1.0, stop=stop))
+    assert cut == whole.partition(stop)[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"temperature": -0.1}, "must not be negative"),
+        ({"temperature": float("nan")}, "temperature must be above 0"),
+        ({"temperature": float("inf")}, "temperature must lie between"),
+        ({"temperature": 1e-40}, "temperature must lie between"),
+        ({"tokens": 0}, "--tokens must be at least 1"),
+        ({"tokens": 10**12}, "--tokens can be at most 1,000,000,000"),
+        ({"seed": 10**18}, "--seed can have at most 18 digits"),
+        ({"seed": -(10**30)}, "--seed can have at most 18 digits"),
+        ({"top_p": 0.0}, "top-p must lie above 0"),
+        ({"top_k": -1}, "top-k must not be negative"),
+        ({"temperature": 0, "top_k": -1}, "top-k must not be negative"),
+    ],
+)
+def test_impossible_wishes_are_refused(options: dict[str, float], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        Generation(**options)  # type: ignore[arg-type]
+
+
+@texts
+@torch.no_grad()
+def test_likelihoods_are_those_of_the_windows_in_which_is_generated(generator: Generator) -> None:
+    ids = generator.tokenizer.encode(TEXT[:80])
+    found = generator.log_probabilities(TEXT[:80])
+    stream = [generator.tokenizer.end, *ids]
+    each = []
+    for place in range(1, len(stream)):
+        window = torch.tensor([stream[first_read(place, 9) : place]])
+        each.append(generator.model(window)[0, -1].log_softmax(-1)[stream[place]])
+    torch.testing.assert_close(found, torch.stack(each), atol=1e-4, rtol=1e-4)
+
+
+def test_a_large_vocabulary_is_scored_in_smaller_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = untrained("characters")
+    together = generator.log_probabilities(TEXT)
+    rows: list[int] = []
+    generator.model.tokens.register_forward_pre_hook(lambda _, given: rows.append(len(given[0])))
+    monkeypatch.setattr("qkv.families.gpt.product.SCORES_AT_ONCE", 2 * 9 * generator.model.config.vocab)
+    torch.testing.assert_close(generator.log_probabilities(TEXT), together, atol=1e-5, rtol=1e-5)
+    assert max(rows) == 2
+
+
+def test_choices_are_scored_by_their_likelihood_after_the_prompt() -> None:
+    generator = untrained("characters")
+    scores = generator.choose("the ", ["cat", "dog"])
+    whole = generator.log_probabilities("the cat")
+    assert scores[0] == pytest.approx(float(whole[-3:].sum()), abs=1e-4)
+    with pytest.raises(UserError, match="none that is empty"):
+        generator.choose("the ", ["cat", ""])
+
+
+def test_an_empty_text_has_no_likelihood() -> None:
+    with pytest.raises(UserError, match="without any token"):
+        untrained("subwords").log_probabilities("")
+
+
+@pytest.mark.parametrize("pieces", ["subwords", "characters", "notes"])
+def test_a_saved_model_says_the_same(pieces: str, tmp_path: Path) -> None:
+    generator = untrained(pieces)  # type: ignore[arg-type]
+    generator.save(tmp_path)
+    again = qkv.load(tmp_path)
+    assert isinstance(again, Generator)
+    ids = [5, 6, 7]
+    assert list(again.stream_ids(ids, GREEDY, lambda: None)) == list(
+        generator.stream_ids(ids, GREEDY, lambda: None)
+    )
+
+
+# Music ------------------------------------------------------------------------------------------------------
+
+
+def test_music_goes_on_in_voices_and_whole_frames() -> None:
+    generator = untrained("notes", context=16)
+    beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
+    notes, generation = generator.notes(), Generation(tokens=22, temperature=1.0)
+    said = list(generator.stream_ids(notes.encode_frames(beginning), generation, lambda: None))
+    assert len(said) == 22
+    voices = [notes.of_voice(place % 4) for place in range(len(said))]
+    assert all(token in voice for token, voice in zip(said, voices, strict=True))
+    found = generator.compose(beginning, generation)
+    assert found[:2] == beginning
+    assert notes.encode_frames(found)[8:] == said[:20]  # the sixth frame is not whole
+
+
+def test_the_likelihood_of_music_is_that_of_its_notes() -> None:
+    generator = untrained("notes", context=16)
+    pieces = [[(60, 55, 52, 48)] * 5, [(62, 57, 53, 46)] * 3]
+    nats = [-float(generator.log_probabilities_of(generator.notes().encode_frames(p)).sum()) for p in pieces]
+    assert generator.nats_of_music(pieces) == pytest.approx(sum(nats), rel=1e-5)
+
+
+def test_text_and_music_are_not_mixed_up() -> None:
+    music = untrained("notes")
+    for ask in (music.stream, music.log_probabilities, lambda text: music.choose(text, ["cat", "dog"])):
+        with pytest.raises(UserError, match="makes music"):
+            ask("the")
+    with pytest.raises(UserError, match="knows text"):
+        untrained("characters").compose()
+
+
+def broken_compiler(*_: object, **__: object) -> None:
+    raise NoEngineError("there is no C++ compiler")
+
+
+@pytest.mark.parametrize("pieces", ["subwords", "characters"])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_the_engine_continues_as_the_model_does(pieces: PieceKind, temperature: float) -> None:
+    generator, generation = untrained(pieces), Generation(tokens=40, temperature=temperature)
+    by_engine = generator.computing_in("float32")
+    if by_engine.engine is None:
+        pytest.skip("the engine cannot be built here")
+    for prompt in ("", "the dog", TEXT[:80]):
+        assert by_engine.generate(prompt, generation) == generator.generate(prompt, generation)
+
+
+def test_the_engine_composes_what_the_model_does() -> None:
+    generator, generation = untrained("notes"), Generation(tokens=40, temperature=1.0)
+    assert generator.computing_in("float32").compose([], generation) == generator.compose([], generation)
+
+
+@pytest.mark.parametrize("compute", ["float32", "int8"])
+def test_without_a_compiler_the_text_is_the_same_and_one_sentence_says_so(
+    compute: Literal["float32", "int8"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator, generation = untrained("subwords"), Generation(tokens=30, temperature=0)
+    by_engine = generator.computing_in(compute)
+    monkeypatch.setattr("qkv.runtime.compute.GPTEngine", broken_compiler)
+    told: list[str] = []
+    by_torch = generator.computing_in(compute, told.append)
+    assert by_torch.engine is None
+    assert told == [
+        "generating without the fast engine, with the same results but slower: there is no C++ compiler."
+    ]
+    assert by_torch.generate("the dog", generation) == by_engine.generate("the dog", generation)
+
+
+def test_bf16_continues_a_text_and_leaves_the_model_as_it_is() -> None:
+    generator = untrained("subwords")
+    smaller = generator.computing_in("bf16")
+    assert smaller.generate("the dog", GREEDY)
+    assert generator.model.tokens.weight.dtype is torch.float32

@@ -1,0 +1,410 @@
+"""Promises hold even where the model knows nothing: every term, every span, no phrase that was to be avoided."""
+
+import html
+import math
+
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from qkv.core.block import StackConfig
+from qkv.errors import UserError
+from qkv.families.translator.defaults import Languages, TranslatorDefaults
+from qkv.families.translator.guarantees.job import Job, Reading, anchored, attempts, completed, words_replaced
+from qkv.families.translator.guarantees.places import Mark
+from qkv.families.translator.model import Translator as TranslatorModel
+from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.options import Decoding
+from qkv.families.translator.product import Translator, knows_entities
+from qkv.text.glossary import Glossary
+from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind, occurrences, protected_spans, survive
+from qkv.text.tokenizer import Tokenizer
+from qkv.text.words import FINE
+
+LINES = ["the cat danced", "my friends like tomatoes", "Tom and Mary are in Boston", "die Katze tanzte"]
+TOKENIZER = Tokenizer.learn(LINES * 4, 330)
+
+
+def knows_nothing(*stand_ins: str) -> Translator:
+    torch.manual_seed(5)
+    stack = StackConfig(depth=2, width=12, heads=3, hidden=20, norm="pre", activation="relu", dropout=0.1)
+    config = TranslatorConfig(
+        vocab=len(TOKENIZER),
+        context=120,
+        pad=0,
+        start=1,
+        end=2,
+        positions="halves",
+        encoder=stack,
+        decoder=stack,
+    )
+    model = TranslatorModel(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 2:
+                parameter *= 2
+    return Translator(
+        model,
+        TOKENIZER,
+        TranslatorDefaults(
+            languages=Languages(source="en", target="de"),
+            longest=60,
+            beam=2,
+            length_penalty=1.0,
+            stand_ins=stand_ins,
+        ),
+    )
+
+
+WITHOUT, WITH = knows_nothing(), knows_nothing("Tom", "Mary", "Boston")
+
+words = st.sampled_from(
+    ["the", "cat", "danced", "my", "friends", "like", "tomatoes", "and", "are", "in", "a"]
+)
+spans = st.sampled_from(
+    [
+        "{name}",
+        "%s",
+        "%d",
+        "{0}",
+        "https://example.org/a?b=c",
+        "a.b@example.org",
+        "{{ user }}",
+        "%(count)s",
+        "${x}",
+    ]
+)
+tags = st.sampled_from(["<b>", "</b>", "<br/>", '<a href="x">', "</a>", "<i>", "</i>"])
+
+
+@st.composite
+def texts(draw: st.DrawFn, parts: st.SearchStrategy[str]) -> str:
+    """Parts with and without spaces between them, but for addresses: nobody could tell where one of these ends."""
+    found = draw(st.lists(st.one_of(words, parts), min_size=1, max_size=9))
+    gaps = [[" ", ", "] if "example.org" in part else [" ", " ", ", ", ""] for part in found]
+    return "".join(part + draw(st.sampled_from(gap)) for part, gap in zip(found, gaps, strict=True))
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts(st.one_of(spans, tags)), st.booleans())
+def test_every_protected_span_survives_as_often_as_it_was_there(text: str, stand_ins: bool) -> None:
+    answer = (WITH if stand_ins else WITHOUT).translate(text)
+    wanted = [span.text for span in protected_spans(text, BY_DEFAULT)]
+    assert sorted(span.text for span in protected_spans(answer, BY_DEFAULT) if span.text in wanted) == sorted(
+        wanted
+    ), answer
+    for span in set(wanted):
+        assert answer.count(span) == sum(other.count(span) for other in wanted), (span, answer)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    texts(words),
+    st.dictionaries(
+        words, st.sampled_from(["Katze", "der Hund", "Ü-Wagen", "C++", "x", "die Katze tanzte"]), max_size=4
+    ),
+)
+def test_every_term_of_a_glossary_comes_out_in_its_form(text: str, terms: dict[str, str]) -> None:
+    glossary = Glossary.of(terms.items())
+    answer = WITHOUT.translate(text, Decoding(glossary=glossary))
+    for term in glossary.found_in(text):
+        assert occurrences(answer, term), (term, answer)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    texts(words),
+    st.lists(st.text("aeintcd ", min_size=1, max_size=3), min_size=1, max_size=3),
+    st.integers(1, 3),
+)
+def test_what_is_to_be_avoided_does_not_appear(text: str, avoided: list[str], beam: int) -> None:
+    answer = WITHOUT.translate(text.strip(), Decoding(avoid=tuple(avoided), beam=beam))
+    if any(character.isalpha() for character in text):
+        assert not any(phrase in f" {answer}" for phrase in avoided if phrase.strip()), (avoided, answer)
+
+
+@settings(max_examples=30, deadline=None)
+@given(texts(words), st.sampled_from(["die", "die Katze", "Kat", "Ü", "42 "]))
+def test_every_answer_begins_with_the_prefix(text: str, prefix: str) -> None:
+    if len(WITHOUT.pieces_of(text)) == 1:
+        for answer in WITHOUT.answers([text.strip()], Decoding(prefix=prefix, beam=3, nbest=3))[0]:
+            assert answer.text.startswith(prefix)
+
+
+def test_phrases_that_must_be_there_are_and_contradictions_are_refused() -> None:
+    for answer in WITHOUT.answers(LINES, Decoding(contain=("Katze", "Boston"), beam=4, nbest=2)):
+        assert all(occurrences(each.text, "Katze") and occurrences(each.text, "Boston") for each in answer)
+    with pytest.raises(UserError, match="cannot contain 'Katze' and avoid 'atz'"):
+        WITHOUT.translate("the cat", Decoding(contain=("Katze",), avoid=("atz",)))
+    with pytest.raises(UserError, match="ask for less"):
+        WITHOUT.translate("the cat", Decoding(contain=tuple(f"Ü{number}" for number in range(60))))
+
+
+def test_a_text_without_terms_is_translated_as_without_a_glossary() -> None:
+    glossary = Glossary.of([("dog", "Hund")])
+    assert WITHOUT.translate(LINES, Decoding(glossary=glossary)) == WITHOUT.translate(LINES)
+
+
+def test_a_span_in_a_longer_span_is_another_one() -> None:
+    for text in ("the {x} sees ${x} .", "the {x} sees {{x}} and {x}", "{{x}} the cat"):
+        answer = WITHOUT.translate(text)
+        wanted = sorted(span.text for span in protected_spans(text, BY_DEFAULT))
+        assert sorted(span.text for span in protected_spans(answer, BY_DEFAULT)) == wanted, answer
+    answer = WITHOUT.translate("3 cats and 3.5 tomatoes", Decoding(protect=("numbers",)))
+    assert (len(occurrences(answer, "3")), len(occurrences(answer, "3.5"))) == (1, 1)
+
+
+def test_a_tab_is_read_as_a_space_but_in_a_span_it_stays() -> None:
+    assert Job.of("the\tcat {{ a\tb }}\u2028danced\x00", Decoding()).text == "the cat {{ a\tb }} danced "
+
+
+def test_a_tag_between_two_words_does_not_join_them() -> None:
+    assert Job.of("dogs<br/>play", Decoding()).text == "dogs play"
+    assert Job.of("dogs <br/> play", Decoding()).text == "dogs play"
+    assert Job.of("<b>dogs</b> play", Decoding()).text == "dogs play"
+
+
+def test_a_term_inside_a_protected_span_is_none() -> None:
+    glossary = Glossary.of([("name", "Namen")])
+    assert Job.of("the {name} and https://name.org", Decoding(glossary=glossary)).wanted == ()
+    assert [each.text for each in Job.of("the name {name}", Decoding(glossary=glossary)).wanted] == ["Namen"]
+
+
+def test_a_text_in_pieces_begins_once_with_its_prefix_and_has_a_phrase_once() -> None:
+    text = "the cat danced. my friends like tomatoes. " * 8
+    answer = WITHOUT.translate(text, Decoding(prefix="Boston", contain=("Katze",)))
+    assert len(WITHOUT.pieces_of(text)) > 2
+    assert answer.startswith("Boston")
+    assert "Katze" in answer
+
+
+def test_the_best_answers_of_a_text_in_pieces_are_the_best_sums() -> None:
+    text = "the cat danced. my friends like tomatoes. " * 4
+    answers = WITHOUT.answers([text], Decoding(beam=4, nbest=3, no_repeat=2))[0]
+    assert [each.score for each in answers] == sorted((each.score for each in answers), reverse=True)
+    parts = [
+        WITHOUT.answers([piece], Decoding(beam=4, nbest=3, no_repeat=2))[0]
+        for piece in WITHOUT.pieces_of(text)
+    ]
+    assert len(answers) == min(3, math.prod(len(part) for part in parts)) > 1
+    best = sum(part[0].score for part in parts)
+    least = min(part[0].score - part[1].score for part in parts if len(part) > 1)
+    assert answers[0].score == pytest.approx(best, abs=1e-3)
+    assert answers[1].score == pytest.approx(best - least, abs=1e-3)
+
+
+def test_a_phrase_that_begins_a_longer_one_does_not_stand_in_its_way() -> None:
+    answer = WITHOUT.translate("the cat", Decoding(contain=("Tom", "Tomatoes")))
+    assert occurrences(answer, "Tom")
+    assert occurrences(answer, "Tomatoes")
+    with pytest.raises(UserError, match="cannot begin with 'die Katze' and avoid 'Katze'"):
+        Decoding(prefix="die Katze", avoid=("Katze",))
+
+
+entities = st.sampled_from(
+    ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;", "&#x3C;", "&eacute;", "&Uuml;", "&frac12;"]
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts(st.one_of(entities, st.sampled_from(["{name}", "%s"]))))
+def test_a_text_with_entities_is_translated_as_the_text_that_it_stands_for(text: str) -> None:
+    """With other tags than these there would be markup in it that the text does not stand for."""
+    others: tuple[Kind, ...] = ("placeholders", "urls", "emails")
+    assume(len(WITH.pieces_of(text)) == 1)
+    answer = WITH.translate(text)
+    assert html.unescape(answer) == WITH.translate(html.unescape(text), Decoding(protect=others))
+    assert "&" not in text or not {"<", ">"} & set(answer)
+
+
+def test_entities_are_read_as_characters_and_spelled_as_they_were() -> None:
+    job = Job.of("<b>Tom</b> &amp; Mary&#39;s &lt;b&gt; {a&amp;b} 10&nbsp;km &nosuch; &amp;lt;", Decoding())
+    assert job.text == "Tom & Mary's <b> {a&amp;b} 10 km &lt;"
+    assert [mark.text for mark in job.marks] == ["<b>", "</b>", "&nbsp;", "&nosuch;"]
+    said = "Tom's & <i> {a&amp;b}"
+    assert Reading.plain(job).written(said) == "Tom&#39;s &amp; &lt;i&gt; {a&amp;b}"
+    links = [(0, 0), (1, 2), (3, 3)]
+    assert completed(Reading.plain(job), said, links).startswith("<b>Tom&#39;s</b> &amp; &lt;i&gt; {a&amp;b}")
+
+
+def test_a_model_that_has_learned_entities_as_words_reads_them_as_they_are() -> None:
+    ordinary, moses = TOKENIZER, Tokenizer.learn(["the man &apos;s dog &quot; cat &quot;"] * 9, 320)
+    assert (knows_entities(ordinary), knows_entities(moses)) == (False, True)
+    job = Job.of("the man &apos;s <b>cat</b> &nbsp;", Decoding(), entities_are_words=True)
+    assert job.text == "the man &apos;s cat "
+    assert not job.spellings
+    assert Reading.plain(job).written("der &quot; < Mann") == "der &quot; < Mann"
+
+
+def test_a_text_without_entities_is_not_escaped() -> None:
+    job = Job.of("<b>a</b> & b", Decoding())
+    assert Reading.plain(job).written("a & b < c") == "a & b < c"
+    assert Job.of("a &amp; b", Decoding(protect=())).text == "a &amp; b"
+
+
+def test_a_term_of_a_glossary_is_found_and_written_in_a_text_with_entities() -> None:
+    glossary = Glossary.of([("R&D", "F&E")])
+    assert "F&amp;E" in WITHOUT.translate("the cat of R&amp;D", Decoding(glossary=glossary))
+    assert "F&E" in WITHOUT.translate("the cat of R&D", Decoding(glossary=glossary))
+
+
+def test_what_stands_in_for_a_span_twice_goes_once() -> None:
+    reading = Reading.with_stand_ins(Job.of("the cat {a}", Decoding()), ["Tom"])
+    assert reading is not None
+    assert completed(reading, "Tom Katze Tom", []).count("{a}") == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Katze Tom))tanzte", "Katze https://example.org/a ))tanzte"),
+        ("Katze .Tom).", "Katze . https://example.org/a)."),
+        ("Katze /Tom;x", "Katze / https://example.org/a ;x"),
+        ("Katze Tom).", "Katze https://example.org/a)."),
+    ],
+)
+def test_an_address_does_not_grow_by_what_its_stand_in_stood_beside(said: str, expected: str) -> None:
+    reading = Reading.with_stand_ins(Job.of("the cat https://example.org/a", Decoding()), ["Tom"])
+    assert reading is not None
+    assert completed(reading, said, []) == expected
+
+
+def test_an_address_does_not_grow_by_an_entity_beside_it() -> None:
+    reading = Reading.with_stand_ins(Job.of("see https://example.org/a &lt; b", Decoding()), ["Tom"])
+    assert reading is not None
+    assert completed(reading, "siehe Tom< b", []) == "siehe https://example.org/a &lt; b"
+
+
+def test_a_text_of_nothing_but_spans_comes_back_as_it_is() -> None:
+    for text in ("{name}", "<b>%s</b>", "https://example.org/a", " <br/> {x}, 42 "):
+        assert WITHOUT.translate(text) == text
+
+
+def test_no_span_of_a_long_text_is_cut() -> None:
+    address = f"https://example.org/{'x' * 150}"
+    text = f"the cat danced. my friends <a href='a b. c d'>like tomatoes</a> {address} and {{name}}. " * 6
+    answer = WITHOUT.translate(text)
+    assert answer.count(address) == 6
+    assert answer.count("{name}") == 6
+    assert answer.count("<a href='a b. c d'>") == answer.count("</a>") == 6
+
+
+def test_numbers_survive_on_request() -> None:
+    text = "my 3 friends like 1,250.00 tomatoes"
+    answer = WITHOUT.translate(text, Decoding(protect=("numbers",)))
+    assert answer.count("1,250.00") == 1
+    assert len(occurrences(answer, "3")) == 1
+
+
+# Where things go ------------------------------------------------------------------------------------------
+
+
+def test_tags_go_around_what_comes_from_the_words_between_them() -> None:
+    job = Job.of("the <b>black cat</b> danced<br/>", Decoding())
+    assert job.text == "the black cat danced"
+    assert job.marks == (Mark("<b>", 4), Mark("</b>", 13), Mark("<br/>", 20))
+    links = [(0, 1), (1, 3), (2, 2), (3, 0)]  # danced the cat black
+    said = "tanzte die Katze schwarze"
+    assert completed(Reading.plain(job), said, links) == "tanzte die <b>Katze schwarze</b><br/>"
+
+
+def test_nested_tags_and_tags_without_words_stay_in_order() -> None:
+    job = Job.of("<p>the <i>cat</i></p><br/>", Decoding())
+    assert completed(Reading.plain(job), "die Katze", [(0, 0), (1, 1)]) == "<p>die <i>Katze</i></p><br/>"
+    empty = Job.of("the <b></b> cat", Decoding())
+    assert completed(Reading.plain(empty), "die Katze", [(0, 0), (1, 1)]) == "die<b></b> Katze"
+
+
+def test_a_span_that_was_dropped_goes_behind_what_came_before_it_and_a_second_one_goes() -> None:
+    job = Job.of("the cat {name} danced", Decoding())
+    links = [(0, 0), (1, 1), (5, 2)]
+    assert completed(Reading.plain(job), "die Katze tanzte", links) == "die Katze {name} tanzte"
+    assert completed(Reading.plain(job), "die {name} Katze {name}", []).count("{name}") == 1
+
+
+def test_a_term_takes_the_place_of_what_came_from_its_source() -> None:
+    job = Job.of(
+        "the cat on a ladder", Decoding(glossary=Glossary.of([("ladder", "Tritt"), ("cat", "Mieze")]))
+    )
+    links = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
+    reading = Reading.plain(job)
+    assert anchored(reading, "die Katze auf einer Leiter .", links) == "die Mieze auf einer Tritt ."
+    assert anchored(reading, "die Mieze auf einer Leiter .", links) == "die Mieze auf einer Tritt ."
+    assert (
+        anchored(reading, "die Katze auf einer Leiter .", links[:4]) is None
+    )  # nobody knows where one belongs
+    twice = Job.of("a cat and a cat", Decoding(glossary=Glossary.of([("cat", "Mieze")])))
+    words = [(number, number) for number in range(5)]
+    anchor = anchored(Reading.plain(twice), "eine Katze und eine Katze", words)
+    assert anchor == "eine Mieze und eine Mieze"
+    free = Job.of("the cat", Decoding(contain=("Mieze",)))
+    assert anchored(Reading.plain(free), "die Katze", [(0, 0), (1, 1)]) is None
+
+
+def test_a_span_that_a_free_translation_lacks_goes_where_it_belongs_and_terms_keep_their_place() -> None:
+    glossary = Glossary.of([("park", "Grünanlage")])
+    job = Job.of("the {x} cat in the park", Decoding(glossary=glossary))
+    reading = Reading.with_stand_ins(job, ["rodeo"])
+    assert reading is not None
+    assert reading.text == "the rodeo cat in the park"
+    links = [(0, 0), (2, 1), (3, 2), (5, 3)]
+    assert anchored(reading, "die Katze im Park .", links) == "die rodeo Katze im Grünanlage ."
+    assert anchored(reading, "die rodeo rodeo", links) is None
+    assert anchored(reading, "die rodeo-Katze im Park", links) is None
+
+
+def test_a_free_translation_with_stand_ins_comes_before_one_under_constraints() -> None:
+    ways = attempts(Job.of("the {x} cat", Decoding()), ["rodeo"], 0)
+    shape = [(bool(way.reading.stand_ins), way.constrained, way.no_repeat) for way in ways]
+    assert shape[:4] == [
+        (False, False, 0),
+        (True, False, 0),
+        (True, True, 0),
+        (False, True, 0),
+    ]
+    assert [way.no_repeat for way in attempts(Job.of("the cat", Decoding()), ["rodeo"], 0)] == [0, 3, 2]
+
+
+def test_a_stand_in_that_became_a_part_of_a_longer_word_does_not_hold() -> None:
+    way = attempts(Job.of("the {x} cat", Decoding()), ["rodeo"], 0)[1]
+    assert way.holds("die rodeo Katze")
+    assert way.holds("die Katze, rodeo.")
+    assert not way.holds("die rodeo-Katze")
+    assert not way.holds("die Katze")
+
+
+def test_stand_ins_are_words_that_the_text_does_not_have() -> None:
+    job = Job.of("Tom saw {a} and {b}", Decoding())
+    reading = Reading.with_stand_ins(job, ["Tom", "Mary", "Boston", "John"])
+    assert reading is not None
+    assert reading.text == "Tom saw Mary and Boston"
+    assert reading.back("Boston sah Tom und Mary") == "{b} sah Tom und {a}"
+    assert Reading.with_stand_ins(job, ["Tom", "Mary"]) is None
+    assert Reading.with_stand_ins(job, ["T", "Mary", "Boston"]) is not None
+    assert "T" not in Reading.with_stand_ins(job, ["T", "Mary", "Boston"]).stand_ins  # type: ignore[union-attr]
+
+
+def test_every_kind_that_can_be_protected_is_known() -> None:
+    assert set(BY_DEFAULT) < set(PATTERNS)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_whatever_was_said_and_wherever_it_looked_all_spans_are_there_at_the_end(data: st.DataObject) -> None:
+    source = " ".join(data.draw(st.lists(st.one_of(words, spans), min_size=1, max_size=9)))
+    reading = Reading.plain(Job.of(source, Decoding()))
+    parts = st.one_of(words, st.sampled_from([*reading.job.kept_texts, ".", ","]))
+    said = " ".join(data.draw(st.lists(parts, max_size=8)))
+    sizes = [len(FINE.findall(text)) for text in (reading.text, said)]
+    anywhere = st.tuples(*(st.integers(0, max(0, size - 1)) for size in sizes))
+    links = data.draw(st.lists(anywhere, max_size=6)) if all(sizes) else []
+    assert survive(completed(reading, said, links), reading.job.kept_texts)
+
+
+def test_the_words_in_whose_place_a_term_stands_are_known() -> None:
+    assert words_replaced("die Katze schläft auf der Straße .", "die Mieze schläft auf der Gasse .") == {
+        "Katze",
+        "Straße",
+    }
+    assert words_replaced("die Katze und die Katze", "die Mieze und die Katze") == frozenset()

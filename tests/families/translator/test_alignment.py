@@ -1,0 +1,100 @@
+"""What is aligned is what was read: also where a model is told its target language, and where a text is normalised."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from published import write_marian
+from torch import Tensor
+
+from qkv.core.pairs import TranslationModel
+from qkv.errors import UserError
+from qkv.families.loading import load
+from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.options import Decoding
+from qkv.families.translator.product import Translator
+from qkv.hub.importing import import_model
+
+SENTENCE = "the dog sees the old house"
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("marian")
+    write_marian(folder / "published", ("fra", "deu"))
+    import_model(folder / "published", folder / "several", origin="here")
+    import_model(folder / "published", folder / "french", origin="here", language="fra")
+    return folder
+
+
+def test_alignments_read_the_language_that_was_asked_for(
+    imported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = load(imported / "several")
+    read: list[Sequence[int]] = []
+    looks = Aligner.looks
+
+    def spy(self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]) -> Tensor:
+        read.append(source)
+        return looks(self, model, source, said)
+
+    monkeypatch.setattr(Aligner, "looks", spy)
+    asked = Decoding(language="fra", alignments=True)
+    (answer,) = translator.answers(SENTENCE, asked)
+    assert read[-1] == translator.tokenizer.encode(f">>fra<<{SENTENCE}")
+    (marked,) = translator.answers(f">>fra<< {SENTENCE}", Decoding(alignments=True))
+    (default,) = load(imported / "french").answers(SENTENCE, Decoding(alignments=True))
+    assert answer.alignment == marked.alignment == default.alignment
+    translator.translate("the <b>dog</b> sees", Decoding(language="deu"))
+    assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
+
+
+def test_what_asks_for_a_language_is_no_word(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def first_word(
+        self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]
+    ) -> Tensor:
+        """All look at the second piece, which is behind the marker."""
+        return torch.eye(len(source) + 1)[[1] * len(said)]
+
+    monkeypatch.setattr(Aligner, "looks", first_word)
+    (answer,) = load(imported / "several").answers(SENTENCE, Decoding(language="fra", alignments=True))
+    assert answer.alignment
+    assert {source for source, _ in answer.alignment} == {0}
+
+
+def test_looks_of_words_are_those_that_alignments_are_made_of(imported: Path) -> None:
+    """The source is normalised on its way to pieces, and a marker that nobody has written stands before it."""
+    translator = load(imported / "french")
+    source, target = "the ﬁne  dog", "der Hund sieht"
+    looks = translator.word_looks(source, target)
+    for (block, head), links in looks.cross.items():
+        own = Aligner(block=block, heads=(head,), late=translator.aligner.late)
+        one = Translator(translator.model, translator.tokenizer, replace(translator.defaults, aligner=own))
+        assert one.word_links(source, target) == links
+
+
+def test_a_prefix_that_the_model_cannot_write_is_refused(imported: Path) -> None:
+    translator = load(imported / "several")
+    with pytest.raises(UserError, match="cannot write '☃ der'"):
+        translator.translate(SENTENCE, Decoding(prefix="☃ der"))
+    for prefix in ("der Hund", "der Hund "):
+        assert translator.translate(SENTENCE, Decoding(prefix=prefix)).startswith("der Hund")
+
+
+@pytest.mark.parametrize("change", [{"block": 7}, {"heads": [9]}, {"heads": []}], ids=str)
+def test_a_bundle_whose_aligner_is_another_models_is_refused(
+    change: dict[str, Any], imported: Path, tmp_path: Path
+) -> None:
+    import json
+    import shutil
+
+    shutil.copytree(imported / "several", tmp_path / "model")
+    path = tmp_path / "model" / "config.json"
+    config = json.loads(path.read_text())
+    config["aligner"] = {"block": 0, "heads": [0], "late": False, **change}
+    path.write_text(json.dumps(config))
+    with pytest.raises(UserError, match="belongs to another model"):
+        load(tmp_path / "model")

@@ -1,0 +1,26 @@
+"""The data of a translator: with subword dropout the words are cut anew, and stay what they are."""
+
+from digits import DIGITS
+
+from qkv.data.parallel import ParallelText
+from qkv.families.translator.corpus import PairData
+from qkv.text.tokenizer import Tokenizer
+
+
+def test_with_subword_dropout_every_row_still_says_its_own_pair() -> None:
+    lines = [" ".join(DIGITS[:count]) for count in range(1, 8)]
+    pairs = ParallelText(source=lines, target=[line.upper() for line in lines])
+    tokenizer = Tokenizer.learn([*pairs.source, *pairs.target] * 3, 330)
+    context = 1 + max(len(tokenizer.encode(line)) for line in [*pairs.source, *pairs.target])
+    data = PairData(pairs, tokenizer, 200, context, shuffled=True, subword_dropout=0.4)
+    cuts = set()
+    for seed in (1, 2, 3):
+        rows = sorted(row for batch in data.epoch(seed) for row in batch)
+        assert rows == list(range(len(lines)))
+        assert [tokenizer.decode(ids) for ids in data.sources] == pairs.source
+        assert [tokenizer.decode(ids) for ids in data.targets] == pairs.target
+        assert max(map(len, [*data.sources, *data.targets])) < context
+        cuts.add(str(data.sources))
+    assert len(cuts) == 3
+    data.epoch(1)
+    assert str(data.sources) in cuts

@@ -1,0 +1,395 @@
+"""Text in, text out: every line answered, in order, with nothing dropped."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qkv.core.block import StackConfig
+from qkv.decoding.sampling import Sampling
+from qkv.errors import UserError
+from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.answers import Answer
+from qkv.families.translator.defaults import Languages, TranslatorDefaults
+from qkv.families.translator.guarantees.job import Attempt, Job, Reading
+from qkv.families.translator.model import Translator as TranslatorModel
+from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.options import Decoding
+from qkv.families.translator.product import Translator
+from qkv.families.translator.search import Request, Search
+from qkv.text.tokenizer import Tokenizer
+
+SENTENCES = ["the cat danced", "the baby is crying", "I like cats", "my friends like tomatoes"]
+TOKENIZER = Tokenizer.learn(SENTENCES * 3, 320)
+WITHOUT_LETTERS = [
+    "",
+    " ",
+    "   ",
+    "👍",
+    "👩‍👩‍👧",
+    "42",
+    "3.14 − 1 = ?",
+    "\x00\x07\x1b",
+    "\t\t",
+    "\u2028",
+    "…",
+    "\u0301",
+]
+
+
+def architecture(context: int) -> TranslatorConfig:
+    stack = StackConfig(depth=2, width=12, heads=3, hidden=20, norm="pre", activation="relu", dropout=0.1)
+    return TranslatorConfig(
+        vocab=len(TOKENIZER),
+        context=context,
+        pad=0,
+        start=1,
+        end=2,
+        positions="interleaved",
+        encoder=stack,
+        decoder=stack,
+    )
+
+
+def untrained(kind: type[Translator] = Translator, *, context: int = 60, longest: int = 20) -> Translator:
+    """Random weights, scaled up until different sentences get different translations."""
+    torch.manual_seed(5)
+    model = TranslatorModel(architecture(context))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 2:
+                parameter *= 2
+    languages = Languages(source="en", target="de")
+    defaults = TranslatorDefaults(languages=languages, longest=longest, beam=1, length_penalty=1.0)
+    return kind(model, TOKENIZER, defaults)
+
+
+class Echo(Translator):
+    """Says what it was given, and remembers it."""
+
+    given: list[str]
+
+    def answer_pieces(
+        self, pieces: Sequence[tuple[str, Decoding]], decoding: Decoding, done: Callable[[int], None]
+    ) -> list[list[Answer]]:
+        self.given = [piece for piece, _ in pieces]
+        return [[Answer(text=piece, score=0.0)] for piece in self.given]
+
+
+ECHO = untrained(Echo)
+
+
+@pytest.mark.parametrize("text", WITHOUT_LETTERS)
+def test_what_has_no_letter_comes_back_as_it_is(text: str) -> None:
+    translator = untrained()
+    assert translator.translate(text) == text
+    assert translator.translate([text, "the cat", text])[::2] == [text, text]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=150))
+def test_nothing_of_any_text_is_lost_on_the_way_through_pieces(text: str) -> None:
+    echo = ECHO
+    assert echo.translate(text) == text
+    assert all(piece == piece.strip() != "" for piece in echo.given)
+    assert all(len(TOKENIZER.encode(piece)) <= echo.limit for piece in echo.given)
+
+
+def test_a_line_of_ten_thousand_words_is_translated_in_pieces_with_nothing_dropped() -> None:
+    echo = untrained(Echo)
+    words = [SENTENCES[number % 4].split()[number % 3] for number in range(10_000)]
+    line = " ".join(words)
+    assert echo.translate(line) == line
+    assert [word for piece in echo.given for word in piece.split()] == words
+    assert len(echo.given) >= 10_000 / echo.limit
+    assert max(len(TOKENIZER.encode(piece)) for piece in echo.given) <= echo.limit
+
+
+def test_a_long_line_is_really_translated_within_the_context() -> None:
+    """The limit of a piece is the model's when training has shown longer sentences than it can take."""
+    translator = untrained(context=12, longest=500)
+    assert translator.limit == 11
+    answer = translator.translate("the cat danced. " * 50)
+    assert answer != "the cat danced. " * 50
+    assert translator.translate("猫👍" * 60) != ""
+
+
+def test_sentences_of_a_long_text_are_translated_one_by_one() -> None:
+    translator = untrained(longest=6)
+    first, second = "the cat danced. ", "my friends like tomatoes!"
+    assert len(translator.pieces_of(first + second)) == 2
+    assert translator.translate(first + second) == translator.translate(first) + translator.translate(second)
+
+
+def test_translations_do_not_depend_on_what_stands_beside_them() -> None:
+    translator = untrained()
+    texts = [
+        " ".join(SENTENCES[(number + offset) % 4] for offset in range(1 + number % 5)) for number in range(30)
+    ]
+    texts[7], texts[20] = "", "👍"
+    batches: list[int] = []
+    together = translator.translate(texts, Decoding(batch_tokens=64), done=batches.append)
+    assert len(batches) > 3
+    assert max(batches) > 1
+    assert together == [translator.translate(text) for text in texts]
+    assert len(set(together)) > 10, "the model tells its sentences apart"
+
+
+def test_beam_search_does_not_depend_on_what_stands_beside_it() -> None:
+    translator = untrained()
+    texts = [*SENTENCES, "cats", " ".join(SENTENCES)]
+    assert translator.translate(texts, beam=3) == [translator.translate(text, beam=3) for text in texts]
+
+
+def test_done_is_told_of_every_piece() -> None:
+    finished: list[int] = []
+    untrained().translate([*SENTENCES, "", "👍"], Decoding(batch_tokens=16), done=finished.append)
+    assert sum(finished) == len(SENTENCES)
+
+
+@pytest.mark.parametrize(("before", "after"), [(" ", ""), ("", "  "), ("\t ", "\u3000"), ("", "\u2028")])
+def test_white_space_around_a_text_is_kept(before: str, after: str) -> None:
+    translator = untrained()
+    plain = translator.translate("the cat danced")
+    assert translator.translate(f"{before}the cat danced{after}") == f"{before}{plain}{after}"
+
+
+def test_a_text_gives_a_text_and_a_list_a_list() -> None:
+    translator = untrained()
+    assert isinstance(translator.translate("the cat"), str)
+    assert translator.translate(["the cat"]) == [translator.translate("the cat")]
+    assert translator.translate(("the cat",)) == [translator.translate("the cat")]
+    assert translator.translate([]) == []
+
+
+def test_one_text_has_its_answers_and_a_list_those_of_each() -> None:
+    translator = untrained()
+    (one,) = translator.answers(["the cat"], Decoding(beam=3, nbest=2))
+    assert translator.answers("the cat", Decoding(beam=3, nbest=2)) == one
+
+
+def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
+    translator = untrained()
+    first, second = translator.translate(["the cat danced", "I like cats"])
+    text = "the cat danced\n\n  I like cats\r\n"
+    assert translator.translate(text) == f"{first}\n\n  {second}\r\n"
+    first, second = ("".join(translator.stream(line)) for line in ("the cat danced", "I like cats"))
+    assert "".join(translator.stream(text)) == f"{first}\n\n  {second}\r\n"
+    assert translator.pieces_of("the <a\nhref='x'>cat</a>\ndanced") == [
+        "the <a\nhref='x'>cat</a>\n",
+        "danced",
+    ]
+
+
+@pytest.mark.parametrize(("beam", "penalty"), [(0, None), (-1, None), (1, -0.5)])
+@pytest.mark.parametrize("text", ["the cat", "", []])
+def test_a_bad_beam_is_refused_whatever_the_text(
+    text: str | list[str], beam: int, penalty: float | None
+) -> None:
+    with pytest.raises(UserError, match="--beam must be at least 1"):
+        untrained().translate(text, beam=beam, length_penalty=penalty)
+
+
+def test_translating_needs_no_gradient_and_no_dropout() -> None:
+    translator = untrained()
+    translator.model.train()
+    answers = {translator.translate("the cat danced") for _ in range(3)}
+    assert len(answers) == 1
+    assert all(parameter.grad is None for parameter in translator.model.parameters())
+
+
+def test_attention_rows_sum_to_one_and_have_a_word_on_each_axis() -> None:
+    translator = untrained()
+    attention = translator.attention("the cat danced")
+    assert attention.source == ["the", "cat", "danced", "<end>"]
+    said = TOKENIZER.encode("the cat danced")
+    search = Search(beam=1, length_penalty=0.0, batch_tokens=64)
+    [[found]] = translator.searcher(Decoding()).find([Request(source=said)], search, lambda _: None)
+    ids = found.ids
+    assert attention.target == [*TOKENIZER.show(ids), "<end>"]
+    depth, heads = translator.model.config.decoder.depth, translator.model.config.decoder.heads
+    assert attention.weights.shape == (depth, heads, len(ids) + 1, len(said) + 1)
+    sums = attention.weights.sum(dim=-1)
+    assert torch.allclose(sums, torch.ones_like(sums), atol=1e-5)
+
+
+def test_attention_is_there_also_where_the_model_talks_to_the_end_of_its_context() -> None:
+    translator = untrained(context=16)
+    with torch.no_grad():
+        translator.model.tokens.weight[2] = -10 * translator.model.tokens.weight.mean(dim=0)
+        translator.model.decoder.norm.weight.zero_()
+        translator.model.decoder.norm.bias.copy_(translator.model.tokens.weight[5] * 100)
+    assert len(translator.attention("the cat danced").target) == 16
+
+
+@pytest.mark.parametrize("text", ["", " ", "👍", "the cat danced. " * 30])
+def test_attention_of_nothing_or_of_too_much_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="needs one sentence that is not empty and not too long"):
+        untrained().attention(text)
+
+
+# N-best, scores, chance, streams --------------------------------------------------------------------------
+
+
+def test_answers_are_sorted_distinct_and_begin_with_the_translation() -> None:
+    translator = untrained()
+    for text, answers in zip(
+        SENTENCES, translator.answers(SENTENCES, Decoding(beam=4, nbest=4)), strict=True
+    ):
+        assert answers[0].text == translator.translate(text, beam=4)
+        assert [each.score for each in answers] == sorted((each.score for each in answers), reverse=True)
+        assert len({each.text for each in answers}) == len(answers)
+
+
+def test_more_answers_than_beams_widen_the_beam() -> None:
+    (answers,) = untrained().answers(["the cat danced"], Decoding(beam=1, nbest=3, no_repeat=2))
+    assert len(answers) == 3
+
+
+@torch.no_grad()
+def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
+    translator = untrained()
+    model, config = translator.model.eval(), translator.model.config
+    searcher, search = translator.searcher(Decoding()), translator.search(Decoding(beam=3, length_penalty=0))
+    requests = [Request(source=TOKENIZER.encode(text)) for text in SENTENCES]
+    for request, (found,) in zip(requests, searcher.find(requests, search, lambda _: None), strict=True):
+        source = torch.tensor([[*request.source, config.end]])
+        ids = [*found.ids, config.end][: len(found.log_probabilities)]
+        logits = model(source, torch.tensor([[config.start, *ids[:-1]]]))[0].log_softmax(-1)
+        assert found.log_probabilities == pytest.approx(logits[range(len(ids)), ids].tolist(), abs=1e-3)
+        assert found.score == pytest.approx(sum(found.log_probabilities), abs=1e-3)
+    (answer,) = translator.answers(["the cat danced"])[0]
+    of_words = sum(word.log_probability for word in answer.words)
+    assert [word.text for word in answer.words] == answer.text.split()
+    assert of_words >= answer.log_probability - 1e-6  # the end, and pieces that are space, are no words'
+
+
+def test_chance_is_the_same_for_the_same_seed_whatever_stands_beside_it() -> None:
+    translator = untrained()
+    drawn = Decoding(sampling=Sampling(temperature=1.5), seed=7)
+    together = translator.translate(SENTENCES, drawn)
+    assert together == [translator.translate(text, drawn) for text in SENTENCES]
+    assert together != translator.translate(SENTENCES, replace(drawn, seed=8))
+    (several,) = translator.answers(["the cat danced"], replace(drawn, nbest=4))
+    assert len({each.text for each in several}) > 1
+
+
+@pytest.mark.parametrize(
+    "text", ["the cat danced", "the cat danced. " * 20, "  my friends ", "👍", "Größe 猫", "{name} danced"]
+)
+@pytest.mark.parametrize(
+    "decoding", [Decoding(beam=1), Decoding(beam=1, sampling=Sampling(), seed=3)], ids=["greedy", "drawn"]
+)
+def test_a_stream_adds_up_to_what_the_model_says(text: str, decoding: Decoding) -> None:
+    translator = untrained()
+    parts = list(translator.stream(text, decoding))
+    searcher, search = translator.searcher(decoding), translator.search(decoding)
+    if "{" not in text and len(translator.pieces_of(text)) == 1 and text.strip().isascii() and text.strip():
+        attempt = Attempt(reading=Reading.plain(Job.of(text.strip(), decoding)))
+        request = replace(translator.request(attempt, decoding), whole=True)
+        [[found]] = searcher.find([request], search, lambda _: None)
+        assert "".join(parts).strip() == TOKENIZER.decode(found.ids).strip().rstrip("\ufffd")
+        assert len(parts) > 3
+    else:
+        assert "".join(parts)
+
+
+def test_a_stream_has_its_prefix_once_and_what_it_must_contain_once() -> None:
+    translator = untrained()
+    text = "the cat danced. " * 8
+    assert len(translator.pieces_of(text)) > 2
+    asked: list[Decoding | None] = [
+        own for _, own in translator.shared_out(text, Decoding(prefix="my", contain=("crying",)))
+    ]
+    assert [own.prefix for own in asked if own] == ["my", *[""] * (len(asked) - 1)]
+    assert [own.contain for own in asked if own] == [*[()] * (len(asked) - 1), ("crying",)]
+    told = "".join(translator.stream(text, Decoding(beam=1, prefix="my", contain=("crying",))))
+    assert told.startswith("my")
+    assert "crying" in told
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_chance_never_says_half_a_character(seed: int) -> None:
+    translator = untrained()
+    drawn = Decoding(sampling=Sampling(temperature=500.0), seed=seed)
+    texts = [*SENTENCES, "猫が踊る", "Größe"]
+    assert not any("\ufffd" in text for text in translator.translate(texts, drawn))
+    assert not any("\ufffd" in text for text in translator.translate(texts, Decoding(beam=2)))
+    assert "\ufffd" not in "".join(translator.stream("the cat", drawn))
+
+
+def test_an_aligner_of_heads_that_the_model_has_not_is_refused() -> None:
+    translator = untrained()
+    for block, heads in ((2, (0,)), (-1, (0,)), (0, (3,)), (0, ())):
+        wrong = replace(translator.defaults, aligner=Aligner(block=block, heads=heads, late=False))
+        with pytest.raises(UserError, match="has 2 blocks of 3 heads"):
+            Translator(translator.model, TOKENIZER, wrong)
+
+
+def test_alternatives_begin_with_the_prefix_and_then_differ() -> None:
+    translator = untrained()
+    found = translator.alternatives("the cat danced", "my friends", count=4)
+    assert 3 <= len(found) <= 4  # two pieces that are parts of a letter read alike
+    assert all(each.text.startswith("my friends") for each in found)
+    assert len({each.text for each in found}) == len(found)
+    with pytest.raises(UserError, match="one sentence"):
+        translator.alternatives("", "my")
+
+
+def test_models_decide_together_and_must_share_a_vocabulary() -> None:
+    translator = untrained()
+    assert translator.with_others(translator).translate(SENTENCES) == translator.translate(SENTENCES)
+    stranger = Translator(translator.model, Tokenizer.learn(["x y z"], 270), translator.defaults)
+    with pytest.raises(UserError, match="one vocabulary"):
+        translator.with_others(stranger)
+
+
+@pytest.mark.parametrize("compute", ["bf16", "int8"])
+def test_smaller_numbers_say_nearly_the_same(compute: Literal["bf16", "int8"]) -> None:
+    translator = untrained()
+    smaller = translator.computing_in(compute)
+    texts = [f"{one} {other}" for one in SENTENCES for other in SENTENCES]
+    found = [answers[0].log_probability for answers in smaller.answers(texts, Decoding(beam=2))]
+    wanted = [answers[0].log_probability for answers in translator.answers(texts, Decoding(beam=2))]
+    near = sum(abs(one - other) < 0.1 * abs(other) + 0.5 for one, other in zip(found, wanted, strict=True))
+    assert near >= 0.7 * len(texts)
+    assert next(translator.model.parameters()).dtype is torch.float32  # the model itself is as it was
+
+
+def test_the_coverage_penalty_changes_answers_and_is_refused_for_several_models() -> None:
+    translator = untrained()
+    free = translator.answers(SENTENCES, Decoding(beam=4))
+    covered = translator.answers(SENTENCES, Decoding(beam=4, coverage_penalty=5.0))
+    assert [each[0].score for each in free] != [each[0].score for each in covered]
+    with pytest.raises(UserError, match="one model"):
+        translator.with_others(translator).answers(["the cat"], Decoding(coverage_penalty=1.0))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"nbest": 0}, {"batch_tokens": 0}, {"repetition_penalty": 0.0}, {"no_repeat": -1}, {"patience": 0.0},
+        {"coverage_penalty": -1.0}, {"contain": ("",)}, {"contain": (" ",)}, {"avoid": ("",)},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_wishes_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="must"):
+        Decoding(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"beam": 1_001}, {"nbest": 100_000}], ids=str)
+def test_a_beam_that_would_take_all_memory_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(UserError, match="at most 1,000"):
+        Decoding(**wrong)  # type: ignore[arg-type]
+
+
+def test_of_several_models_the_one_with_the_fewest_places_says_where_a_text_is_cut() -> None:
+    long, short = untrained(context=64, longest=500), untrained(context=16, longest=500)
+    both = long.with_others(short)
+    assert both.limit == short.limit < long.limit
+    assert both.translate("the cat danced. my friends like tomatoes. " * 3)

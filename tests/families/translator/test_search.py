@@ -1,0 +1,90 @@
+"""The engine's search, and decoding on its steps, answer as the model does, whatever is asked for."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from qkv.core.block import StackConfig
+from qkv.decoding.sampling import Sampling
+from qkv.errors import UserError
+from qkv.families.translator.defaults import Languages, TranslatorDefaults
+from qkv.families.translator.model import Translator as TranslatorModel
+from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.options import Decoding
+from qkv.families.translator.product import Translator
+from qkv.families.translator.search import Request
+from qkv.text.glossary import Glossary
+from qkv.text.tokenizer import Tokenizer
+
+SENTENCES = ["the cat danced", "the baby is crying", "I like {name} and cats", "my friends like tomatoes"]
+TOKENIZER = Tokenizer.learn(SENTENCES * 3, 320)
+
+
+def untrained() -> Translator:
+    torch.manual_seed(4)
+    stack = StackConfig(depth=2, width=16, heads=2, hidden=24, norm="pre", activation="relu", dropout=0.0)
+    config = TranslatorConfig(
+        vocab=len(TOKENIZER), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+    )  # fmt: skip
+    model = TranslatorModel(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 2:
+                parameter *= 2
+    languages = Languages(source="en", target="de")
+    defaults = TranslatorDefaults(languages=languages, longest=20, beam=2, length_penalty=1.0)
+    return Translator(model, TOKENIZER, defaults)
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Translator, Translator]:
+    model = untrained()
+    engine = model.computing_in("float32")
+    if not engine.engines:
+        pytest.skip("there is no compiler for the engine")
+    return model, engine
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {"beam": 1}, {"beam": 4, "nbest": 4}, {"beam": 3, "patience": 1.0, "nbest": 2},
+        {"beam": 3, "contain": ("crying", "like")}, {"beam": 3, "avoid": ("a", "th")}, {"beam": 2, "prefix": "my cat"},
+        {"beam": 2, "no_repeat": 2, "nbest": 2}, {"beam": 3, "coverage_penalty": 2.0}, {"repetition_penalty": 1.5},
+        {"sampling": Sampling(temperature=1.3), "seed": 5}, {"sampling": Sampling(top_k=9), "nbest": 3, "seed": 6},
+        {"beam": 2, "glossary": Glossary.of([("cat", "Katze"), ("like", "I like")]), "nbest": 2},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_engine_answers_as_the_model_does(
+    wishes: dict[str, Any], pair: tuple[Translator, Translator]
+) -> None:
+    model, engine = pair
+    decoding = Decoding(**wishes)
+    wanted, found = model.answers(SENTENCES, decoding), engine.answers(SENTENCES, decoding)
+    assert [[each.text for each in row] for row in found] == [[each.text for each in row] for row in wanted]
+    for one, other in zip(found, wanted, strict=True):
+        assert [each.score for each in one] == pytest.approx([each.score for each in other], abs=1e-3)
+
+
+def test_what_must_be_said_and_takes_more_room_than_there_is_is_refused() -> None:
+    with pytest.raises(UserError, match=r"begin with and contain takes .* places for 40: ask for less"):
+        untrained().translate("the cat", Decoding(prefix="x " * 60))
+
+
+def test_no_sample_says_half_a_character_whatever_its_chance() -> None:
+    translator = untrained()
+    wild = Decoding(sampling=Sampling(temperature=1_000.0))
+    ids = TOKENIZER.encode("the cat danced")
+    requests = [Request(source=ids, whole=True, seed=seed) for seed in range(20)]
+    found = translator.searcher(wild).find(requests, translator.search(wild), lambda _: None)
+    texts = [TOKENIZER.decode(translator.of_whole_characters(each).ids) for (each,) in found]
+    assert not any("\ufffd" in text for text in texts), texts
+    assert any(not text.isascii() for text in texts), "there is something to be whole"
+    free = [replace(each, whole=False) for each in requests]
+    found = translator.searcher(wild).find(free, translator.search(wild), lambda _: None)
+    assert any("\ufffd" in TOKENIZER.decode(each.ids) for (each,) in found), (
+        "without the rule there are halves"
+    )

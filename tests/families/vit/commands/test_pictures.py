@@ -1,0 +1,392 @@
+"""Commands about pictures, as people type them: train, classify, draw, evaluate, and what is refused."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import code_of, content, refused
+from drawings import SHORT_RUN, TINY_BLOCKS, halves, untrained_classifier, untrained_codes, untrained_painter
+from PIL import Image
+
+from qkv.data.captioned import scene_pictures
+from qkv.data.worlds.labelled_scenes import scenes_to_judge
+from qkv.families.dalle.codebook_task import reconstruction
+from qkv.families.dalle.product import Painter
+from qkv.families.dalle.scene_scores import reconstructed_scenes
+from qkv.families.loading import load
+from qkv.families.vit.product import PictureClassifier
+from qkv.families.vit.task import accuracy
+from qkv.training.picture_data import held_out
+
+Output = pytest.CaptureFixture[str]
+JUDGED = ["--measured.captions", "2", "--measured.candidates", "2"]
+VIT = [*TINY_BLOCKS, *SHORT_RUN, "--training.batch-tokens", "80"]
+
+
+@pytest.fixture(scope="module")
+def painter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("painter")
+    untrained_painter().save(folder)
+    return folder
+
+
+def test_from_a_folder_of_pictures_to_classes(tmp_path: Path, capsys: Output) -> None:
+    images, out = halves(tmp_path / "images", each=20), tmp_path / "model"
+    more = [
+        "--steps",
+        "30",
+        "--training.rate",
+        "0.03",
+        "--augment.operations",
+        "0",
+        "--augment.crop",
+        "0",
+        "--augment.erase",
+        "0",
+    ]
+    assert code_of("train", "vit", "--images", images, "--out", out, *VIT, *more) == 0
+    report = json.loads((out / "report.json").read_text())
+    assert report["data"]["classes"] == ["above", "left"]
+    assert [line["step"] for line in report["curve"]] == sorted({line["step"] for line in report["curve"]})
+    capsys.readouterr()
+    asked = [images / "above" / "3.png", images / "left" / "4.png"]
+    assert code_of("classify", out, *asked, "--json") == 0
+    said = [json.loads(line)["label"] for line in capsys.readouterr().out.splitlines()]
+    assert said == ["above", "left"]
+    assert code_of("evaluate", out, "--images", images, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
+    assert code_of("info", out) == 0
+    assert "picture classifier (ViT), 2 classes" in capsys.readouterr().out
+
+
+def test_a_run_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    """A state of the first half is what a killed run leaves."""
+    images = halves(tmp_path / "images")
+    options = [*VIT, "--augment.flip", "--augment.erase", "0.5"]
+    for name in ("whole", "halved"):
+        assert code_of("train", "vit", "--images", images, "--out", tmp_path / name, *options) == 0
+    halved = tmp_path / "halved"
+    shutil.rmtree(halved / "training" / "step-6")
+    assert code_of("train", "vit", "--resume", "--out", halved) == 0
+    both = [content(tmp_path / name) for name in ("whole", "halved")]
+    one, other = ({Path(path).name: found for path, found in each.items()} for each in both)
+    assert one["model.safetensors"] == other["model.safetensors"]
+
+
+def test_from_scenes_to_drawings(tmp_path: Path, capsys: Output) -> None:
+    codes, out = tmp_path / "codes", tmp_path / "model"
+    small = ["--scenes", "100", *SHORT_RUN]
+    assert (
+        code_of("train", "codebook", *small, "--out", codes, "--model.width", "8", "--model.patch", "8") == 0
+    )
+    report = json.loads((codes / "report.json").read_text())
+    assert 0 < report["reconstruction"]["rmse"] < 1
+    assert 1 <= report["reconstruction"]["used"] <= 512
+    assert 0 <= report["scenes"]["unseen combinations"]["attributes"] < 0.9  # six steps
+    assert any("unseen combinations" in name for name in report["results"])
+    assert code_of("train", "dalle", *small, *TINY_BLOCKS, *JUDGED, "--codebook", codes, "--out", out) == 0
+    scores = json.loads((out / "report.json").read_text())["scenes"]
+    assert 0 <= scores["unseen combinations"]["attributes"] <= 1
+    report = json.loads((out / "report.json").read_text())
+    assert report["training"]["weights"] == "last weights, of step 6"
+    assert "unseen pairs with both colour and shape right" in report["results"]
+    capsys.readouterr()
+    picture = tmp_path / "a.png"
+    assert code_of("draw", out, "a red ring", "-o", picture, "--candidates", "5", "--best", "4") == 0
+    assert capsys.readouterr().out == f"{picture}\n"
+    with Image.open(picture) as drawn:
+        assert drawn.size == (8 * 66, 8 * 66)
+
+
+def test_drawings_are_judged_by_the_reader(painter: Path, tmp_path: Path, capsys: Output) -> None:
+    sheet = tmp_path / "sheet.png"
+    assert code_of("evaluate", painter, "--scenes", "3", "--candidates", "2", "--sheet", sheet, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["seen combinations"]["attributes"] < 0.9  # it was never trained
+    with Image.open(sheet) as picture:
+        assert picture.width > 500
+
+
+def test_settings_can_be_chosen_on_captions_that_are_not_measured(
+    painter: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    drawn: list[str] = []
+    draw_each = Painter.draw_each
+
+    def noting(self: Painter, captions: list[str], *rest: Any, **options: Any) -> Any:
+        drawn.extend(captions)
+        return draw_each(self, captions, *rest, **options)
+
+    monkeypatch.setattr(Painter, "draw_each", noting)
+    asked = ["evaluate", painter, "--scenes", "12", "--candidates", "1", "--json"]
+    found = []
+    for more, name in (([], "test"), (["--part", "test"], "test"), (["--part", "valid"], "valid")):
+        drawn.clear()
+        assert code_of(*asked, *more) == 0
+        assert json.loads(capsys.readouterr().out)["part"] == name
+        found.append(set(drawn))
+    assert found[0] == found[1]
+    assert len(found[0]) == len(found[2]) == 24
+    assert not found[0] & found[2]
+
+
+def test_what_a_sheet_lacks_is_said_before_drawing_and_what_happens_to_it_costs_no_scores(
+    painter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    asked = [
+        "evaluate",
+        painter,
+        "--scenes",
+        "2",
+        "--candidates",
+        "1",
+        "--sheet",
+        tmp_path / "a.png",
+        "--json",
+    ]
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("qkv.pictures.sheet_picture", full)
+    assert code_of(*asked) == 2
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["captions"] == 2
+    assert "No space left" in shown.err
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(Painter, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
+    code = code_of(*asked)
+    shown = capsys.readouterr()
+    assert "pictures need matplotlib" in refused(shown.err, shown.out, code)
+
+
+def test_pictures_that_were_made_smaller_for_training_are_so_on_its_sheet_too(
+    tmp_path: Path, capsys: Output
+) -> None:
+    images, codes, out = tmp_path / "images", tmp_path / "codes", tmp_path / "model"
+    images.mkdir()
+    for number in range(20):
+        Image.new("RGB", (50, 40 + number), "red").save(images / f"{number}.png")
+    lines = [f"{number}.png\tthing {number}\n" for number in range(20)]
+    (images / "captions.tsv").write_text("".join(lines))
+    small = ["--images", images, "--size", "16", *SHORT_RUN]
+    assert (
+        code_of("train", "codebook", *small, "--out", codes, "--model.width", "8", "--model.patch", "8") == 0
+    )
+    assert code_of("train", "dalle", *small, *TINY_BLOCKS, "--codebook", codes, "--out", out) == 0
+    capsys.readouterr()
+    sheet = tmp_path / "sheet.png"
+    asked = ["--images", images, "--sheet", sheet, "--candidates", "1"]
+    assert code_of("evaluate", out, *asked, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["held out"] == 2
+    assert sheet.is_file()
+
+
+@pytest.mark.parametrize(
+    ("parts", "taken"),
+    [(("train", "val", "test"), "test"), (("train", "val"), "valid"), (("train",), "all"), (("",), "all")],
+)
+def test_a_classifier_is_measured_on_the_part_that_training_has_seen_least_of(
+    parts: tuple[str, ...], taken: str, tmp_path: Path, capsys: Output
+) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    for number, part in enumerate(parts, 1):
+        for name in ("ant", "bee"):
+            folder = tmp_path / "images" / part / name
+            folder.mkdir(parents=True)
+            for place in range(number):
+                Image.new("RGB", (8, 8), "red").save(folder / f"{place}.png")
+    assert code_of("evaluate", tmp_path / "model", "--images", tmp_path / "images", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["part"], found["pictures"]) == (taken, 2 * len(parts))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--scenes", "3"], "or a multiple of that: not 8"),
+        (["--images", ".", "--sheet", "a.png"], "draws nothing: leave out --sheet"),
+        (["--scenes", "3", "--guidance", "2"], "draws nothing: leave out --guidance"),
+    ],
+)
+def test_a_classifier_is_not_asked_to_draw(
+    options: list[str], sentence: str, tmp_path: Path, capsys: Output
+) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    code = code_of("evaluate", tmp_path / "model", *options)
+    shown = capsys.readouterr()
+    assert sentence in refused(shown.err, shown.out, code)
+
+
+def test_a_classifier_of_scenes_is_measured_on_scenes(tmp_path: Path, capsys: Output) -> None:
+    out = tmp_path / "model"
+    assert code_of("train", "vit", "--scenes", "100", "--out", out, *VIT, "--model.patch", "8") == 0
+    capsys.readouterr()
+    assert code_of("evaluate", out, "--scenes", "40", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["part"], found["pictures"]) == ("test", 40)
+    classifier = load(out)
+    assert isinstance(classifier, PictureClassifier)
+    judged = scenes_to_judge(40, classifier.form).numbered_as(classifier.classes)
+    assert found["accuracy"] == pytest.approx(accuracy(classifier, judged))
+
+
+def test_a_codebook_is_measured_on_any_pictures_and_on_scenes(tmp_path: Path, capsys: Output) -> None:
+    codes, side = untrained_codes(), untrained_codes().model.config.side
+    codes.save(tmp_path / "codes")
+    for number in range(3):
+        Image.new("RGB", (40, 40), (80 * number, 0, 0)).save(tmp_path / f"{number}.png")
+    assert code_of("evaluate", tmp_path / "codes", "--images", tmp_path, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pictures"] == 3
+    pixels = np.stack([np.full((3, side, side), 0, dtype=np.uint8) for _ in range(3)])
+    pixels[1, 0], pixels[2, 0] = 80, 160
+    assert found["reconstruction"] == reconstruction(codes, pixels)
+    assert code_of("evaluate", tmp_path / "codes", "--scenes", "4", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["part"], found["pictures"]) == ("valid", 4)
+    assert found["reconstruction"] == reconstruction(codes, scene_pictures("valid", 4).pictures)
+    assert found["seen combinations"] == reconstructed_scenes(codes, 4)["scenes"]["seen combinations"]
+
+
+def test_a_blank_line_is_no_path_of_a_picture(tmp_path: Path, capsys: Output) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    (tmp_path / "paths").write_text(f"{tmp_path / 'a.png'}\n\n")
+    code = code_of("classify", tmp_path / "model", "--input", tmp_path / "paths")
+    shown = capsys.readouterr()
+    assert "line 2 is empty" in refused(shown.err, shown.out, code)
+
+
+def test_the_longest_caption_may_be_one_that_was_held_out(tmp_path: Path, capsys: Output) -> None:
+    """It is among those that the sheet shows as never seen in training."""
+    side = untrained_codes().model.config.side
+    untrained_codes().save(tmp_path / "codes")
+    np.savez(tmp_path / "a.npz", images=np.zeros((20, side, side, 3), dtype=np.uint8))
+    given = ["--images", tmp_path / "a.npz", "--captions", tmp_path / "a.json"]
+    kept, _ = held_out(20, 2, seed=1)
+    names = ["a" if number in kept else "a very long name that training never shows" for number in range(20)]
+    (tmp_path / "a.json").write_text(json.dumps(names))
+    run = [
+        *SHORT_RUN,
+        *TINY_BLOCKS,
+        "--data.valid",
+        "2",
+        "--vocabulary",
+        "300",
+        "--training.batch-tokens",
+        "900",
+    ]
+    model = tmp_path / "model"
+    assert code_of("train", "dalle", *given, "--codebook", tmp_path / "codes", "--out", model, *run) == 0
+    assert code_of("evaluate", model, *given, "--sheet", tmp_path / "a.png", "--candidates", "1") == 0
+    assert (tmp_path / "a.png").exists()
+
+
+def test_the_best_classes_of_a_picture_stand_in_a_line(tmp_path: Path, capsys: Output) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
+    assert code_of("classify", tmp_path / "model", tmp_path / "a.png") == 0
+    cells = capsys.readouterr().out.strip().split("\t")
+    assert sorted(cells[::2]) == ["ant", "bee", "cow"]
+    assert [float(each) for each in cells[1::2]] == sorted(map(float, cells[1::2]), reverse=True)
+    Image.new("RGBA", (9, 11), "red").save(tmp_path / "b.png")
+    assert code_of("classify", tmp_path / "model", tmp_path / "b.png", "--fit", "--best", "1") == 0
+    assert len(capsys.readouterr().out.strip().split("\t")) == 2
+
+
+def test_of_several_pictures_each_line_begins_with_the_file(tmp_path: Path, capsys: Output) -> None:
+    untrained_classifier().save(tmp_path / "model")
+    asked = [tmp_path / "a.png", tmp_path / "b.png"]
+    for path, colour in zip(asked, ("red", "blue"), strict=True):
+        Image.new("RGB", (8, 8), colour).save(path)
+    assert code_of("classify", tmp_path / "model", *asked, "--best", "1") == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[0] for line in lines] == [str(path) for path in asked]
+    assert all(line[1] in ("ant", "bee", "cow") and len(line) == 3 for line in lines)
+
+
+def animated(path: Path) -> None:
+    Image.new("RGB", (8, 8), "red").save(
+        path, save_all=True, append_images=[Image.new("RGB", (8, 8), "blue")]
+    )
+
+
+BAD_PICTURES = {
+    "another size": ("a.png", lambda path: Image.new("RGB", (9, 8)).save(path), "is 9 × 8 pixels large"),
+    "another mode": ("a.png", lambda path: Image.new("CMYK", (8, 8)).save(path, "TIFF"), "has the mode CMYK"),
+    "truncated": ("a.png", lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0"), "cannot be read|damaged"),
+    "animated": ("a.gif", animated, "is animated"),
+    "no picture": ("a.png", lambda path: path.write_text("text"), "cannot be read as a picture"),
+    "not there": ("a.png", lambda path: None, "there is no file"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD_PICTURES)
+def test_a_picture_that_cannot_be_classified_is_one_sentence(
+    fault: str, tmp_path: Path, capsys: Output
+) -> None:
+    name, make, sentence = BAD_PICTURES[fault]
+    untrained_classifier().save(tmp_path / "model")
+    make(tmp_path / name)
+    code = code_of("classify", tmp_path / "model", tmp_path / name)
+    captured = capsys.readouterr()
+    assert any(each in refused(captured.err, captured.out, code) for each in sentence.split("|"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["draw", "MODEL", "a red zebra", "-o", "a.png"], "does not know the word 'zebra'"),
+        (["draw", "MODEL", "", "-o", "a.png"], "the caption is empty"),
+        (["draw", "MODEL", "a \udcff ring", "-o", "a.png"], "the text is not UTF-8"),
+        (["draw", "MODEL", "a ring", "-o", "a.jpg"], "--out must end in .png"),
+        (["draw", "MODEL", "a ring", "-o", "nowhere/a.png"], "there is no folder nowhere"),
+        (["draw", "MODEL", "a ring", "-o", "folder.png"], "folder.png is a folder: give --out the name"),
+        (
+            ["draw", "MODEL", "a ring", "-o", "a.png", "--guidance", "inf"],
+            "--guidance must lie between 0 and",
+        ),
+        (
+            ["draw", "MODEL", "a ring", "-o", "a.png", "--temperature", "1e-40"],
+            "--temperature must lie between",
+        ),
+        (
+            ["draw", "MODEL", "a ring", "-o", "a.png", "--temperature", "nan"],
+            "--temperature must lie between",
+        ),
+        (["draw", "MODEL", "a ring", "-o", "a.png", "--best", "99"], "--best must lie between"),
+        (["draw", "MODEL", "a ring", "-o", "a.png", "--candidates", "0"], "--candidates must lie between"),
+        (["translate", "MODEL", "a ring"], "holds a dalle, which is for `qkv draw`"),
+        (["train", "dalle", "--scenes", "100", "--out", "OUT"], "--codebook is missing"),
+        (["train", "dalle", "--scenes", "100", "--codebook", "MODEL", "--out", "OUT"], "holds a dalle"),
+        (["train", "vit", "--out", "OUT"], "give --images with pictures, or --scenes"),
+        (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must lie between 100 and 1,000,000"),
+        (["train", "vit", "--scenes", "100", "--size", "40", "--out", "OUT"], "or a multiple of that"),
+        (["train", "vit", "--scenes", "100", "--colours", "grey", "--out", "OUT"], "leave out --colours"),
+        (["train", "vit", "--images", "one", "--out", "OUT"], "holds one class"),
+        (["train", "codebook", "--images", "one", "--out", "OUT"], "too few to hold some out"),
+        (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must lie between 1 and"),
+        (["evaluate", "MODEL", "--images", "one", "--part", "valid"], "--part is for --scenes"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    arguments: list[str],
+    sentence: str,
+    painter: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Output,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one" / "cat").mkdir(parents=True)
+    (tmp_path / "folder.png").mkdir()
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "one" / "cat" / "a.png")
+    named = {"MODEL": str(painter), "OUT": str(tmp_path / "out")}
+    code = code_of(*(named.get(each, each) for each in arguments))
+    captured = capsys.readouterr()
+    assert sentence in refused(captured.err, captured.out, code)

@@ -1,0 +1,67 @@
+"""A picture in, its class out."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from drawings import untrained_classifier
+from PIL import Image
+
+import qkv
+from qkv.checkpoint.files import read_json, write_json
+from qkv.errors import UserError
+from qkv.families.vit.product import PictureClassifier, as_input, as_pixels
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    values = np.random.default_rng(1).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    Image.fromarray(values).save(tmp_path / "a.png")
+    return tmp_path / "a.png"
+
+
+def test_a_saved_classifier_says_the_same(tmp_path: Path, picture: Path) -> None:
+    before = untrained_classifier()
+    before.save(tmp_path / "model")
+    after = qkv.load(tmp_path / "model")
+    assert isinstance(after, PictureClassifier)
+    [[said], [again]] = (each.classify([(str(picture),)]) for each in (before, after))
+    assert said == again
+    assert sum(said.probabilities.values()) == pytest.approx(1)
+    assert next(iter(said.probabilities)) == said.label
+
+
+def test_pictures_are_asked_about_one_by_one_or_together(picture: Path) -> None:
+    own, other = untrained_classifier(), picture.with_name("b.png")
+    Image.new("RGB", (8, 8), "red").save(other)
+    counted: list[int] = []
+    names = [(str(picture),), (str(other),), (str(picture),)]
+    together = own.classify(names, done=counted.append)
+    assert sum(counted) == 3
+    alone = [own.classify([name])[0] for name in names]
+    for one, each in zip(alone, together, strict=True):
+        assert one.label == each.label
+        assert one.probabilities == pytest.approx(each.probabilities, abs=1e-6)
+
+
+def test_a_picture_that_differs_is_made_to_fit_where_that_is_allowed(picture: Path) -> None:
+    Image.open(picture).convert("L").resize((20, 30)).save(picture)
+    own = untrained_classifier()
+    with pytest.raises(UserError, match="--fit"):
+        own.classify([(str(picture),)])
+    assert own.fitting().classify([(str(picture),)])[0].label in own.classes
+
+
+def test_a_bundle_whose_parts_do_not_belong_together_is_refused(tmp_path: Path) -> None:
+    untrained_classifier().save(tmp_path)
+    config = read_json(tmp_path / "config.json")
+    write_json(tmp_path / "config.json", config | {"classes": ["ant", "bee"]})
+    with pytest.raises(UserError, match="do not fit its model"):
+        qkv.load(tmp_path)
+
+
+def test_bytes_come_back_from_what_a_model_reads() -> None:
+    values = torch.arange(256, dtype=torch.uint8)
+    assert torch.equal(as_pixels(as_input(values)), values)
+    assert as_input(values)[[0, -1]].tolist() == [-1, 1]
