@@ -36,7 +36,18 @@ from qkv.training.loop import Run
 WORK = Path("/tmp/qkv-format-1")  # run.json holds the paths of the training files
 NOT_KEPT = ("learning-curve.png", "training/lock", "training/timing.jsonl")
 SIGNAL_AFTER, STOPS_AT, RUN_STEPS = 3, 5, 9  # a validation every 3 steps
-BLOCKS = ["--model.width", "16", "--model.depth", "1", "--model.heads", "2", "--model.hidden", "32", "--model.dropout", "0"]
+BLOCKS = [
+    "--model.width",
+    "16",
+    "--model.depth",
+    "1",
+    "--model.heads",
+    "2",
+    "--model.hidden",
+    "32",
+    "--model.dropout",
+    "0",
+]
 NARROW = ["--model.width", "8", "--model.depth", "1", "--model.heads", "2", "--model.hidden", "16"]
 CAPTION = "a red circle above a blue square"
 
@@ -71,7 +82,14 @@ def write_data(folder: Path) -> None:
 
 
 def train(out: Path, *arguments: str | Path) -> None:
-    steps = ["--training.validate-every", "100", "--training.processes", "1", "--training.precision", "float32"]
+    steps = [
+        "--training.validate-every",
+        "100",
+        "--training.processes",
+        "1",
+        "--training.precision",
+        "float32",
+    ]
     assert code_of("train", *arguments, *steps, "--out", out) == 0
 
 
@@ -138,7 +156,18 @@ def vit(data: Path, out: Path) -> None:
 
 
 def codebook(data: Path, out: Path) -> None:
-    small = ["--scenes", "100", "--model.width", "4", "--model.depth", "0", "--model.patch", "8", "--steps", "100"]
+    small = [
+        "--scenes",
+        "100",
+        "--model.width",
+        "4",
+        "--model.depth",
+        "0",
+        "--model.patch",
+        "8",
+        "--steps",
+        "100",
+    ]
     train(out, "codebook", *small)
     values = np.random.default_rng(3).integers(0, 256, (32, 32, 3))
     Image.fromarray(values.astype(np.uint8)).save(out / "picture.png")
