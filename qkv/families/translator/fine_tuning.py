@@ -43,7 +43,7 @@ def fine_tune_translator(
     remember: Mapping[str, Any] | None = None,
 ) -> Outcome[Translator]:
     check_fine_tuning(settings)
-    before = load_for(base, "translate", Translator)
+    before = load_for(base, "train translator --fine-tune", Translator)
     recurrent = isinstance(before.model.config, RecurrentConfig)
     settings = with_precision(
         settings, before.model.tokens.embedding_dim, choose_device(), group, kinds_for(recurrent)

@@ -262,7 +262,7 @@ def test_music_goes_on_after_a_midi_file(music: Path, tmp_path: Path) -> None:
 def test_a_model_that_does_not_generate_says_what_it_is_for(model: Path, capsys: Output) -> None:
     code = code_of("generate", model, "one")
     shown = capsys.readouterr()
-    assert "which is for `qkv translate`" in refused(shown.err, shown.out, code)
+    assert "It is for `qkv translate`" in refused(shown.err, shown.out, code)
 
 
 # Evaluating -------------------------------------------------------------------------------------------------
