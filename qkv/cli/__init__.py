@@ -43,7 +43,7 @@ COMMANDS = {
         "translate text, or lines from standard input",
     ),
     "evaluate": (
-        "qkv.families.translator.commands.evaluate",
+        "qkv.cli.evaluate",
         "score a model: translations, texts or pictures",
     ),
     "fill": ("qkv.families.bert.commands.fill", "fill in the words that a text hides behind [MASK]"),

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from qkv.cli import program, training
-from qkv.cli.picture_files import PlainPictures
 from qkv.cli.training import TrainCommand, draw_learning_curve, say_how_it_went
-from qkv.families.vit.recipes import CODEBOOK_RECIPES
-from qkv.families.vit.settings import CodebookSettings, check_codebook
+from qkv.families.dalle.commands.files import PlainPictures
+from qkv.families.dalle.recipes import CODEBOOK_RECIPES
+from qkv.families.dalle.settings import CodebookSettings, check_codebook
 
 if TYPE_CHECKING:
     from qkv.cli.terminal import TrainingDisplay

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from qkv.cli import program, training
-from qkv.cli.picture_files import CaptionedPictures
 from qkv.cli.training import TrainCommand, draw_learning_curve, say_how_it_went
 from qkv.errors import UserError
-from qkv.families.vit.recipes import DALLE_RECIPES
-from qkv.families.vit.settings import DalleSettings, check_dalle
+from qkv.families.dalle.commands.files import CaptionedPictures
+from qkv.families.dalle.recipes import DALLE_RECIPES
+from qkv.families.dalle.settings import DalleSettings, check_dalle
 
 if TYPE_CHECKING:
     from qkv.cli.terminal import TrainingDisplay

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from qkv.cli import training
-from qkv.cli.picture_files import PicturesForModel
 from qkv.cli.training import TrainCommand
 from qkv.errors import UserError
+from qkv.families.vit.commands.files import PicturesForModel
 from qkv.families.vit.commands.train import VitKind
 from qkv.families.vit.recipes import fine_tune_recipes
 from qkv.families.vit.settings import FineTuneVitSettings, check_fine_tuned_vit

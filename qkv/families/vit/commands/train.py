@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from qkv.cli import program, training
-from qkv.cli.picture_files import LabelledPictures
 from qkv.cli.training import TrainCommand, draw_learning_curve, names_in, names_in_run, say_how_it_went
+from qkv.families.vit.commands.files import LabelledPictures
 from qkv.families.vit.recipes import VIT_RECIPES
 from qkv.families.vit.settings import VitSettings, check_vit
 

@@ -285,8 +285,8 @@ def test_a_mistake_in_evaluating_is_one_sentence(
     empty.write_text("\n")
     for arguments, sentence in (
         ([base, "--text", empty], "is empty"),
-        ([base], "holds a gpt: to evaluate it, give --text FILE"),
-        ([base, "--source", text, "--reference", text], "give --text FILE"),
+        ([base], "kind 'gpt'. To evaluate it, give --text or --music."),
+        ([base, "--source", text, "--reference", text], "give --text or --music"),
         ([music, "--text", text], "needs --music"),
         ([base, "--music", text], "needs --text"),
         ([music, "--music", chorales(tmp_path / "a.json"), "--text", text], "give either"),

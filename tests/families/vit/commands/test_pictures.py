@@ -209,8 +209,8 @@ def test_a_classifier_is_measured_on_the_part_that_training_has_seen_least_of(
     ("options", "sentence"),
     [
         (["--scenes", "3"], "or a multiple of that: not 8"),
-        (["--images", ".", "--sheet", "a.png"], "draws nothing: leave out --sheet"),
-        (["--scenes", "3", "--guidance", "2"], "draws nothing: leave out --guidance"),
+        (["--images", ".", "--sheet", "a.png"], "there is no place for --sheet"),
+        (["--scenes", "3", "--guidance", "2"], "there is no place for --guidance"),
     ],
 )
 def test_a_classifier_is_not_asked_to_draw(
