@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import bytes_hash, canonical, held, read_json, sync_folder, write_json
+from qkv.cli.texts import decoded
 from qkv.errors import UserError
-from qkv.families.translator.commands.translate import decoded
 
 LINES_OF_A_PART = 1_000
 

@@ -130,7 +130,9 @@ def test_another_format_number_is_refused_with_both_numbers(folder: Path, number
 
 def test_an_unknown_kind_is_refused(folder: Path) -> None:
     edit_config(folder, kind="oracle")
-    with pytest.raises(UserError, match="holds a oracle, which this version of qkv does not know"):
+    with pytest.raises(
+        UserError, match=r"kind 'oracle', which this version of qkv does not know\. It knows translator, gpt"
+    ):
         qkv.load(folder)
 
 

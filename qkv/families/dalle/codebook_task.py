@@ -14,8 +14,8 @@ from qkv.data.images import Bytes
 from qkv.errors import UserError
 from qkv.families.dalle.codebook import Codebook, CodebookConfig, Pixels
 from qkv.families.dalle.codes import Codes
-from qkv.families.vit.product import as_input
-from qkv.families.vit.settings import CodebookSettings
+from qkv.families.dalle.settings import CodebookSettings
+from qkv.runtime.pixels import as_input
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run

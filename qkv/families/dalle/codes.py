@@ -12,7 +12,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes
 from qkv.families.dalle.codebook import Codebook, CodebookConfig
 from qkv.families.loading import load_weights
-from qkv.families.vit.product import AT_ONCE, as_input, as_pixels
+from qkv.runtime.pixels import AT_ONCE, as_input, as_pixels
 
 
 class Codes:

@@ -17,9 +17,9 @@ from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.model import CaptionedBatch, Dalle, DalleConfig
 from qkv.families.dalle.product import Painter, PainterDefaults
-from qkv.families.vit.settings import DalleSettings, MeasuredSettings
-from qkv.families.vit.task import stack_of
+from qkv.families.dalle.settings import DalleSettings, MeasuredSettings
 from qkv.text.tokenizer import Tokenizer
+from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run

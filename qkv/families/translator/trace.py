@@ -19,7 +19,7 @@ from qkv.families.translator.product import Translator, Trial, is_for_translatio
 from qkv.families.translator.recurrent import Recurrent
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.tracing.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
-from qkv.tracing.trace import CANDIDATES, Beams, Side, Trace, choices_of, without_batch
+from qkv.tracing.trace import CANDIDATES, Beams, Side, Trace, check_length, choices_of, without_batch
 from qkv.tracing.watching import Watched
 
 PLACES = {"encoder": Place("encoder", False), "decoder": Place("decoder", True)}
@@ -70,10 +70,7 @@ def trace_translator(
     attempt = attempts(translator.job(text, decoding), translator.defaults.stand_ins, 0)[0]
     ids = translator.tokenizer.encode(attempt.reading.text)
     most = translator.limit if longest is None else min(longest, translator.limit)
-    if len(ids) > most:
-        raise UserError(
-            f"this text has {len(ids):,} pieces, and at most {most} can be looked at: shorten it."
-        )
+    check_length(len(ids), most)
     model = two_stacks(translator.model)
     model = changed(model, experiment, OF_LSTMS if isinstance(model, Recurrent) else PLACES)
     if experiment.changes_model:
@@ -137,7 +134,7 @@ def recorded(
     model.eval()
     logits = model(torch.tensor([read], device=device), torch.tensor([shifted], device=device), tape)[0]
     return Trace(
-        kind="translator" if blocks else "recurrent",
+        kind="translator",
         text=text,
         answer=answer,
         config=to_dict(config),

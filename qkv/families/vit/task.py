@@ -10,20 +10,20 @@ from typing import Any
 import torch
 
 from qkv.checkpoint.bundle import save_report
-from qkv.core.block import StackConfig
 from qkv.data.augmentation import Augmentation
 from qkv.data.augmented import augmented
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
 from qkv.families.vit.model import PictureBatch, Vit, VitConfig
-from qkv.families.vit.product import ClassifierDefaults, PictureClassifier, as_input
+from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
 from qkv.families.vit.settings import ClassedPictureSettings, VitSettings
+from qkv.runtime.pixels import as_input
+from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Position, Run, Watch
 from qkv.training.picture_data import Rows, hash_of, split
 from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
-from qkv.training.settings import BlockSettings
 from qkv.training.trainable import Setup
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
@@ -152,19 +152,6 @@ def architecture(settings: VitSettings, pictures: Labelled) -> VitConfig:
         raise UserError(
             f"such a model cannot be built: {error}. Change the patch or the size of the pictures."
         ) from None
-
-
-def stack_of(model: BlockSettings) -> StackConfig:
-    return StackConfig(
-        depth=model.depth,
-        width=model.width,
-        heads=model.heads,
-        hidden=model.hidden,
-        norm="pre",
-        activation=model.activation,
-        dropout=model.dropout,
-        attention_dropout=model.attention_dropout,
-    )
 
 
 class Augmented:

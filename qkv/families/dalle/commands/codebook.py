@@ -1,8 +1,8 @@
 """`qkv train codebook`: train the image codes that DALL-E draws with."""
 
-from qkv.cli.picture_files import PlainPictures
-from qkv.families.vit.recipes import CODEBOOK_RECIPES
-from qkv.families.vit.settings import CodebookSettings
+from qkv.families.dalle.commands.files import PlainPictures
+from qkv.families.dalle.recipes import CODEBOOK_RECIPES
+from qkv.families.dalle.settings import CodebookSettings
 from qkv.training.trainable import Trainable, always
 
 PICTURES = Trainable(

@@ -1,8 +1,8 @@
 """`qkv train dalle`: train a model that draws what a caption says."""
 
-from qkv.cli.picture_files import CaptionedPictures
-from qkv.families.vit.recipes import DALLE_RECIPES
-from qkv.families.vit.settings import DalleSettings
+from qkv.families.dalle.commands.files import CaptionedPictures
+from qkv.families.dalle.recipes import DALLE_RECIPES
+from qkv.families.dalle.settings import DalleSettings
 from qkv.training.trainable import Trainable, always
 
 CAPTIONS = Trainable(

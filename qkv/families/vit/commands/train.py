@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from qkv.cli.picture_files import LabelledPictures, PicturesForModel
 from qkv.cli.text_inputs import width_of
+from qkv.families.vit.commands.files import LabelledPictures, PicturesForModel
 from qkv.families.vit.recipes import VIT_RECIPES, fine_tuning
 from qkv.families.vit.settings import FineTuneVitSettings, VitSettings
 from qkv.training.settings import for_width

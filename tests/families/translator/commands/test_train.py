@@ -13,7 +13,7 @@ from commands import code_of, content, process, refused, training
 from digits import digit_lines
 
 from qkv.checkpoint.files import read_json
-from qkv.cli.training import names_in
+from qkv.cli.fields import names_in
 
 TRAINING_MISTAKES = {
     "unequal files": (["--target", "shorter.xx"], "has 60 lines but"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from qkv.explore.formulas import Array, Weights, attended, linear, side_by_side, sigmoid, split
+from qkv.tracing.formulas import Array, Weights, attended, linear, side_by_side, sigmoid, split
 
 
 def recurrent(
