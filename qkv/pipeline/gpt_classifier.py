@@ -15,7 +15,7 @@ from qkv.errors import InputError, UserError
 from qkv.models.gpt import GPTForTask, TaskBatch, TaskConfig
 from qkv.pipeline.compute import silent
 from qkv.pipeline.generator import PieceKind, facts_of_gpt, tokenizer_for
-from qkv.pipeline.loading import load_weights
+from qkv.pipeline.loading import build_model
 from qkv.pipeline.verdicts import Verdict, check_inputs
 from qkv.text.tokenizer import Tokenizer
 
@@ -74,8 +74,7 @@ class GPTClassifier:
             if not 0 <= token < architecture.gpt.vocab:
                 raise UserError(f"{where}/config.json: no token of this model has the number {token}.")
         tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.gpt)
-        model = GPTForTask(architecture)
-        load_weights(model, bundle.weights, str(where))
+        model = build_model(GPTForTask, architecture, bundle)
         return cls(model, tokenizer, defaults)
 
     def save(self, folder: Path) -> None:

@@ -1,16 +1,28 @@
 """Opening a bundle, whatever kind of model it holds."""
 
 import importlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 
-from qkv.checkpoint.bundle import load_bundle, read_config
+from qkv.checkpoint.bundle import Bundle, load_bundle, read_config
+from qkv.checkpoint.header import Shape, check_shapes
 from qkv.errors import UserError
 
 Wanted = TypeVar("Wanted")
+Model = TypeVar("Model", bound=torch.nn.Module)
+
+
+class HasShapes(Protocol):
+    """A model's config."""
+
+    def shapes(self) -> Iterable[tuple[str, Shape]]: ...  # of the weights, by name
+
+
+Config = TypeVar("Config", bound=HasShapes)
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,7 @@ def load(path: str | Path) -> Any:
     folder = Path(path)
     bundle = load_bundle(folder)
     if bundle.kind not in KINDS:
-        raise UserError(f"{folder} holds a {bundle.kind}, which this version of qkv does not know.")
+        raise UserError(f"{folder} holds a {bundle.kind[:40]}, which this version of qkv does not know.")
     kind = KINDS[bundle.kind]
     return getattr(importlib.import_module(kind.module), kind.name).from_bundle(bundle)
 
@@ -60,16 +72,16 @@ def load_for(path: str | Path, command: str, wanted: type[Wanted]) -> Wanted:
     return found
 
 
+def build_model(build: Callable[[Config], Model], config: Config, bundle: Bundle) -> Model:
+    """The model of a bundle. A config that does not fit the weights is an error before anything is built."""
+    check_shapes(config.shapes(), bundle.shapes, str(bundle.folder))
+    model = build(config)
+    load_weights(model, bundle.weights, str(bundle.folder))
+    return model
+
+
 def load_weights(model: torch.nn.Module, weights: Any, where: str) -> None:
     """Every fault at once: what is missing, what is left over, what has another shape."""
-    own = model.state_dict()
-    faults = [f"{name} is missing" for name in own if name not in weights]
-    faults += [f"{name} is unknown" for name in weights if name not in own]
-    faults += [
-        f"{name} has shape {tuple(weights[name].shape)} instead of {tuple(own[name].shape)}"
-        for name in own
-        if name in weights and weights[name].shape != own[name].shape
-    ]
-    if faults:
-        raise UserError(f"{where}: the weights do not fit the config: {'; '.join(faults)}.")
+    own = ((name, tuple(tensor.shape)) for name, tensor in model.state_dict().items())
+    check_shapes(own, {name: tuple(tensor.shape) for name, tensor in weights.items()}, where)
     model.load_state_dict(weights)

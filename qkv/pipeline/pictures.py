@@ -14,7 +14,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes, Form, read_picture
 from qkv.errors import UserError
 from qkv.models.vit import Vit, VitConfig
-from qkv.pipeline.loading import load_weights
+from qkv.pipeline.loading import build_model
 from qkv.pipeline.verdicts import Verdict
 
 AT_ONCE = 64  # pictures
@@ -48,8 +48,7 @@ class PictureClassifier:
             raise UserError(
                 f"{where}: its classes and colours do not fit its model; restore it or train again."
             )
-        model = Vit(architecture)
-        load_weights(model, bundle.weights, str(bundle.folder))
+        model = build_model(Vit, architecture, bundle)
         return cls(model, defaults)
 
     def save(self, folder: Path) -> None:

@@ -12,10 +12,10 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.errors import UserError
 from qkv.models.bert import BertClassifier, BertClassifierConfig
-from qkv.pipeline.bert import facts_of, pieces_of, rows_of
+from qkv.pipeline.bert import check_longest, facts_of, pieces_of, rows_of
 from qkv.pipeline.compute import Compute, silent
 from qkv.pipeline.encoding import Encoding
-from qkv.pipeline.loading import load_weights
+from qkv.pipeline.loading import build_model
 from qkv.pipeline.verdicts import Verdict, check_inputs
 from qkv.text.word_pieces import WordPieces
 
@@ -61,8 +61,10 @@ class TextClassifier:
         if (1 if architecture.numbers else len(defaults.classes)) != architecture.outputs:
             raise UserError(f"{where}/config.json: the model has another number of outputs than of classes.")
         pieces = pieces_of(where, architecture.encoder)
-        model = BertClassifier(architecture)
-        load_weights(model, bundle.weights, str(where))
+        check_longest(defaults.longest, architecture.encoder, where)
+        if defaults.pairs and architecture.encoder.segments < 2:
+            raise UserError(f"{where}/config.json: a model with one segment cannot read pairs of texts.")
+        model = build_model(BertClassifier, architecture, bundle)
         return cls(model, pieces, defaults)
 
     def save(self, folder: Path) -> None:

@@ -25,7 +25,7 @@ from qkv.pipeline.architectures import built, config_from, two_stacks
 from qkv.pipeline.compute import Compute, computing_in, silent
 from qkv.pipeline.defaults import TranslatorDefaults
 from qkv.pipeline.guarantees import Attempt, Job, Reading, anchored, attempts, completed, words_replaced
-from qkv.pipeline.loading import load_weights
+from qkv.pipeline.loading import build_model
 from qkv.pipeline.options import BATCH_TOKENS, Decoding
 from qkv.pipeline.repetition import is_loop, repeats_a_word
 from qkv.pipeline.search import Request, Search, Searcher
@@ -84,17 +84,16 @@ class Translator:
     @classmethod
     def from_bundle(cls, bundle: Bundle) -> Self:
         config, where = dict(bundle.config), bundle.folder
-        tokenizer = load_vocabulary(where / TOKENIZER_FILE)
         kind, values = config.pop("architecture", "transformer"), config.pop("model", None)
-        model = built(config_from(kind, values, f"{where}/config.json"))
+        architecture = config_from(kind, values, f"{where}/config.json")
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
-        if len(tokenizer) != model.config.vocab:
+        tokenizer = load_vocabulary(where / TOKENIZER_FILE)
+        if len(tokenizer) != architecture.vocab:
             raise UserError(
-                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {model.config.vocab}; "
+                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab}; "
                 f"these files do not belong together."
             )
-        load_weights(model, bundle.weights, str(where))
-        return cls(model, tokenizer, defaults)
+        return cls(build_model(built, architecture, bundle), tokenizer, defaults)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""

@@ -237,7 +237,7 @@ def check_settings(settings: TranslatorSettings) -> None:
             "--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1,
             "--model.context must be at least 8": model.context >= 8,  # any one character fits
             "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
-            "--decoding.beam must be at least 1": decoding.beam >= 1,
+            "--decoding.beam must be from 1 to 1,000": 1 <= decoding.beam <= 1_000,
             "--decoding.length-penalty must be from 0 to 50": 0 <= decoding.length_penalty <= 50,
         }
     )
