@@ -90,7 +90,15 @@ ROLES = {
     "__init__": "record",
 }  # fmt: skip
 
-NEVER_TORCH = {"family.settings", "family.options", "family.record", "families.family", "text", "data", "corpus"}
+NEVER_TORCH = {
+    "family.settings",
+    "family.options",
+    "family.record",
+    "families.family",
+    "text",
+    "data",
+    "corpus",
+}
 # `text`, `data` and products still use torch tensors in these files; the runtime issue empties this list.
 TORCH_EXCEPTIONS = {
     "data/augmented.py", "data/batching.py", "data/windows.py", "text/avoid.py", "text/whole_characters.py",
@@ -159,8 +167,12 @@ def test_every_role_of_the_plan_exists() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_has_the_same_files(family: str) -> None:
-    names = {module.split("/")[2].removesuffix(".py") for module in MODULES if f"families/{family}/" in module}
-    hub_and_trace = {"dalle": set()}.get(family, {"hub", "trace"})  # nothing published can be read as our DALL-E
+    names = {
+        module.split("/")[2].removesuffix(".py") for module in MODULES if f"families/{family}/" in module
+    }
+    hub_and_trace = {"dalle": set()}.get(
+        family, {"hub", "trace"}
+    )  # nothing published can be read as our DALL-E
     assert {"model", "settings", "options", "task", "product", "commands"} | hub_and_trace <= names
 
 

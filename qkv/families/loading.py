@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
-
 from qkv.checkpoint.bundle import load_bundle, read_config
 from qkv.errors import UserError
 from qkv.families import bundle_kinds
@@ -40,7 +38,7 @@ def find_kind(name: str, path: str | Path) -> BundleKind:
     kinds = bundle_kinds()
     if name not in kinds:
         raise UserError(
-            f"{path} holds a model of kind '{name}', which this version of qkv does not know. "
+            f"{path} holds a model of kind '{name[:40]}', which this version of qkv does not know. "
             f"It knows {', '.join(kinds)}."
         )
     return kinds[name]
@@ -49,18 +47,3 @@ def find_kind(name: str, path: str | Path) -> BundleKind:
 def wrong_kind(path: str | Path, kind: BundleKind, command: str) -> str:
     others = " or ".join(f"`qkv {each}`" for each in kind.commands if each != command)
     return f"{path} holds a model of kind '{kind.name}'. It is for {others}, not for `qkv {command}`."
-
-
-def load_weights(model: torch.nn.Module, weights: Any, where: str) -> None:
-    """Every fault at once: what is missing, what is left over, what has another shape."""
-    own = model.state_dict()
-    faults = [f"{name} is missing" for name in own if name not in weights]
-    faults += [f"{name} is unknown" for name in weights if name not in own]
-    faults += [
-        f"{name} has shape {tuple(weights[name].shape)} instead of {tuple(own[name].shape)}"
-        for name in own
-        if name in weights and weights[name].shape != own[name].shape
-    ]
-    if faults:
-        raise UserError(f"{where}: the weights do not fit the config: {'; '.join(faults)}.")
-    model.load_state_dict(weights)

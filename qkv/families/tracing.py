@@ -10,7 +10,8 @@ from torch import Tensor
 from qkv.errors import UserError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
-from qkv.families.loading import kind_of, load, load_weights
+from qkv.families.loading import kind_of, load
+from qkv.runtime.weights import load_weights
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.trace import Trace
 

@@ -35,6 +35,7 @@ from qkv.training.device import check_precision, choose_device, products_here
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Data, Plan, Run, Watch, loss_on
 from qkv.training.randomness import seed_for
+from qkv.training.schedule import warmup_steps
 from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
@@ -467,6 +468,8 @@ def facts_of_run(
 ) -> dict[str, Any]:
     """What every report says, of whatever kind the model is; `counted` are what its data count in a batch."""
     position = run.position
+    planned = position.step / max(1e-9, run.plan.progress(position))  # also where minutes end the run
+    used = replace(settings.training, warmup=warmup_steps(settings.training, planned))
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "training": {
@@ -477,7 +480,7 @@ def facts_of_run(
             "seed": settings.seed,
             "weights": chosen.sentence,
         },
-        "settings": asdict(settings),
+        "settings": asdict(replace(settings, training=used)),
         "made_with": {
             "qkv": __version__,
             "torch": torch.__version__,

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from qkv.data.images import Form, read_picture
-from qkv.pipeline import Decoding, Generation
-from qkv.pipeline.drawing import Drawn
+from qkv.families.dalle.options import Drawn
+from qkv.families.gpt.product import Generation
+from qkv.families.translator.options import Decoding
 
 FORMAT_1 = Path(__file__).parent / "format-1"
 GREEDY = Generation(tokens=24, temperature=0.0)

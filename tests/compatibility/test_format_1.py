@@ -15,7 +15,7 @@ from observed import FORMAT_1, observe, read_expected
 
 import qkv
 from qkv.checkpoint.bundle import read_config
-from qkv.pipeline.loading import KINDS
+from qkv.families.loading import KINDS
 
 RUNS = sorted(path.name for path in FORMAT_1.glob("run-*"))
 BUNDLES = sorted(path.parent.name for path in FORMAT_1.glob("*/config.json") if path.parent.name not in RUNS)

@@ -96,7 +96,7 @@ class DecodingSettings:
 
     def rules(self) -> list[Rule]:
         return [
-            ("beam", "must be at least 1", self.beam >= 1),
+            ("beam", "must be from 1 to 1,000", 1 <= self.beam <= 1_000),
             ("length_penalty", "must be from 0 to 50", 0 <= self.length_penalty <= 50),
         ]
 
