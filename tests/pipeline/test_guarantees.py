@@ -16,7 +16,7 @@ from qkv.pipeline import Decoding, Glossary, Languages, Translator, TranslatorDe
 from qkv.pipeline.guarantees import Job, Reading, anchored, attempts, completed, words_replaced
 from qkv.pipeline.places import Mark
 from qkv.pipeline.translator import knows_entities
-from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind, occurrences, protected_spans, survive
+from qkv.text.protect import BY_DEFAULT, KINDS, Kind, occurrences, protected_spans, survive
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import FINE
 
@@ -230,7 +230,7 @@ def test_a_model_that_has_learned_entities_as_words_reads_them_as_they_are() -> 
     ordinary, moses = TOKENIZER, Tokenizer.learn(["the man &apos;s dog &quot; cat &quot;"] * 9, 320)
     assert (knows_entities(ordinary), knows_entities(moses)) == (False, True)
     job = Job.of("the man &apos;s <b>cat</b> &nbsp;", Decoding(), entities_are_words=True)
-    assert job.text == "the man &apos;s cat "
+    assert job.text == "the man &apos;s cat"
     assert not job.spellings
     assert Reading.plain(job).written("der &quot; < Mann") == "der &quot; < Mann"
 
@@ -384,7 +384,7 @@ def test_stand_ins_are_words_that_the_text_does_not_have() -> None:
 
 
 def test_every_kind_that_can_be_protected_is_known() -> None:
-    assert set(BY_DEFAULT) < set(PATTERNS)
+    assert set(BY_DEFAULT) < set(KINDS)
 
 
 @settings(max_examples=400, deadline=None)
