@@ -76,12 +76,9 @@ def joined(parts: Sequence[Answer], sources: Sequence[str], texts: Sequence[str]
         return replace(parts[0], text=texts[0])
     confidences = [each.confidence for each in parts if each.confidence is not None]
     links: Links = []
-    read = said = (
-        0  # words so far; a piece ends between words, or in one that is too long to be linked anyway
-    )
-    for part, source, text in zip(parts, sources, texts, strict=True):
-        links += [(read + one, said + other) for one, other in part.alignment or []]
-        read, said = read + len(source.split()), said + len(text.split())
+    read, said = words_before(sources), words_before(texts)
+    for part, one_offset, other_offset in zip(parts, read, said, strict=True):
+        links += [(one_offset + one, other_offset + other) for one, other in part.alignment or []]
     return Answer(
         text="".join(texts),
         score=sum(each.score for each in parts),
@@ -90,6 +87,18 @@ def joined(parts: Sequence[Answer], sources: Sequence[str], texts: Sequence[str]
         confidence=min(confidences, default=None),  # a text is as good as its worst piece
         alignment=links if any(each.alignment is not None for each in parts) else None,
     )
+
+
+def words_before(parts: Sequence[str]) -> list[int]:
+    """The number of the first word of each part in the whole; a part can end within a word, as <li> in "<li>cats"."""
+    found: list[int] = []
+    total, last = 0, " "
+    for part in parts:
+        within = bool(part) and not last.isspace() and not part[0].isspace()
+        found.append(total - within)
+        total += len(part.split()) - within
+        last = part[-1:] or last
+    return found
 
 
 def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answer]:

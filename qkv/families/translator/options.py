@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from qkv.decoding.sampling import Sampling
 from qkv.errors import UserError
 from qkv.text.glossary import Glossary
-from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind
+from qkv.text.protect import BY_DEFAULT, KINDS, Kind
 
-PROTECTED: tuple[Kind, ...] = tuple(PATTERNS)  # all that can be
+PROTECTED = KINDS  # all that can be
 WIDEST_BEAM = 1_000  # a slip of the finger would take all memory
 STRONGEST_PENALTY = 50.0  # on length: to this power the length of any text is still a number
 BATCH_TOKENS = 4_096  # source tokens times beams decoded together
