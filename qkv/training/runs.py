@@ -72,6 +72,20 @@ class Chosen:
     loss: float
 
 
+class Counter:
+    """Adds up what is done of some work, and reports it."""
+
+    def __init__(self, working: Callable[[str, int, int], None], what: str, total: int):
+        self.working, self.what, self.total, self.completed = working, what, total, 0
+        working(what, 0, total)
+
+    def __call__(self, count: int) -> None:
+        self.completed = min(
+            self.total, self.completed + count
+        )  # a long text counts once for each of its parts
+        self.working(self.what, self.completed, self.total)
+
+
 class Task(Protocol[Made]):
     """How one kind of model is trained; everything that is the same for all kinds is below."""
 
