@@ -52,17 +52,26 @@ class Examples:
 def calibrate(examples: Examples, rising: Sequence[int]) -> Logistic:
     """The probability that the best hypothesis of a sentence is good.
 
-    The weights come from hypotheses of all qualities, because the best ones alone may be nearly all good, or nearly
-    all bad. The bias comes from the best ones, because those are what users get. With n sentences, rule of
-    succession, nothing is more certain than (n + 1) / (n + 2).
+    What counts, and how much, comes from hypotheses of all qualities, because the best ones alone may be nearly all
+    good, or nearly all bad. Then it is scaled (Platt) to fit the best ones, because those are what users get: a
+    sampled hypothesis is good less often than a best one that is as likely. With n sentences nothing is more certain
+    than (n + 1) / (n + 2), by the rule of succession.
     """
     best = examples.where(examples.best)
-    learned = fit_rising(examples.features, examples.good, rising)
-    if not any(learned.weights):
-        learned = constant(best.good, examples.features.shape[1])
-    shift = bias_for(learned.logits(best.features), share_of(best.good))
+    learned = scaled(fit_rising(examples.features, examples.good, rising), best)
     count = len(best.good)
-    return replace(learned, bias=learned.bias + shift, least=1 / (count + 2), most=(count + 1) / (count + 2))
+    return replace(learned, least=1 / (count + 2), most=(count + 1) / (count + 2))
+
+
+def scaled(learned: Logistic, best: Examples) -> Logistic:
+    logits = learned.logits(best.features)
+    platt = fit_rising(logits[:, None], best.good, rising=(0,))
+    (scale,) = platt.weights
+    if scale == 0:  # too few good ones, or too few bad ones, to fit a scale: only the mean is right
+        return replace(learned, bias=learned.bias + bias_for(logits, share_of(best.good)))
+    return Logistic(
+        bias=scale * learned.bias + platt.bias, weights=tuple(scale * weight for weight in learned.weights)
+    )
 
 
 def held_out_best(examples: Examples, rising: Sequence[int]) -> Tensor:
@@ -159,7 +168,3 @@ def told_apart(probabilities: Tensor, good: Tensor) -> float | None:
         return None
     difference = yes[:, None] - no[None, :]
     return float((difference > 0).double().mean() + 0.5 * (difference == 0).double().mean())
-
-
-def tensors(features: Sequence[Sequence[float]], good: Sequence[bool]) -> tuple[Tensor, Tensor]:
-    return torch.tensor(features, dtype=torch.float64), torch.tensor(good, dtype=torch.float64)
