@@ -208,3 +208,8 @@ def say(text: str = "") -> None:
 def warn(sentence: str) -> None:
     """Something that the person should know, though the command goes on."""
     err.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]", soft_wrap=True)
+
+
+def advise(sentence: str) -> None:
+    """What a person can do to get a better result. Nothing is wrong with the command."""
+    err.print(f"[yellow]advice: {escaped(sentence)}[/yellow]", soft_wrap=True)

@@ -377,8 +377,8 @@ def names_in_run(arguments: list[str]) -> set[str]:
     return {f"--{name.replace('_', '-')}" for name in read_sealed(run_file(Path(out))).get("files", {})}
 
 
-def say_how_it_went(report: dict[str, Any]) -> None:
-    from qkv.cli.terminal import say
+def say_how_it_went(report: dict[str, Any], *, can_be_fine_tuned: bool = True) -> None:
+    from qkv.cli.terminal import advise, say
 
     training = report["training"]
     speed = " ".join(
@@ -389,6 +389,16 @@ def say_how_it_went(report: dict[str, Any]) -> None:
     say(
         f"{training['steps']:,} steps in {training['minutes']} minutes, {speed}; kept the {training['weights']}"
     )
+    if training["ended_by"] == "minutes" and training["still_falling"]:
+        others = (
+            ", continue from this model with --fine-tune, or fine-tune a published one (`qkv import`)"
+            if can_be_fine_tuned
+            else ""
+        )
+        advise(
+            "the time limit ended training while the validation loss was still falling. For a better model, train again "
+            f"with more --minutes{others}."
+        )
 
 
 def draw_learning_curve(out: Path) -> None:

@@ -30,6 +30,7 @@ from qkv.checkpoint.state import load_latest, only_one_run, set_aside_after, sta
 from qkv.configs import changed_options
 from qkv.core.attention import compiled_loops
 from qkv.errors import ProcessEndedError, UserError
+from qkv.training.advice import is_still_falling, validation_losses
 from qkv.training.device import check_precision, choose_device, products_here
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Data, Plan, Run, Watch, loss_on
@@ -421,6 +422,14 @@ def other_digits(stored: Mapping[str, Any], now: Mapping[str, str]) -> list[str]
     ]
 
 
+def ended_by(run: Run) -> str:
+    """Which limit ended a run."""
+    plan, position = run.plan, run.position
+    if plan.steps is not None and position.step >= plan.steps:
+        return "steps"
+    return "minutes" if plan.progress(position) >= 1.0 else "patience"
+
+
 def facts_of_run(
     run: Run, model: nn.Module, chosen: Chosen, settings: RunSettings, *, counted: str = "tokens"
 ) -> dict[str, Any]:
@@ -434,6 +443,8 @@ def facts_of_run(
             "minutes": round(position.seconds / 60, 2),
             f"{counted}_per_second": round(position.tokens / max(1e-9, position.seconds)),
             "seed": settings.seed,
+            "ended_by": ended_by(run),
+            "still_falling": is_still_falling(validation_losses(run.log.path)),  # the validation loss
             "weights": chosen.sentence,
         },
         "settings": asdict(settings),

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress
 
 from qkv.checkpoint.files import bytes_hash, canonical
 from qkv.core.pairs import TranslationBatch
 from qkv.data.batching import pad_rows, token_batches
-from qkv.data.cleaning import clean, hold_out
+from qkv.data.cleaning import clean, duplicates_in, hold_out, shared_by
 from qkv.data.parallel import ParallelText
 from qkv.families.translator.defaults import Languages
 from qkv.text.subword_dropout import SubwordDropout
@@ -26,6 +27,16 @@ class Corpus:
     languages: Languages
     origin: str  # for the model card
     tests: Mapping[str, ParallelText] = field(default_factory=dict)  # by name; training never looks at them
+
+    @cached_property
+    def duplicates(self) -> int:
+        """Training pairs that repeat an earlier one exactly."""
+        return duplicates_in(self.train)
+
+    @cached_property
+    def shared(self) -> int:
+        """Validation pairs that the training data contain as well."""
+        return shared_by(self.train, self.valid)
 
     def fingerprint(self) -> dict[str, str]:
         """Of the languages too, which may be read off the names of files, and files may be given by other names."""
@@ -46,12 +57,14 @@ def prepare_corpus(
     seed: int,
     origin: str,
     tests: Mapping[str, ParallelText] | None = None,
+    *,
+    repeated: bool = False,
 ) -> Corpus:
-    """Clean the pairs, and hold some out for validation where none are given."""
+    """Clean the pairs, and hold some out for validation where none are given; `repeated` is as in `hold_out`."""
     cleaned = clean(pairs, longest=settings.longest, ratio=settings.ratio)
     dropped = dict(cleaned.dropped)
     if valid is None:
-        train, valid = hold_out(cleaned.pairs, count=settings.valid, seed=seed)
+        train, valid = hold_out(cleaned.pairs, count=settings.valid, seed=seed, repeated=repeated)
     else:
         cleaned_valid = clean(valid, longest=settings.longest, ratio=settings.ratio)
         train, valid = cleaned.pairs, cleaned_valid.pairs

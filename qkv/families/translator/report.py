@@ -40,7 +40,9 @@ def make_report(
                 **corpus.dropped,
                 "more pieces than positions": len(corpus.train) - len(train),
             },
+            "duplicates": corpus.duplicates,
             "validation_pairs": len(valid),
+            "validation_pairs_in_training": corpus.shared,
         },
         "vocabulary": len(translator.tokenizer),
         "validation": {

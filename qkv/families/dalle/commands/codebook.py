@@ -68,7 +68,7 @@ class CodebookKind:
     def summarise(self, report: dict[str, Any], out: Path) -> None:
         from qkv.cli.terminal import say
 
-        say_how_it_went(report)
+        say_how_it_went(report, can_be_fine_tuned=False)
         for name, value in report["results"].items():
             say(f"{name}: {value}")
         draw_learning_curve(out)

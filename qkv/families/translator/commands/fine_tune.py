@@ -36,6 +36,7 @@ class FineTuneTranslatorKind(TranslatorKind):
     files: ClassVar[Any] = FilesAndModel
     settings: ClassVar[Any] = FineTuneTranslatorSettings
     recipes: ClassVar[Any] = FINE_TUNE_RECIPES
+    from_scratch: ClassVar = False
     summary: ClassVar = (
         "Go on with a translator that was trained or imported before, on your own sentence pairs, for example\n"
         "  qkv train translator --fine-tune runs/opus --source a.en --target a.de --out runs/mine\n\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,9 +14,11 @@ from qkv.cli.training import (
     names_in,
     names_in_run,
     option,
+    run_file,
     say_how_it_went,
 )
 from qkv.errors import UserError
+from qkv.families.translator.advice import advice_after, advice_before
 from qkv.families.translator.commands.files import Files, Given, read_files
 from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES, published_rows
 from qkv.training.settings import WITHOUT_MEANING, TranslatorSettings, check_settings
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 
 Command = TrainCommand[Any, Any]  # those who fine-tune have other files and settings
+HOW_TO_FINE_TUNE = "`qkv import`, then --fine-tune"
 
 
 class TranslatorKind:
@@ -38,6 +42,7 @@ class TranslatorKind:
     recipes: ClassVar[Any] = RECIPES
     nominal: ClassVar = 30_000
     amount: ClassVar = "pairs"
+    from_scratch: ClassVar = True
     summary: ClassVar = (
         "Train a translator on your own sentence pairs, for example\n"
         "  qkv train translator --source a.en --target a.de --out runs/en-de\n\n"
@@ -62,16 +67,21 @@ class TranslatorKind:
         return len(read.pairs)
 
     def prepare(self, command: Command, read: Given) -> Corpus:
-        from qkv.cli.terminal import say
-        from qkv.families.translator.corpus import prepare_corpus
+        from qkv.cli.terminal import advise, say
 
-        settings = command.settings
-        corpus = prepare_corpus(
-            read.pairs, read.valid, read.languages, settings.data, settings.seed, read.origin, read.tests
-        )
+        corpus = corpus_of(command, read)
         counts = ", ".join(f"{count:,} {reason}" for reason, count in corpus.dropped.items())
         say(f"{len(read.pairs):,} pairs read; dropped: {counts}")
         say(f"{len(corpus.train):,} to train on, {len(corpus.valid):,} to validate on")
+        if corpus.duplicates:
+            say(f"{corpus.duplicates:,} of the training pairs are exact duplicates of others; they are kept")
+        if corpus.shared:
+            advise(
+                f"{corpus.shared:,} of the {len(corpus.valid):,} validation pairs are in the training data too, so "
+                "validation scores will be too high. Remove them from one of the two."
+            )
+        if self.from_scratch and (advice := advice_before(len(corpus.train))):
+            advise(f"{advice} ({HOW_TO_FINE_TUNE}).")
         return corpus
 
     def display(self, prepared: Corpus) -> TrainingDisplay:
@@ -87,7 +97,7 @@ class TranslatorKind:
         return train_translator(prepared, command.settings, command.out, exact_vocabulary=exact, **how)
 
     def summarise(self, report: dict[str, Any], out: Path) -> None:
-        from qkv.cli.terminal import say
+        from qkv.cli.terminal import advise, say
 
         validation = report["validation"]
         say_how_it_went(report)
@@ -95,6 +105,9 @@ class TranslatorKind:
             f"on {validation['sentences']:,} held-out pairs: BLEU {validation['bleu']['value']:.1f}, "
             f"chrF {validation['chrf']['value']:.1f}, exact match {validation['exact_match']:.1f} %"
         )
+        pairs = report["data"]["pairs"]
+        if self.from_scratch and (advice := advice_after(validation["bleu"]["value"], pairs)):
+            advise(f"{advice} ({HOW_TO_FINE_TUNE}).")
         show_tests(report)
         draw_learning_curve(out)
         say(f'the model is in {out}: try  {program()} translate {shlex.quote(str(out))} "…"')
@@ -119,6 +132,23 @@ def main(arguments: list[str]) -> None:
         raise UserError(f"{' and '.join(idle)} mean nothing with --model {chosen}: leave them out.")
     kind = KINDS.get(chosen, TranslatorKind)  # what is no kind at all is told when the options are read
     training.main(kind(), arguments)
+
+
+def corpus_of(command: Command, read: Given) -> Corpus:
+    """Split as this version does it, or, for a run that an earlier one began, as that did."""
+    from qkv.checkpoint.files import read_sealed
+    from qkv.families.translator.corpus import prepare_corpus
+
+    settings = command.settings
+    given = (read.pairs, read.valid, read.languages, settings.data, settings.seed, read.origin, read.tests)
+    if command.resume and read.valid is None:
+        before = read_sealed(run_file(command.out))["data"]["validation data"]
+        for repeated in (False, True):
+            with suppress(UserError):  # data that cannot be split in one way may be split in the other
+                corpus = prepare_corpus(*given, repeated=repeated)
+                if corpus.valid.fingerprint() == before:
+                    return corpus
+    return prepare_corpus(*given)
 
 
 def showing_a_translation(example: str) -> TrainingDisplay:
