@@ -16,14 +16,14 @@ def to_dict(config: Any) -> dict[str, Any]:
     return dataclasses.asdict(config)
 
 
-def changed_options(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "--") -> list[str]:
-    """The options, as a person writes them, whose values differ."""
-    found = []
+def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The paths of the settings whose values differ."""
+    found: list[tuple[str, ...]] = []
     for name, value in before.items():
         if isinstance(value, dict):
-            found += changed_options(value, after.get(name, {}), f"{prefix}{name}.")
+            found += [(name, *rest) for rest in changed_paths(value, after.get(name, {}))]
         elif name not in after or value != after[name]:
-            found.append(f"{prefix}{name}".replace("_", "-"))
+            found.append((name,))
     return found
 
 

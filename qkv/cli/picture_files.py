@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
-import tyro
-
+from qkv.cli.inputs import OptionalModel
 from qkv.errors import UserError
+from qkv.training.trainable import Inputs
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
-    from qkv.data.images import Form
     from qkv.data.labelled_pictures import LabelledParts
     from qkv.families.dalle.codebook_task import Sights
+    from qkv.families.dalle.task import Album
     from qkv.families.vit.task import Gallery
 
 FEWEST_SCENES, MOST_SCENES = 100, 1_000_000  # the last are 3 GB
@@ -33,30 +34,13 @@ def check_picture_path(option: str, path: Path) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PicturesOrScenes:
+class PicturesOrScenes(Inputs):
     """What every command that trains on pictures is given."""
 
     images: Path | None = None
     """Folder of pictures."""
     scenes: int = 0
     """Instead: so many built-in scenes."""
-
-    def stored(self) -> dict[str, Any]:
-        facts = asdict(self)
-        return {
-            name: str(value.resolve()) if isinstance(value, Path) else value for name, value in facts.items()
-        }
-
-    @classmethod
-    def from_stored(cls, stored: dict[str, Any]) -> Self:
-        paths = {field.name for field in fields(cls) if "Path" in str(field.type)}
-        values: dict[str, Any] = {
-            name: Path(value) if value and name in paths else value for name, value in stored.items()
-        }
-        return cls(**values)
-
-    def can_be_read_again(self) -> bool:
-        return True
 
     def check(self) -> None:
         if (self.images is None) == (self.scenes == 0):
@@ -96,9 +80,10 @@ class LabelledPictures(GivenPictures):
     colours: Literal["grey", "colour"] | None = None
     """Make all pictures grey, or coloured."""
 
-    def gallery(self, held_out: int) -> Gallery:
+    def read(self, settings: Any, say: Callable[[str], None]) -> Gallery:
         from qkv.data.labelled_pictures import read_image_folder
 
+        held_out = settings.data.valid
         self.check()
         if self.images is None and self.colours is not None:
             raise UserError(
@@ -112,8 +97,8 @@ class LabelledPictures(GivenPictures):
 
 @dataclass(frozen=True, kw_only=True)
 class PicturesForModel(PicturesOrScenes):
-    fine_tune: Annotated[Path | None, tyro.conf.arg(metavar="MODEL", help_behavior_hint="")] = None
-    """Folder of the classifier to go on from, as `qkv train vit` or `qkv import` has made it."""
+    fine_tune: OptionalModel = None
+    """Folder of the classifier to fine-tune, from `qkv train vit` or `qkv import`."""
     images: Path | None = None
     """Folder whose folders are named like the classes (perhaps below train, val and test), or with idx files."""
     scenes: int = 0
@@ -121,9 +106,13 @@ class PicturesForModel(PicturesOrScenes):
     fit: bool = False
     """Bring pictures of another size or mode to those of the model instead of refusing them."""
 
-    def gallery(self, form: Form, held_out: int) -> Gallery:
+    def read(self, settings: Any, say: Callable[[str], None]) -> Gallery:
         from qkv.data.labelled_pictures import read_images_for
+        from qkv.families.vit.fine_tuning import classifier_in
 
+        if self.fine_tune is None:
+            raise UserError("give --fine-tune with the folder of an image classifier.")
+        form, held_out = classifier_in(self.fine_tune).form, settings.data.valid
         self.check()
         if self.images is None:
             return gallery_of_scenes(self.scenes, side_of_scenes(form.height), held_out)
@@ -148,12 +137,13 @@ class PlainPictures(GivenPictures):
     images: Path | None = None
     """Folder of pictures, or an .npz file with an array `images`."""
 
-    def sights(self, held_out: int) -> Sights:
+    def read(self, settings: Any, say: Callable[[str], None]) -> Sights:
         from qkv.data.captioned import read_plain, scene_pictures
         from qkv.families.dalle.codebook_task import Sights
         from qkv.families.dalle.scene_scores import reconstructed_scenes
         from qkv.training.picture_data import held_out as hold_out
 
+        held_out = settings.data.valid
         self.check()
         if self.images is None:
             train = scene_pictures("train", self.scenes, self.side).pictures
@@ -183,6 +173,9 @@ class CaptionedPictures(GivenPictures):
     codebook: Path | None = None
     """Folder of a codebook made by `qkv train codebook` from pictures of the same kind."""
 
+    def read(self, settings: Any, say: Callable[[str], None]) -> Album:
+        return read_album(self, settings.data.valid)
+
     def parts(self, held_out: int) -> tuple[Captioned, Captioned]:
         """To train on, and held out."""
         from qkv.data.captioned import read_captioned, scene_pictures
@@ -197,3 +190,34 @@ class CaptionedPictures(GivenPictures):
         given = read_captioned(self.images, self.captions, self.size)
         kept, out = hold_out(len(given), held_out, seed=1)
         return given.take(kept.tolist()), given.take(out.tolist())
+
+
+def read_album(files: CaptionedPictures, held_out: int) -> Album:
+    from qkv.data.worlds.scenes import all_captions
+    from qkv.families.dalle.codes import Codes
+    from qkv.families.dalle.scene_scores import measured_on_scenes
+    from qkv.families.dalle.task import Album
+    from qkv.families.loading import load_for
+
+    files.check()
+    if files.codebook is None:
+        raise UserError(
+            "--codebook is missing: the folder of one that `qkv train codebook` has made from such pictures."
+        )
+    codes = load_for(files.codebook, "train dalle", Codes)
+    train, valid = files.parts(held_out)
+    own, shape = codes.model.config, train.pictures.shape[1:]
+    if shape != (own.channels, own.side, own.side):
+        raise UserError(
+            f"the pictures have {shape[2]} × {shape[1]} pixels of {shape[0]} numbers each, and those of the codebook "
+            f"{own.side} × {own.side} of {own.channels}: train one with these pictures."
+        )
+    built_in = files.images is None
+    return Album(
+        train=train,
+        valid=valid,
+        codes=codes,
+        origin=f"{files.scenes:,} built-in scenes" if files.images is None else files.images.resolve().name,
+        world=all_captions() if built_in else [],
+        measure=measured_on_scenes if built_in else lambda painter, wanted: {},
+    )

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from qkv.environment import is_helper
 from qkv.training.loop import Position
+from qkv.training.runs import Example
 
 LINE_EVERY = 10.0  # seconds between lines that tell how far a work has come, where there is no bar
 STEP_LINE_EVERY = 30.0  # seconds between lines about a training run, which may take hours
@@ -41,17 +42,16 @@ class Speed(ProgressColumn):
 class TrainingDisplay:
     """A live line with loss, speed and time left; a lasting line at every validation, with an example.
 
-    `title` says what the example is, and `example` makes it from what is being trained; `counted` are what it learns from.
+    `unit` is what the speed counts.
     """
 
     def __init__(
         self,
-        title: str | None = None,
-        example: Callable[[Any], str] | None = None,
-        counted: str = "tokens",
+        example: Example[Any] | None = None,
+        unit: str = "tokens",
         now: Callable[[], float] = time.monotonic,
     ):
-        self.title, self.example, self.counted, self.now = title, example, counted, now
+        self.example, self.unit, self.now = example, unit, now
         self.told = now()  # when the last line was printed
         self.work: tuple[str, Lines] | None = None
         self.product: Any = None
@@ -64,15 +64,15 @@ class TrainingDisplay:
         )
         self.live = err.is_terminal
         self.progress = Progress(*columns, console=err, disable=not self.live)
-        self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="", counted=counted)
+        self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="", counted=unit)
 
     def watch(self, product: Any) -> Self:
         self.product = product
         return self
 
     def __enter__(self) -> Self:
-        if self.title is not None:
-            err.print(f"[dim]{escaped(self.title)}[/dim]")
+        if self.example is not None:
+            err.print(f"[dim]{escaped(self.example.title)}[/dim]")
         self.progress.start()
         return self
 
@@ -85,7 +85,7 @@ class TrainingDisplay:
         left = position.seconds * (1 - progress) / max(progress, 1e-9)
         if not self.live:
             self.step_line(
-                position, progress, f"loss {loss:.3f}, {tokens_per_second:,.0f} {self.counted}/s", left
+                position, progress, f"loss {loss:.3f}, {tokens_per_second:,.0f} {self.unit}/s", left
             )
         self.progress.update(
             self.task,
@@ -123,7 +123,7 @@ class TrainingDisplay:
             f"step {position.step:>6,}   {position.seconds / 60:4.1f} min   validation loss {loss:.3f}{mark}"
         )
         if self.example is not None and self.product is not None:
-            say_line(f"              [dim]{escaped(self.example(self.product))}[/dim]")
+            say_line(f"              [dim]{escaped(self.example.make(self.product))}[/dim]")
 
     def logged(self, facts: Mapping[str, object]) -> None:
         """For files, not for eyes."""
@@ -208,8 +208,3 @@ def say(text: str = "") -> None:
 def warn(sentence: str) -> None:
     """Something that the person should know, though the command goes on."""
     err.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]", soft_wrap=True)
-
-
-def advise(sentence: str) -> None:
-    """What a person can do to get a better result. Nothing is wrong with the command."""
-    err.print(f"[yellow]advice: {escaped(sentence)}[/yellow]", soft_wrap=True)

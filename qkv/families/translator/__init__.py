@@ -1,1 +1,49 @@
 """Translators: encoder-decoder Transformers (T-ED), one-stream Transformers (T-D) and LSTMs with attention."""
+
+from qkv.families.family import BundleKind, Command, Family, HubFormat, Training
+
+HERE = "qkv.families.translator"
+
+FAMILY = Family(
+    name="translator",
+    bundles=(
+        BundleKind(
+            name="translator",
+            product=f"{HERE}.product:Translator",
+            commands=("translate", "evaluate", "train translator --fine-tune"),
+            evaluate=f"{HERE}.commands.evaluate:main",
+            trace=f"{HERE}.trace:trace_translator",
+            recompute=f"{HERE}.recompute:recompute",
+            ctranslate2=f"{HERE}.ctranslate2:EXPORTER",
+        ),
+    ),
+    trainings=(
+        Training(
+            name="translator",
+            summary="train a translator from two text files (or .tsv, .jsonl, .tmx, .po), or fine-tune one",
+            trainables=f"{HERE}.commands.train:TRAINABLES",
+        ),
+    ),
+    commands=(
+        Command(
+            name="translate",
+            summary="translate text, a file, or lines from standard input",
+            run=f"{HERE}.commands.translate:main",
+        ),
+    ),
+    hub=(
+        HubFormat(
+            model_type="marian",
+            classes=("MarianMTModel",),
+            mapping=f"{HERE}.hub:MarianMapping",
+            translates=True,
+        ),
+        HubFormat(
+            model_type="pegasus",
+            classes=("PegasusForConditionalGeneration",),
+            mapping=f"{HERE}.hub:MarianMapping",
+            translates=True,
+        ),
+    ),
+    exports=(("translator", f"{HERE}.hub:MarianMapping"),),
+)

@@ -9,9 +9,9 @@ from qkv.evaluation.overlap import Seen, find_overlap
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.corpus import Corpus
 from qkv.families.translator.product import Translator
+from qkv.families.translator.settings import PairSettings
 from qkv.training.loop import Run
 from qkv.training.runs import Chosen, Counter, facts_of_run
-from qkv.training.settings import PairSettings
 
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
 

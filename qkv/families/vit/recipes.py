@@ -77,16 +77,6 @@ def fine_tuning(pictures: int, width: int) -> FineTuneVitSettings:
     )
 
 
-def fine_tune_recipes(width: int) -> dict[str, Callable[[int], FineTuneVitSettings]]:
-    """For a model of that width."""
-
-    def automatic(pictures: int) -> FineTuneVitSettings:
-        return fine_tuning(pictures, width)
-
-    automatic.__doc__ = fine_tuning.__doc__
-    return {"automatic": automatic}
-
-
 def codebook(pictures: int) -> CodebookSettings:
     """Chosen where no recipe is named: a code for each 4 × 4 pixels; 9 minutes."""
     return CodebookSettings(

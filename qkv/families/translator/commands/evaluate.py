@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from qkv.cli.fields import names_in
+from qkv.cli.inputs import OptionalFile, OptionalLanguage
 from qkv.cli.options import check_output, read_options
-from qkv.cli.training import names_in
 from qkv.errors import UserError
-from qkv.families.translator.commands.files import OptionalFile, OptionalLanguage
-from qkv.training.settings import ScoringSettings
+from qkv.families.translator.settings import ScoringSettings
 
 if TYPE_CHECKING:
     from qkv.evaluation.evaluation import Evaluation, Sentences

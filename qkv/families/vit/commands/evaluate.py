@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from qkv.cli.fields import names_in
 from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path, side_of_scenes
 from qkv.cli.threads import check_threads, use_threads
-from qkv.cli.training import names_in
 from qkv.errors import UserError
 from qkv.families.dalle.options import Drawn
 

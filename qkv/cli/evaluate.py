@@ -1,0 +1,3 @@
+"""`qkv evaluate`: temporary."""
+
+from qkv.families.translator.commands.evaluate import main as main
