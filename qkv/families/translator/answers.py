@@ -46,6 +46,10 @@ class Confidence:
     weights: tuple[float, ...]
     good: str
     """What counted as a good translation when this was fitted."""
+    least: float = 1 / 1002
+    most: float = 1001 / 1002
+    """What the validation set supports: with n sentences, no less than 1 / (n + 2), and no more than one minus that.
+    A bundle of an earlier version does not say; it was fitted on 1,000 sentences at most."""
 
     def __post_init__(self) -> None:
         if len(self.weights) != FEATURES:
@@ -53,7 +57,11 @@ class Confidence:
 
     def of(self, features: Sequence[float]) -> float:
         total = self.bias + sum(w * x for w, x in zip(self.weights, features, strict=True))
-        return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
+        probability = 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
+        return max(self.least, min(self.most, probability))
+
+
+RISING = (0, 1)  # features that make a good translation more likely, the more there is of them
 
 
 def features_of(log_probabilities: Sequence[float]) -> tuple[float, ...]:
