@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Self, overload
+from typing import Any, Self, overload
 
 import torch
 from torch import Tensor
@@ -34,7 +34,7 @@ from qkv.families.translator.guarantees.job import (
     words_replaced,
 )
 from qkv.families.translator.guarantees.repetition import is_loop, repeats_a_word
-from qkv.families.translator.options import BATCH_TOKENS, Decoding
+from qkv.families.translator.options import DEFAULTS, SEED, Decoding, with_keywords
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.runtime.compute import Compute, computing_in, silent
 from qkv.text.avoid import automaton
@@ -46,6 +46,8 @@ from qkv.text.words import FINE, SPACED, owners, spans
 ABOUT_AS_LONG = 1.1  # times as many words
 CLEARLY = 1.0  # by how much a score is better where lengths tell nothing
 HALF = "\ufffd"  # how bytes read that are no whole character
+GREEDY = Decoding(beam=1)
+Done = Callable[[int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,69 +128,55 @@ class Translator:
         save_bundle(folder, "translator", config, self.model.state_dict(), files)
 
     @overload  # a str is a sequence of str too, but the first signature that fits is taken
-    def translate(  # type: ignore[overload-overlap]
-        self,
-        text: str,
-        decoding: Decoding = ...,
-        *,
-        beam: int | None = ...,
-        length_penalty: float | None = ...,
+    def translate(
+        self, text: str, decoding: Decoding = ..., *, done: Done | None = ..., **options: Any
     ) -> str: ...
 
     @overload
     def translate(
-        self,
-        text: Sequence[str],
-        decoding: Decoding = ...,
-        *,
-        beam: int | None = ...,
-        length_penalty: float | None = ...,
-        done: Callable[[int], None] | None = ...,
+        self, text: Sequence[str], decoding: Decoding = ..., *, done: Done | None = ..., **options: Any
     ) -> list[str]: ...
 
     def translate(
         self,
         text: str | Sequence[str],
-        decoding: Decoding = Decoding(),  # noqa: B008  (it is frozen)
+        decoding: Decoding = DEFAULTS,
         *,
-        beam: int | None = None,
-        length_penalty: float | None = None,
-        done: Callable[[int], None] | None = None,
+        done: Done | None = None,
+        **options: Any,
     ) -> str | list[str]:
-        """One text or many; the answers come in the order of the texts. `done` is told of finished texts.
+        """One text or many; the translations come in the order of the texts. `done` is told of finished texts.
 
-        A text without any letter is returned as it is; one longer than training has shown is translated
-        in pieces. `beam` and `length_penalty` are short for those of `decoding`.
+        `options` are fields of `Decoding`, by name. A text without any letter is returned as it is; one longer than
+        those of training is translated in segments.
         """
-        if beam is not None:
-            decoding = replace(decoding, beam=beam)
-        if length_penalty is not None:
-            decoding = replace(decoding, length_penalty=length_penalty)
         texts = [text] if isinstance(text, str) else list(text)
-        best = [answers[0].text for answers in self.answers(texts, decoding, done=done)]
+        best = [answers[0].text for answers in self.answers(texts, decoding, done=done, **options)]
         return best[0] if isinstance(text, str) else best
 
     @overload
-    def answers(  # type: ignore[overload-overlap]
-        self, texts: str, decoding: Decoding = ..., *, done: Callable[[int], None] | None = ...
+    def answers(
+        self, texts: str, decoding: Decoding = ..., *, done: Done | None = ..., **options: Any
     ) -> list[Answer]: ...
 
     @overload
     def answers(
-        self, texts: Sequence[str], decoding: Decoding = ..., *, done: Callable[[int], None] | None = ...
+        self, texts: Sequence[str], decoding: Decoding = ..., *, done: Done | None = ..., **options: Any
     ) -> list[list[Answer]]: ...
 
     def answers(
         self,
         texts: str | Sequence[str],
-        decoding: Decoding = Decoding(),  # noqa: B008
+        decoding: Decoding = DEFAULTS,
         *,
-        done: Callable[[int], None] | None = None,
+        done: Done | None = None,
+        **options: Any,
     ) -> list[Answer] | list[list[Answer]]:
         """For each text its best translations, best first, with scores and what else was asked for.
 
-        One text gives its translations, many texts a list of those of each. `done` is told of finished pieces.
+        One text gives its translations, many texts a list of those of each. `done` is told of finished segments.
         """
+        decoding = with_keywords(decoding, options)
         if isinstance(texts, str):
             return self.answers([texts], decoding, done=done)[0]
         pieces = [
@@ -360,16 +348,11 @@ class Translator:
                 "the coverage penalty looks into one model: it cannot be had from several at once."
             )
         return Search(
+            options=decoding,
             beam=defaults.beam if decoding.beam is None else decoding.beam,
             length_penalty=(
                 defaults.length_penalty if decoding.length_penalty is None else decoding.length_penalty
             ),
-            best=decoding.nbest,
-            patience=decoding.patience,
-            coverage_penalty=decoding.coverage_penalty,
-            sampling=decoding.sampling,
-            repetition_penalty=decoding.repetition_penalty,
-            batch_tokens=decoding.batch_tokens,
             look=self.aligner.cross_heads if decoding.coverage_penalty else None,
         )
 
@@ -385,8 +368,8 @@ class Translator:
             once=len(set(reading.stand_ins or reading.job.kept_texts)),
             avoid=tuple(range(len(decoding.avoid))),
             no_repeat=attempt.no_repeat,
-            whole=decoding.sampling is not None or attempt.constrained or attempt.no_repeat > 0,
-            seed=zlib.crc32(f"{decoding.seed} {reading.text}".encode()),
+            whole=decoding.sample or attempt.constrained or attempt.no_repeat > 0,
+            seed=zlib.crc32(f"{SEED if decoding.seed is None else decoding.seed} {reading.text}".encode()),
         )
 
     def prefix_ids(self, prefix: str) -> list[int]:
@@ -479,11 +462,12 @@ class Translator:
     # Other ways to decode -----------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def stream(self, text: str, decoding: Decoding = Decoding(beam=1)) -> Iterator[str]:  # noqa: B008
+    def stream(self, text: str, decoding: Decoding = GREEDY, **options: Any) -> Iterator[str]:
         """A translation bit by bit, as it is found: greedily, or drawn by chance.
 
         What has promises to keep can be told only when it is complete, and comes at once.
         """
+        decoding = with_keywords(decoding, options)
         for piece, own in self.shared_out(text, decoding):
             if own is None:
                 yield piece
@@ -515,13 +499,14 @@ class Translator:
         text: str,
         prefix: str,
         count: int = 5,
-        decoding: Decoding = Decoding(),  # noqa: B008
+        decoding: Decoding = DEFAULTS,
+        **options: Any,
     ) -> list[Answer]:
         """What else could stand here: answers that begin with the prefix and go on with different pieces."""
-        text, decoding = self.asked(text, decoding)
+        text, decoding = self.asked(text, with_keywords(decoding, options))
         if len(self.pieces_of(text, decoding.protect)) > 1 or not is_for_translation(text, decoding.protect):
             raise UserError("alternatives are for one sentence that is not empty and not too long.")
-        searcher, search = self.searcher(decoding), self.search(replace(decoding, nbest=1, sampling=None))
+        searcher, search = self.searcher(decoding), self.search(decoding.likeliest())
         job = self.job(text.strip(), replace(decoding, prefix=prefix))
         attempt = Attempt(reading=Reading.plain(job), no_repeat=decoding.no_repeat)
         request = replace(self.request(attempt, replace(decoding, prefix=prefix)), whole=True)
@@ -557,8 +542,8 @@ class Translator:
         config, device = self.model.config, self.model.tokens.weight.device
         self.model.eval()
         ids = self.tokenizer.encode(text.strip())
-        search = Search(beam=1, length_penalty=0.0, batch_tokens=BATCH_TOKENS)
-        [[found]] = self.searcher(Decoding()).find([Request(source=ids)], search, silent)
+        greedy = Decoding(beam=1, length_penalty=0.0)
+        [[found]] = self.searcher(greedy).find([Request(source=ids)], self.search(greedy), silent)
         said = found.ids[: config.context - 1]  # the start takes a position too
         tape = Tape()
         source, shifted = torch.tensor([[*ids, config.end]]), torch.tensor([[config.start, *said]])

@@ -14,10 +14,10 @@ from qkv.decoding.step import Hypothesis, Step
 from qkv.errors import UserError
 from qkv.families.translator.architectures import two_stacks
 from qkv.families.translator.guarantees.job import attempts
-from qkv.families.translator.options import BATCH_TOKENS, Decoding
+from qkv.families.translator.options import Decoding
 from qkv.families.translator.product import Translator, Trial, is_for_translation
 from qkv.families.translator.recurrent import Recurrent
-from qkv.families.translator.search import Request, Search, Searcher
+from qkv.families.translator.search import Request, Searcher
 from qkv.tracing.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
 from qkv.tracing.trace import CANDIDATES, Beams, Side, Trace, choices_of, without_batch
 from qkv.tracing.watching import Watched
@@ -97,12 +97,7 @@ def searched(
     defaults, tokenizer = translator.defaults, translator.tokenizer
     model = two_stacks(translator.model)
     searcher = WatchedSearcher(model, tokenizer.begins_anew, anew=experiment.no_mask)
-    search = Search(
-        beam=defaults.beam,
-        length_penalty=defaults.length_penalty,
-        best=defaults.beam,
-        batch_tokens=BATCH_TOKENS,
-    )
+    search = translator.search(Decoding(nbest=defaults.beam))
     [found] = searcher.find([request], search, lambda count: None)
     watched = searcher.watched
     assert watched is not None

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qkv.core.block import StackConfig
-from qkv.decoding.sampling import Sampling
 from qkv.errors import UserError
 from qkv.families.translator.alignment import Aligner
 from qkv.families.translator.answers import Answer
@@ -20,7 +19,7 @@ from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.options import Decoding
 from qkv.families.translator.product import Translator
-from qkv.families.translator.search import Request, Search
+from qkv.families.translator.search import Request
 from qkv.text.tokenizer import Tokenizer
 
 SENTENCES = ["the cat danced", "the baby is crying", "I like cats", "my friends like tomatoes"]
@@ -190,7 +189,7 @@ def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
 def test_a_bad_beam_is_refused_whatever_the_text(
     text: str | list[str], beam: int, penalty: float | None
 ) -> None:
-    with pytest.raises(UserError, match="--beam must be at least 1"):
+    with pytest.raises(UserError, match="beam must be at least 1"):
         untrained().translate(text, beam=beam, length_penalty=penalty)
 
 
@@ -207,7 +206,7 @@ def test_attention_rows_sum_to_one_and_have_a_word_on_each_axis() -> None:
     attention = translator.attention("the cat danced")
     assert attention.source == ["the", "cat", "danced", "<end>"]
     said = TOKENIZER.encode("the cat danced")
-    search = Search(beam=1, length_penalty=0.0, batch_tokens=64)
+    search = translator.search(Decoding(beam=1, length_penalty=0.0, batch_tokens=64))
     [[found]] = translator.searcher(Decoding()).find([Request(source=said)], search, lambda _: None)
     ids = found.ids
     assert attention.target == [*TOKENIZER.show(ids), "<end>"]
@@ -270,7 +269,7 @@ def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
 
 def test_chance_is_the_same_for_the_same_seed_whatever_stands_beside_it() -> None:
     translator = untrained()
-    drawn = Decoding(sampling=Sampling(temperature=1.5), seed=7)
+    drawn = Decoding(sample=True, temperature=1.5, seed=7)
     together = translator.translate(SENTENCES, drawn)
     assert together == [translator.translate(text, drawn) for text in SENTENCES]
     assert together != translator.translate(SENTENCES, replace(drawn, seed=8))
@@ -282,7 +281,7 @@ def test_chance_is_the_same_for_the_same_seed_whatever_stands_beside_it() -> Non
     "text", ["the cat danced", "the cat danced. " * 20, "  my friends ", "👍", "Größe 猫", "{name} danced"]
 )
 @pytest.mark.parametrize(
-    "decoding", [Decoding(beam=1), Decoding(beam=1, sampling=Sampling(), seed=3)], ids=["greedy", "drawn"]
+    "decoding", [Decoding(beam=1), Decoding(beam=1, sample=True, seed=3)], ids=["greedy", "drawn"]
 )
 def test_a_stream_adds_up_to_what_the_model_says(text: str, decoding: Decoding) -> None:
     translator = untrained()
@@ -315,7 +314,7 @@ def test_a_stream_has_its_prefix_once_and_what_it_must_contain_once() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_chance_never_says_half_a_character(seed: int) -> None:
     translator = untrained()
-    drawn = Decoding(sampling=Sampling(temperature=500.0), seed=seed)
+    drawn = Decoding(sample=True, temperature=500.0, seed=seed)
     texts = [*SENTENCES, "猫が踊る", "Größe"]
     assert not any("\ufffd" in text for text in translator.translate(texts, drawn))
     assert not any("\ufffd" in text for text in translator.translate(texts, Decoding(beam=2)))
