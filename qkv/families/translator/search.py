@@ -19,7 +19,7 @@ from qkv.decoding.step import Ensemble, Hypothesis, Step, Without
 from qkv.decoding.walk import walk
 from qkv.engine import Engine, PlainRequest, PlainSearch
 from qkv.errors import UserError
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import WIDEST_BEAM, Decoding
 
 WIDEST = 16  # beams for phrases that must be said: more would cost more than they find
 
@@ -36,6 +36,8 @@ class Request:
     no_repeat: int = 0
     whole: bool = False  # no half characters
     seed: int = 0
+    limit: int = 0  # tokens of a translation; 0 for twice the source and a little more
+    beams: int = 0  # at most; 0 for as many as the search has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +58,8 @@ class Search:
 # What the engine's own search obeys, what it may ignore because something else obeys it, and what it can only have at
 # its default. A field that is in none of these goes to the general search, whatever its value.
 OBEYED = {"beam", "length_penalty", "nbest", "patience"}
-OBEYED_ELSEWHERE = {
-    "language",
-    "glossary",
-    "protect",
-    "alignments",
-    "batch_tokens",
-}  # by whoever makes requests
-OBEYED_BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat", "seed"}  # see plain_request
+BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat", "seed"}  # see plain_request
+BY_THE_CALLER = {"language", "glossary", "protect", "alignments", "batch_tokens"}
 ONLY_BY_DEFAULT = {
     "coverage_penalty",
     "repetition_penalty",
@@ -73,17 +69,14 @@ ONLY_BY_DEFAULT = {
     "top_p",
     "min_p",
 }
-ASKED_OF_THE_ENGINE = {
-    "source",
-    "once",
-    "seed",
-}  # the last two mean nothing without phrases, without sampling
-NOT_ASKED = {"prefix", "contain", "avoid", "no_repeat", "whole"}
+# Of a request: the last two mean nothing without phrases and without sampling.
+OBEYED_OF_A_REQUEST = {"source", "limit", "once", "seed"}
+RULES_OF_A_REQUEST = {"prefix", "contain", "avoid", "no_repeat", "whole", "beams"}
 
 
 def plain_search(search: Search, never: int | None) -> PlainSearch | None:
     """The same for the engine's own search; None if that cannot obey one of the options."""
-    known = OBEYED | OBEYED_ELSEWHERE | OBEYED_BY_REQUESTS
+    known = OBEYED | BY_REQUESTS | BY_THE_CALLER
     if not asks_only_for(search.options, known, ONLY_BY_DEFAULT):
         return None
     if not asks_only_for(search, {"options", "beam", "length_penalty", "look"}):
@@ -100,7 +93,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
 
 def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None:
     """The same for the engine's own search; None if the request has a rule."""
-    if not asks_only_for(request, ASKED_OF_THE_ENGINE, NOT_ASKED):
+    if not asks_only_for(request, OBEYED_OF_A_REQUEST, RULES_OF_A_REQUEST):
         return None
     return PlainRequest([*request.source, end], limit)
 
@@ -114,6 +107,14 @@ def asks_only_for(record: Any, obeyed: AbstractSet[str], by_default: AbstractSet
         if each.name not in by_default or getattr(record, each.name) != default:
             return False
     return True
+
+
+@dataclass(frozen=True)
+class Plain:
+    """What the engine searches by itself: the requests, by their rows."""
+
+    search: PlainSearch | None
+    requests: dict[int, PlainRequest]
 
 
 class Searcher:
@@ -165,25 +166,26 @@ class Searcher:
         self, requests: Sequence[Request], search: Search
     ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
         """Batch after batch: their rows, and what was found for each. The engine searches by itself where it can."""
-        batches = list(self.batches(requests, search))
         plain = self.plain(requests, search)
-        if self.engine is None or plain is None:
-            for rows, width in batches:
-                yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
-            return
-        batches.reverse()  # the longest first, so that all threads end together
-        sources, wish = plain
-        found = self.engine.search_plain([[sources[row] for row in rows] for rows, _ in batches], wish)
-        yield from zip((rows for rows, _ in batches), found, strict=True)
+        others = [row for row in range(len(requests)) if row not in plain.requests]
+        for rows, width in self.batches(others, requests, search):
+            yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
+        if self.engine is not None and plain.search is not None:
+            batches = [rows for rows, _ in self.batches(list(plain.requests), requests, search)]
+            batches.reverse()  # the longest first, so that all threads end together
+            sources = [[plain.requests[row] for row in rows] for rows in batches]
+            yield from zip(batches, self.engine.search_plain(sources, plain.search), strict=True)
 
-    def plain(
-        self, requests: Sequence[Request], search: Search
-    ) -> tuple[list[PlainRequest], PlainSearch] | None:
-        """What the engine's own search is asked; None if it cannot do all of it."""
-        wish = plain_search(search, self.never)
-        plain = [plain_request(each, self.config.end, self.limit(each)) for each in requests]
-        known = [each for each in plain if each is not None]
-        return None if wish is None or len(known) < len(plain) else (known, wish)
+    def plain(self, requests: Sequence[Request], search: Search) -> "Plain":
+        """What the engine's own search can do of it."""
+        wish = None if self.engine is None else plain_search(search, self.never)
+        if wish is None:
+            return Plain(None, {})
+        each = {
+            row: plain_request(request, self.config.end, self.limit(request))
+            for row, request in enumerate(requests)
+        }
+        return Plain(wish, {row: request for row, request in each.items() if request is not None})
 
     def find_samples(
         self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
@@ -224,10 +226,13 @@ class Searcher:
         best = scores.topk(min(count, int(scores.isfinite().sum())))
         return [int(token) for token in best.indices]
 
-    def batches(self, requests: Sequence[Request], search: Search) -> Iterator[tuple[list[int], int]]:
-        """Rows that are decoded together, and the width of their beams."""
+    def batches(
+        self, rows: Sequence[int], requests: Sequence[Request], search: Search
+    ) -> Iterator[tuple[list[int], int]]:
+        """Of these rows, those that are decoded together, and the width of their beams."""
         alike: dict[tuple[bool, int, int, int], list[int]] = {}
-        for row, request in enumerate(requests):
+        for row in rows:
+            request = requests[row]
             width = width_for(request, search)
             alike.setdefault((bool(request.contain), request.once, request.no_repeat, width), []).append(row)
         for (*_, width), members in alike.items():
@@ -293,7 +298,8 @@ class Searcher:
                 f"what a translation must begin with and contain takes {needed} pieces, and this model has places for "
                 f"{self.context}: ask for less."
             )
-        return min(2 * len(request.source) + 20 + needed - 1, self.context)
+        usual = 2 * len(request.source) + 20 + needed - 1
+        return min(max(needed, request.limit) if request.limit else usual, self.context)
 
 
 def beam_of(search: Search) -> Beam:
@@ -315,7 +321,8 @@ def normalised(hypothesis: Hypothesis, search: Search) -> Hypothesis:
 def width_for(request: Request, search: Search) -> int:
     """Where phrases must be said, every degree of being done needs beams of its own."""
     width = max(search.beam, search.best)
+    most = request.beams or WIDEST_BEAM
     if not request.contain:
-        return 1 if search.options.sample else width
+        return 1 if search.options.sample else min(width, most)
     levels = sum(map(len, request.contain)) + 1
-    return max(width, min(2 * levels, WIDEST))
+    return min(max(width, min(2 * levels, WIDEST)), most)

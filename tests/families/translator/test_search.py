@@ -78,12 +78,12 @@ def test_no_sample_says_half_a_character_whatever_its_chance() -> None:
     wild = Decoding(sample=True, temperature=1_000.0)
     ids = TOKENIZER.encode("the cat danced")
     requests = [Request(source=ids, whole=True, seed=seed) for seed in range(20)]
-    found = translator.searcher(wild).find(requests, translator.search(wild), lambda _: None)
-    texts = [TOKENIZER.decode(translator.of_whole_characters(each).ids) for (each,) in found]
+    found = translator.texts.searcher(wild).find(requests, translator.texts.search(wild), lambda _: None)
+    texts = [TOKENIZER.decode(translator.texts.of_whole_characters(each).ids) for (each,) in found]
     assert not any("\ufffd" in text for text in texts), texts
     assert any(not text.isascii() for text in texts), "there is something to be whole"
     free = [replace(each, whole=False) for each in requests]
-    found = translator.searcher(wild).find(free, translator.search(wild), lambda _: None)
+    found = translator.texts.searcher(wild).find(free, translator.texts.search(wild), lambda _: None)
     assert any("\ufffd" in TOKENIZER.decode(each.ids) for (each,) in found), (
         "without the rule there are halves"
     )
