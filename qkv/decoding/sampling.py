@@ -1,37 +1,16 @@
 """Sampling: words by chance, as likely as the model finds them, or as its likelier ones alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from qkv.decoding.rules import NEVER, Rule
+from qkv.decoding.sampling_options import Sampling as Sampling
 from qkv.decoding.step import Hypothesis, Step
 from qkv.decoding.walk import gathered, walk
 
-COLDEST, HOTTEST = 1e-6, 1e6  # beyond, scores divided by a temperature are no numbers in single precision
 DRAWN_AT_ONCE = 1_024  # numbers for each row
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """How words are drawn; by default from all of them, as likely as the model finds them."""
-
-    temperature: float = 1.0  # below 1 the likely ones become likelier, above 1 all become more alike
-    top_k: int = 0  # only so many of the likeliest; 0 for all
-    top_p: float = 1.0  # only the fewest that together are as likely as this (Holtzman et al. 2020)
-    min_p: float = 0.0  # only those at least this share as likely as the likeliest (Nguyen et al. 2024)
-
-    def __post_init__(self) -> None:
-        if not self.temperature > 0:
-            raise ValueError("the temperature must be above 0")
-        if not COLDEST <= self.temperature <= HOTTEST:
-            raise ValueError(f"the temperature must lie between {COLDEST:.6f} and {HOTTEST:,.0f}")
-        if self.top_k < 0 or not 0 < self.top_p <= 1 or not 0 <= self.min_p <= 1:
-            raise ValueError(
-                "top-k must not be negative, top-p must lie above 0, both top-p and min-p up to 1"
-            )
 
 
 @torch.inference_mode()

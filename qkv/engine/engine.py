@@ -18,14 +18,16 @@ from qkv.families.translator.model import Translator, TranslatorConfig
 
 Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the most ids that each may get
 
-
 TOGETHER = 1_024  # tokens that are decoded together at most: what they need stays in a core's cache
 FEW = 8  # sentences that are not worth being shared out
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlainSearch:
-    """What the compiled search can do: greedy with a width of 1, else a beam; nothing else rules what is said."""
+    """All that the compiled search can do: greedy with a width of 1, else a beam.
+
+    It is never given the options themselves: who calls it converts them, and goes elsewhere with what does not fit.
+    """
 
     width: int
     penalty: LengthPenalty
@@ -36,6 +38,14 @@ class PlainSearch:
     """No answer ends before it has so many ids."""
     never: int | None = None
     """What is never said."""
+
+
+@dataclass(frozen=True)
+class PlainRequest:
+    """A source with its end mark, and the most ids that its translation may get; nothing else is asked of it."""
+
+    source: Sequence[int]
+    limit: int
 
 
 class Engine:
@@ -65,6 +75,13 @@ class Engine:
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source (its end mark included), best first: what decoding finds with `begin`."""
         return self.searched(sources, limits, plain, self.threads)
+
+    def search_plain(
+        self, batches: Sequence[Sequence[PlainRequest]], plain: PlainSearch
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """The same for batches of requests, one after another."""
+        parts = [([each.source for each in batch], [each.limit for each in batch]) for batch in batches]
+        return self.search_batches(parts, plain)
 
     def search_batches(
         self, batches: Sequence[Batch], plain: PlainSearch

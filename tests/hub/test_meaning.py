@@ -10,7 +10,6 @@ from published import mixed_lines, write_bert, write_marian, write_vit
 from transformers import BertForSequenceClassification, GenerationConfig, MarianMTModel
 
 from qkv import load
-from qkv.decoding.sampling import Sampling
 from qkv.families.translator.options import Decoding
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
@@ -20,7 +19,7 @@ WAYS = [
     Decoding(beam=1),
     Decoding(beam=3),
     Decoding(beam=3, repetition_penalty=1.1),
-    Decoding(sampling=Sampling(), seed=3),
+    Decoding(sample=True, seed=3),
 ]
 
 

@@ -154,14 +154,16 @@ def translate_with_both(
 def asked_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
     """Each line as it is read, and how many pieces an answer to it may have."""
     requests = [Request(source=product.tokenizer.encode(line)[: product.limit]) for line in lines]
-    searcher = product.searcher(Decoding())
+    searcher = product.texts.searcher(Decoding())
     return requests, [searcher.limit(request) for request in requests]
 
 
 def greedily(product: Translator, lines: Sequence[str]) -> list[str]:
     """The likeliest piece at each step, as other libraries are asked: nothing is promised, and nothing tried again."""
     requests, _ = asked_for(product, lines)
-    found = product.searcher(Decoding()).find(requests, product.search(Decoding(beam=1)), lambda count: None)
+    found = product.texts.searcher(Decoding()).find(
+        requests, product.texts.search(Decoding(beam=1)), lambda count: None
+    )
     return [product.tokenizer.decode(best.ids) for best, *_ in found]
 
 

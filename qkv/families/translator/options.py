@@ -1,74 +1,127 @@
-"""How a translator is asked to translate."""
+"""The options of a translation, each stated once.
 
+The fields of `Decoding` are the flags of `qkv translate` and the keyword arguments of `Translator.translate`. A new
+option is a field here, with its docstring and its check, and the rule in decoding that obeys it. The engine's own
+search leaves every option to the general search that it has not been told of (see `plain_search`).
+"""
+
+import difflib
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
-from qkv.decoding.sampling import Sampling
+from qkv.decoding.sampling_options import Sampling
 from qkv.errors import UserError
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind
 
 PROTECTED = KINDS  # all that can be
-WIDEST_BEAM = 1_000  # a slip of the finger would take all memory
-STRONGEST_PENALTY = 50.0  # on length: to this power the length of any text is still a number
-BATCH_TOKENS = 4_096  # source tokens times beams decoded together
+WIDEST_BEAM = 1_000  # a typing error would take all memory
+STRONGEST_PENALTY = 50.0  # on length: to this power the length of any text is still finite
+BATCH_TOKENS = 4_096
+SEED = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decoding:
-    """What is wanted of translations; None means what the model has as its default."""
+class Decoding(Sampling):
+    """How texts are translated; None stands for the model's own default."""
 
     beam: int | None = None
-    """Hypotheses kept at every step; 1 is greedy."""
+    """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
     length_penalty: float | None = None
     """Exponent of the length penalty; 0 for none."""
     nbest: int = 1
-    """Answers for each text, best first."""
+    """Translations of each text, best first."""
     patience: float | None = None
-    """Stop when so many times the beam have ended; without it, when no better answer can come."""
+    """Stop when so many times the beam have ended; without it, when no better translation can come."""
     coverage_penalty: float = 0.0
-    """Weight of a penalty for source words that were hardly looked at."""
-    sampling: Sampling | None = None
-    """Draw words by chance instead of searching for the likeliest."""
-    seed: int = 1
-    """Of the chance: the same seed and text give the same answer, whatever stands beside it."""
+    """Weight of a penalty for source words that got hardly any attention."""
+    sample: bool = False
+    """Sample tokens instead of searching for the likeliest."""
+    seed: int | None = None
+    """For sampling: the same seed and text give the same translation; 1 if none is given."""
     repetition_penalty: float = 1.0
-    """Above 1, what was said already becomes less likely."""
+    """Above 1, tokens that occurred before become less likely."""
     no_repeat: int = 0
-    """No sequence of so many pieces is said twice; 0 for no such rule."""
+    """No sequence of so many tokens occurs twice; 0 for no such rule."""
     prefix: str = ""
-    """Every answer begins with this."""
+    """Every translation begins with this."""
     contain: tuple[str, ...] = ()
-    """Phrases that every answer contains."""
+    """A phrase that every translation contains, in upper and lower case as given; several are allowed."""
     avoid: tuple[str, ...] = ()
-    """Phrases that no answer contains."""
+    """A phrase that no translation contains, not even as a part of a word; case matters. Several are allowed."""
     glossary: Glossary = field(default_factory=Glossary)
-    """Terms whose translation is fixed."""
+    """Terms whose translation is fixed: a source term, a tab and its translation on every line of a file."""
     protect: tuple[Kind, ...] = BY_DEFAULT
-    """What is kept as it is."""
+    """What is kept as it is: placeholders, tags, urls, emails, numbers; or none."""
     language: str | None = None
-    """Target language, for a model of several; a text that begins with >>its code<< asks for it as well."""
+    """Target language, for a model with several; a text that begins with >>its code<< asks for it as well."""
     batch_tokens: int = BATCH_TOKENS
-    """Source tokens times beams that are decoded together."""
+    """Source tokens times beams that are decoded together: more is faster, and takes more memory."""
     alignments: bool = False
-    """Which word comes from which: tell it with every answer."""
+    """Report with each translation which word comes from which: 0-0 1-2 …"""
 
     def __post_init__(self) -> None:
-        beam, alpha = self.beam, self.length_penalty
-        if (beam is not None and beam < 1) or (alpha is not None and not 0 <= alpha <= STRONGEST_PENALTY):
-            raise UserError(
-                f"--beam must be at least 1, and the length penalty from 0 to {STRONGEST_PENALTY:g}."
-            )
-        if self.nbest < 1 or self.batch_tokens < 1:
-            raise UserError("the number of answers and the tokens decoded together must be at least 1.")
-        if max(beam or 1, self.nbest) > WIDEST_BEAM:
-            raise UserError(f"--beam and --nbest can be at most {WIDEST_BEAM:,}: more finds nothing more.")
-        if not self.repetition_penalty > 0 or self.no_repeat < 0:
-            raise UserError("the repetition penalty must be above 0, and --no-repeat not negative.")
-        if (self.patience is not None and not self.patience > 0) or not 0 <= self.coverage_penalty < math.inf:
-            raise UserError("patience must be above 0 and the coverage penalty not negative.")
-        for avoided in self.avoid:
-            if avoided and avoided in self.prefix:
-                raise UserError(f"a translation cannot begin with '{self.prefix}' and avoid '{avoided}'.")
-        if not all(map(str.strip, self.contain)) or not all(self.avoid):
-            raise UserError("a phrase to contain or to avoid must not be empty.")
+        try:
+            super().__post_init__()
+        except ValueError as error:
+            raise UserError(f"{error}.") from None
+        check_search(self)
+        check_sampling(self)
+        check_phrases(self)
+
+    @property
+    def sampling(self) -> Sampling | None:
+        return self if self.sample else None
+
+    def likeliest(self) -> "Decoding":
+        """The same for the one translation that a search finds best, without sampling."""
+        unchanged: dict[str, Any] = {each.name: each.default for each in fields(Sampling)}
+        return replace(self, nbest=1, sample=False, seed=None, **unchanged)
+
+
+def check_search(options: Decoding) -> None:
+    beam, penalty = options.beam, options.length_penalty
+    if (beam is not None and beam < 1) or (penalty is not None and not 0 <= penalty <= STRONGEST_PENALTY):
+        raise UserError(f"beam must be at least 1, and the length penalty from 0 to {STRONGEST_PENALTY:g}.")
+    if options.nbest < 1 or options.batch_tokens < 1:
+        raise UserError("nbest and batch tokens must be at least 1.")
+    if max(beam or 1, options.nbest) > WIDEST_BEAM:
+        raise UserError(f"beam and nbest can be at most {WIDEST_BEAM:,}: more finds nothing better.")
+    if not options.repetition_penalty > 0 or options.no_repeat < 0:
+        raise UserError("the repetition penalty must be above 0, and no-repeat must not be negative.")
+    patience, coverage = options.patience, options.coverage_penalty
+    if (patience is not None and not patience > 0) or not 0 <= coverage < math.inf:
+        raise UserError("patience must be above 0, and the coverage penalty must not be negative.")
+
+
+def check_sampling(options: Decoding) -> None:
+    given = [each.name for each in fields(Sampling) if getattr(options, each.name) != each.default]
+    if options.seed is not None:
+        given.append("seed")
+    if given and not options.sample:
+        names = " and ".join(name.replace("_", "-") for name in given)
+        raise UserError(f"{names} can only be used with sample.")
+
+
+def check_phrases(options: Decoding) -> None:
+    if not all(map(str.strip, options.contain)) or not all(options.avoid):
+        raise UserError("a phrase to contain or to avoid must not be empty.")
+    for avoided in options.avoid:
+        if avoided in options.prefix:
+            raise UserError(f"a translation cannot begin with '{options.prefix}' and avoid '{avoided}'.")
+
+
+def with_keywords(options: Decoding, changes: Mapping[str, Any]) -> Decoding:
+    """These options with those given by name."""
+    known = [each.name for each in fields(options)]
+    for name in changes:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}."
+            raise TypeError(f"there is no translation option '{name}'; {hint}")
+    return replace(options, **changes) if changes else options
+
+
+DEFAULTS = Decoding()

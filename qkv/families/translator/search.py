@@ -1,7 +1,9 @@
 """From the ids of sources to hypotheses: in batches of like length, each under the rules that were asked for."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,11 +14,12 @@ from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain
 from qkv.decoding.greedy import greedy, likeliest
 from qkv.decoding.rules import Forbidden, NoRepeat, NotAtOnce, Prefixes, RepetitionPenalty, Rule, under
-from qkv.decoding.sampling import Drawn, Sampling, sample
+from qkv.decoding.sampling import Drawn, sample
 from qkv.decoding.step import Ensemble, Hypothesis, Step, Without
 from qkv.decoding.walk import walk
-from qkv.engine import Engine, PlainSearch
+from qkv.engine import Engine, PlainRequest, PlainSearch
 from qkv.errors import UserError
+from qkv.families.translator.options import WIDEST_BEAM, Decoding
 
 WIDEST = 16  # beams for phrases that must be said: more would cost more than they find
 
@@ -33,25 +36,85 @@ class Request:
     no_repeat: int = 0
     whole: bool = False  # no half characters
     seed: int = 0
+    limit: int = 0  # tokens of a translation; 0 for twice the source and a little more
+    beams: int = 0  # at most; 0 for as many as the search has
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """How hypotheses are found; all settings are known here."""
+    """Options, with the beam and the length penalty that hold where they name none."""
 
+    options: Decoding
     beam: int
     length_penalty: float
-    best: int = 1
-    patience: float | None = None
-    coverage_penalty: float = 0.0
-    sampling: Sampling | None = None
-    repetition_penalty: float = 1.0
-    batch_tokens: int
     look: CrossHeads | None = None
-    """Heads that tell where the source was looked at, for the coverage penalty."""
+    """Heads whose attention the coverage penalty counts."""
+
+    @property
+    def best(self) -> int:
+        return self.options.nbest
 
 
-FREELY = Search(beam=1, length_penalty=0.0, batch_tokens=1)
+# What the engine's own search obeys, what it may ignore because something else obeys it, and what it can only have at
+# its default. A field that is in none of these goes to the general search, whatever its value.
+OBEYED = {"beam", "length_penalty", "nbest", "patience"}
+BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat", "seed"}  # see plain_request
+BY_THE_CALLER = {"language", "glossary", "protect", "alignments", "batch_tokens"}
+ONLY_BY_DEFAULT = {
+    "coverage_penalty",
+    "repetition_penalty",
+    "sample",
+    "temperature",
+    "top_k",
+    "top_p",
+    "min_p",
+}
+# Of a request: the last two mean nothing without phrases and without sampling.
+OBEYED_OF_A_REQUEST = {"source", "limit", "once", "seed"}
+RULES_OF_A_REQUEST = {"prefix", "contain", "avoid", "no_repeat", "whole", "beams"}
+
+
+def plain_search(search: Search, never: int | None) -> PlainSearch | None:
+    """The same for the engine's own search; None if that cannot obey one of the options."""
+    known = OBEYED | BY_REQUESTS | BY_THE_CALLER
+    if not asks_only_for(search.options, known, ONLY_BY_DEFAULT):
+        return None
+    if not asks_only_for(search, {"options", "beam", "length_penalty", "look"}):
+        return None
+    beam = beam_of(replace(search, beam=max(search.beam, search.best)))
+    return PlainSearch(
+        width=beam.width,
+        penalty=beam.penalty,
+        best=beam.best,
+        patience=beam.enough_ended or 0,
+        never=never,
+    )
+
+
+def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None:
+    """The same for the engine's own search; None if the request has a rule."""
+    if not asks_only_for(request, OBEYED_OF_A_REQUEST, RULES_OF_A_REQUEST):
+        return None
+    return PlainRequest([*request.source, end], limit)
+
+
+def asks_only_for(record: Any, obeyed: AbstractSet[str], by_default: AbstractSet[str] = frozenset()) -> bool:
+    """Is every field of a dataclass one of those that are obeyed, or one that may be ignored at its default?"""
+    for each in fields(record):
+        if each.name in obeyed:
+            continue
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if each.name not in by_default or getattr(record, each.name) != default:
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Plain:
+    """What the engine searches by itself: the requests, by their rows."""
+
+    search: PlainSearch | None
+    requests: dict[int, PlainRequest]
 
 
 class Searcher:
@@ -84,7 +147,7 @@ class Searcher:
         self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each request, best first."""
-        if search.sampling is not None and search.best > 1 and not any(each.contain for each in requests):
+        if search.options.sample and search.best > 1 and not any(each.contain for each in requests):
             return self.find_samples(requests, search, done)  # each of them is drawn on its own
         found: list[list[Hypothesis]] = [[] for _ in requests]
         for rows, results in self.decoded(requests, search):
@@ -102,32 +165,35 @@ class Searcher:
     def decoded(
         self, requests: Sequence[Request], search: Search
     ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
-        """Batch after batch: their rows, and what was found for each. What is plain the engine does alone."""
-        batches = list(self.batches(requests, search))
-        if self.engine is None or not (is_plain(search) and all(map(is_free, requests))):
-            for rows, width in batches:
-                yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
-            return
-        batches.reverse()  # the longest first, so that all threads end together
-        beam = beam_of(replace(search, beam=max(search.beam, search.best)))
-        plain = PlainSearch(
-            width=beam.width,
-            penalty=beam.penalty,
-            best=beam.best,
-            patience=beam.enough_ended or 0,
-            never=self.never,
-        )
-        sources = [[[*requests[row].source, self.config.end] for row in rows] for rows, _ in batches]
-        limits = [[self.limit(requests[row]) for row in rows] for rows, _ in batches]
-        found = self.engine.search_batches(list(zip(sources, limits, strict=True)), plain)
-        yield from zip((rows for rows, _ in batches), found, strict=True)
+        """Batch after batch: their rows, and what was found for each. The engine searches by itself where it can."""
+        plain = self.plain(requests, search)
+        others = [row for row in range(len(requests)) if row not in plain.requests]
+        for rows, width in self.batches(others, requests, search):
+            yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
+        if self.engine is not None and plain.search is not None:
+            batches = [rows for rows, _ in self.batches(list(plain.requests), requests, search)]
+            batches.reverse()  # the longest first, so that all threads end together
+            sources = [[plain.requests[row] for row in rows] for rows in batches]
+            yield from zip(batches, self.engine.search_plain(sources, plain.search), strict=True)
+
+    def plain(self, requests: Sequence[Request], search: Search) -> "Plain":
+        """What the engine's own search can do of it."""
+        wish = None if self.engine is None else plain_search(search, self.never)
+        if wish is None:
+            return Plain(None, {})
+        each = {
+            row: plain_request(request, self.config.end, self.limit(request))
+            for row, request in enumerate(requests)
+        }
+        return Plain(wish, {row: request for row, request in each.items() if request is not None})
 
     def find_samples(
         self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
     ) -> list[list[Hypothesis]]:
         each = range(search.best)
         drawn = [replace(request, seed=request.seed + number) for request in requests for number in each]
-        found = self.find(drawn, replace(search, best=1), lambda _: None)
+        one = replace(search, options=replace(search.options, nbest=1))
+        found = self.find(drawn, one, lambda _: None)
         done(len(requests))
         rows = [found[start : start + search.best] for start in range(0, len(found), search.best)]
         return [sorted((row[0] for row in group), key=lambda h: -h.score) for group in rows]
@@ -138,8 +204,9 @@ class Searcher:
         config, device = self.config, self.device
         step = self.begin(torch.tensor([[*request.source, config.end]], device=device), None)
         start, limits = torch.tensor([config.start]), torch.tensor([self.limit(request)])
-        choose = likeliest if search.sampling is None else Drawn(search.sampling, [request.seed], limits)
-        rules = self.rules([request], search)
+        sampling = search.options.sampling
+        choose = likeliest if sampling is None else Drawn(sampling, [request.seed], limits)
+        rules = self.rules([request], search.options)
         for stride in walk(step, start.to(device), config.end, limits.to(device), choose, rules):
             token = int(stride.ids[0])
             if token != config.end:
@@ -154,23 +221,26 @@ class Searcher:
         logits = step(torch.tensor([[config.start, *request.prefix]], device=device))
         rows = torch.zeros(1, dtype=torch.long, device=device)
         free = [replace(request, prefix=())]
-        scores = under(self.rules(free, FREELY), logits.float().log_softmax(-1), said, rows)[0]
+        scores = under(self.rules(free, Decoding()), logits.float().log_softmax(-1), said, rows)[0]
         scores[[config.pad, config.start, config.end]] = float("-inf")
         best = scores.topk(min(count, int(scores.isfinite().sum())))
         return [int(token) for token in best.indices]
 
-    def batches(self, requests: Sequence[Request], search: Search) -> Iterator[tuple[list[int], int]]:
-        """Rows that are decoded together, and the width of their beams."""
+    def batches(
+        self, rows: Sequence[int], requests: Sequence[Request], search: Search
+    ) -> Iterator[tuple[list[int], int]]:
+        """Of these rows, those that are decoded together, and the width of their beams."""
         alike: dict[tuple[bool, int, int, int], list[int]] = {}
-        for row, request in enumerate(requests):
+        for row in rows:
+            request = requests[row]
             width = width_for(request, search)
             alike.setdefault((bool(request.contain), request.once, request.no_repeat, width), []).append(row)
         for (*_, width), members in alike.items():
             lengths = [len(requests[row].source) + 1 for row in members]
             if self.engine is not None:
-                batches = self.engine.batches(lengths, width, search.batch_tokens)
+                batches = self.engine.batches(lengths, width, search.options.batch_tokens)
             else:
-                batches = token_batches(lengths, max(1, search.batch_tokens // width), seed=None)
+                batches = token_batches(lengths, max(1, search.options.batch_tokens // width), seed=None)
             yield from (([members[place] for place in batch], width) for batch in batches)
 
     def decode(self, batch: Sequence[Request], search: Search) -> list[list[Hypothesis]]:
@@ -178,11 +248,12 @@ class Searcher:
         source = pad_rows([[*request.source, config.end] for request in batch], config.pad).to(device)
         start = torch.full((len(batch),), config.start, device=device)
         limits = torch.tensor([self.limit(request) for request in batch], device=device)
-        step, rules = self.begin(source, search.look), self.rules(batch, search)
+        step, rules = self.begin(source, search.look), self.rules(batch, search.options)
         constrained = any(request.contain for request in batch)
-        if search.sampling is not None and not constrained:
+        sampling = search.options.sampling
+        if sampling is not None and not constrained:
             seeds = [request.seed for request in batch]
-            walked = sample(step, start, config.end, limits, search.sampling, seeds, rules)
+            walked = sample(step, start, config.end, limits, sampling, seeds, rules)
             return [[normalised(each, search)] for each in walked]
         if search.beam == 1 and not constrained:
             return [[normalised(each, search)] for each in greedy(step, start, config.end, limits, rules)]
@@ -202,10 +273,10 @@ class Searcher:
         """Forbidden before probabilities are made of logits, for Marian gives its padding a large share of them."""
         return step if self.never is None else Without(step, self.never)
 
-    def rules(self, batch: Sequence[Request], search: Search) -> list[Rule]:
+    def rules(self, batch: Sequence[Request], options: Decoding) -> list[Rule]:
         rules: list[Rule] = [NotAtOnce(self.config.end)]
-        if search.repetition_penalty != 1.0:
-            rules.append(RepetitionPenalty(search.repetition_penalty))
+        if options.repetition_penalty != 1.0:
+            rules.append(RepetitionPenalty(options.repetition_penalty))
         if batch[0].no_repeat:
             rules.append(NoRepeat(batch[0].no_repeat))
         if self.automata is not None and any(request.avoid for request in batch):
@@ -227,16 +298,8 @@ class Searcher:
                 f"what a translation must begin with and contain takes {needed} pieces, and this model has places for "
                 f"{self.context}: ask for less."
             )
-        return min(2 * len(request.source) + 20 + needed - 1, self.context)
-
-
-def is_plain(search: Search) -> bool:
-    """Can the engine's own search do this?"""
-    return search.sampling is None and not search.coverage_penalty and search.repetition_penalty == 1.0
-
-
-def is_free(request: Request) -> bool:
-    return not (request.prefix or request.contain or request.avoid or request.no_repeat)
+        usual = 2 * len(request.source) + 20 + needed - 1
+        return min(max(needed, request.limit) if request.limit else usual, self.context)
 
 
 def beam_of(search: Search) -> Beam:
@@ -244,8 +307,8 @@ def beam_of(search: Search) -> Beam:
         width=search.beam,
         penalty=paper_penalty(search.length_penalty),
         best=search.best,
-        patience=search.patience,
-        coverage=search.coverage_penalty,
+        patience=search.options.patience,
+        coverage=search.options.coverage_penalty,
     )
 
 
@@ -258,7 +321,8 @@ def normalised(hypothesis: Hypothesis, search: Search) -> Hypothesis:
 def width_for(request: Request, search: Search) -> int:
     """Where phrases must be said, every degree of being done needs beams of its own."""
     width = max(search.beam, search.best)
+    most = request.beams or WIDEST_BEAM
     if not request.contain:
-        return 1 if search.sampling is not None else width
+        return 1 if search.options.sample else min(width, most)
     levels = sum(map(len, request.contain)) + 1
-    return max(width, min(2 * levels, WIDEST))
+    return min(max(width, min(2 * levels, WIDEST)), most)

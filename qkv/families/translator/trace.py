@@ -13,11 +13,14 @@ from qkv.decoding.beam import paper_penalty
 from qkv.decoding.step import Hypothesis, Step
 from qkv.errors import UserError
 from qkv.families.translator.architectures import two_stacks
-from qkv.families.translator.guarantees.job import attempts
-from qkv.families.translator.options import BATCH_TOKENS, Decoding
-from qkv.families.translator.product import Translator, Trial, is_for_translation
+from qkv.families.translator.guarantees.attempts import Attempt, Trial
+from qkv.families.translator.guarantees.job import Reading
+from qkv.families.translator.guarantees.retry import Retry
+from qkv.families.translator.options import Decoding
+from qkv.families.translator.product import Translator
 from qkv.families.translator.recurrent import Recurrent
-from qkv.families.translator.search import Request, Search, Searcher
+from qkv.families.translator.search import Request, Searcher
+from qkv.families.translator.segments import is_for_translation
 from qkv.tracing.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
 from qkv.tracing.trace import CANDIDATES, Beams, Side, Trace, check_length, choices_of, without_batch
 from qkv.tracing.watching import Watched
@@ -67,7 +70,7 @@ def trace_translator(
     if not is_for_translation(text, decoding.protect):
         raise UserError("there is nothing to translate: write a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab)
-    attempt = attempts(translator.job(text, decoding), translator.defaults.stand_ins, 0)[0]
+    attempt = Attempt(reading=Reading.plain(translator.texts.job(text, decoding)))
     ids = translator.tokenizer.encode(attempt.reading.text)
     most = translator.limit if longest is None else min(longest, translator.limit)
     check_length(len(ids), most)
@@ -80,10 +83,10 @@ def trace_translator(
     best = hypotheses[0]
     said = best.ids[: min(LONGEST_ANSWER, model.config.context - 1)]  # the start takes a position too
     free = Trial(attempt, request, hypotheses)
-    if experiment == Experiment() and not translator.holds(best, free, decoding):
+    if experiment == Experiment() and not Retry(translator.texts, decoding).holds(free, decoding):
         answer = translator.translate(text)  # which makes it again under stricter rules, or mends it
     else:
-        answer = translator.answer(best, attempt.reading, decoding).text
+        answer = translator.texts.answer(best, attempt.reading, decoding).text
     return recorded(translator, text, answer, ids, said, beams, experiment)
 
 
@@ -94,12 +97,7 @@ def searched(
     defaults, tokenizer = translator.defaults, translator.tokenizer
     model = two_stacks(translator.model)
     searcher = WatchedSearcher(model, tokenizer.begins_anew, anew=experiment.no_mask)
-    search = Search(
-        beam=defaults.beam,
-        length_penalty=defaults.length_penalty,
-        best=defaults.beam,
-        batch_tokens=BATCH_TOKENS,
-    )
+    search = translator.texts.search(Decoding(nbest=defaults.beam))
     [found] = searcher.find([request], search, lambda count: None)
     watched = searcher.watched
     assert watched is not None

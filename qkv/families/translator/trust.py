@@ -11,7 +11,6 @@ import torch
 from qkv.core.pairs import recorded_look
 from qkv.core.tape import Tape
 from qkv.data.parallel import ParallelText
-from qkv.decoding.sampling import Sampling
 from qkv.evaluation.alignment import Dictionary, copied_words
 from qkv.evaluation.calibration import (
     Examples,
@@ -34,8 +33,8 @@ ENOUGH = 20  # sentences to fit a confidence on
 VARIED_ON = 200  # validation sentences that are also translated in worse ways, to fit it on bad examples too
 WORSE = (  # a narrower search, what is drawn by chance, and what is drawn with little care
     Decoding(beam=1),
-    Decoding(sampling=Sampling(temperature=0.7)),
-    Decoding(sampling=Sampling()),
+    Decoding(sample=True, temperature=0.7),
+    Decoding(sample=True),
 )
 ALIGNED_ON = 200  # validation pairs that choose the heads
 DICTIONARY_FROM = 10_000  # training pairs that the dictionary is learned from

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qkv.core.block import StackConfig
-from qkv.decoding.sampling import Sampling
 from qkv.errors import UserError
 from qkv.families.translator.alignment import Aligner
 from qkv.families.translator.answers import Answer
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
-from qkv.families.translator.guarantees.job import Attempt, Job, Reading
+from qkv.families.translator.guarantees.attempts import Attempt
+from qkv.families.translator.guarantees.job import Job, Reading
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.options import Decoding
 from qkv.families.translator.product import Translator
-from qkv.families.translator.search import Request, Search
+from qkv.families.translator.search import Request
 from qkv.text.tokenizer import Tokenizer
 
 SENTENCES = ["the cat danced", "the baby is crying", "I like cats", "my friends like tomatoes"]
@@ -190,7 +190,7 @@ def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
 def test_a_bad_beam_is_refused_whatever_the_text(
     text: str | list[str], beam: int, penalty: float | None
 ) -> None:
-    with pytest.raises(UserError, match="--beam must be at least 1"):
+    with pytest.raises(UserError, match="beam must be at least 1"):
         untrained().translate(text, beam=beam, length_penalty=penalty)
 
 
@@ -207,8 +207,8 @@ def test_attention_rows_sum_to_one_and_have_a_word_on_each_axis() -> None:
     attention = translator.attention("the cat danced")
     assert attention.source == ["the", "cat", "danced", "<end>"]
     said = TOKENIZER.encode("the cat danced")
-    search = Search(beam=1, length_penalty=0.0, batch_tokens=64)
-    [[found]] = translator.searcher(Decoding()).find([Request(source=said)], search, lambda _: None)
+    search = translator.texts.search(Decoding(beam=1, length_penalty=0.0, batch_tokens=64))
+    [[found]] = translator.texts.searcher(Decoding()).find([Request(source=said)], search, lambda _: None)
     ids = found.ids
     assert attention.target == [*TOKENIZER.show(ids), "<end>"]
     depth, heads = translator.model.config.decoder.depth, translator.model.config.decoder.heads
@@ -254,7 +254,10 @@ def test_more_answers_than_beams_widen_the_beam() -> None:
 def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
     translator = untrained()
     model, config = translator.model.eval(), translator.model.config
-    searcher, search = translator.searcher(Decoding()), translator.search(Decoding(beam=3, length_penalty=0))
+    searcher, search = (
+        translator.texts.searcher(Decoding()),
+        translator.texts.search(Decoding(beam=3, length_penalty=0)),
+    )
     requests = [Request(source=TOKENIZER.encode(text)) for text in SENTENCES]
     for request, (found,) in zip(requests, searcher.find(requests, search, lambda _: None), strict=True):
         source = torch.tensor([[*request.source, config.end]])
@@ -270,7 +273,7 @@ def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
 
 def test_chance_is_the_same_for_the_same_seed_whatever_stands_beside_it() -> None:
     translator = untrained()
-    drawn = Decoding(sampling=Sampling(temperature=1.5), seed=7)
+    drawn = Decoding(sample=True, temperature=1.5, seed=7)
     together = translator.translate(SENTENCES, drawn)
     assert together == [translator.translate(text, drawn) for text in SENTENCES]
     assert together != translator.translate(SENTENCES, replace(drawn, seed=8))
@@ -282,15 +285,15 @@ def test_chance_is_the_same_for_the_same_seed_whatever_stands_beside_it() -> Non
     "text", ["the cat danced", "the cat danced. " * 20, "  my friends ", "👍", "Größe 猫", "{name} danced"]
 )
 @pytest.mark.parametrize(
-    "decoding", [Decoding(beam=1), Decoding(beam=1, sampling=Sampling(), seed=3)], ids=["greedy", "drawn"]
+    "decoding", [Decoding(beam=1), Decoding(beam=1, sample=True, seed=3)], ids=["greedy", "drawn"]
 )
 def test_a_stream_adds_up_to_what_the_model_says(text: str, decoding: Decoding) -> None:
     translator = untrained()
     parts = list(translator.stream(text, decoding))
-    searcher, search = translator.searcher(decoding), translator.search(decoding)
+    searcher, search = translator.texts.searcher(decoding), translator.texts.search(decoding)
     if "{" not in text and len(translator.pieces_of(text)) == 1 and text.strip().isascii() and text.strip():
         attempt = Attempt(reading=Reading.plain(Job.of(text.strip(), decoding)))
-        request = replace(translator.request(attempt, decoding), whole=True)
+        request = replace(translator.texts.request(attempt, decoding), whole=True)
         [[found]] = searcher.find([request], search, lambda _: None)
         assert "".join(parts).strip() == TOKENIZER.decode(found.ids).strip().rstrip("\ufffd")
         assert len(parts) > 3
@@ -302,11 +305,9 @@ def test_a_stream_has_its_prefix_once_and_what_it_must_contain_once() -> None:
     translator = untrained()
     text = "the cat danced. " * 8
     assert len(translator.pieces_of(text)) > 2
-    asked: list[Decoding | None] = [
-        own for _, own in translator.shared_out(text, Decoding(prefix="my", contain=("crying",)))
-    ]
-    assert [own.prefix for own in asked if own] == ["my", *[""] * (len(asked) - 1)]
-    assert [own.contain for own in asked if own] == [*[()] * (len(asked) - 1), ("crying",)]
+    segments = translator.split(text, Decoding(prefix="my", contain=("crying",)))
+    assert [each.options.prefix for each in segments] == ["my", *[""] * (len(segments) - 1)]
+    assert [each.options.contain for each in segments] == [*[()] * (len(segments) - 1), ("crying",)]
     told = "".join(translator.stream(text, Decoding(beam=1, prefix="my", contain=("crying",))))
     assert told.startswith("my")
     assert "crying" in told
@@ -315,7 +316,7 @@ def test_a_stream_has_its_prefix_once_and_what_it_must_contain_once() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_chance_never_says_half_a_character(seed: int) -> None:
     translator = untrained()
-    drawn = Decoding(sampling=Sampling(temperature=500.0), seed=seed)
+    drawn = Decoding(sample=True, temperature=500.0, seed=seed)
     texts = [*SENTENCES, "猫が踊る", "Größe"]
     assert not any("\ufffd" in text for text in translator.translate(texts, drawn))
     assert not any("\ufffd" in text for text in translator.translate(texts, Decoding(beam=2)))

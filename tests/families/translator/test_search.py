@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from qkv.core.block import StackConfig
-from qkv.decoding.sampling import Sampling
 from qkv.errors import UserError
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
@@ -53,7 +52,7 @@ def pair() -> tuple[Translator, Translator]:
         {"beam": 1}, {"beam": 4, "nbest": 4}, {"beam": 3, "patience": 1.0, "nbest": 2},
         {"beam": 3, "contain": ("crying", "like")}, {"beam": 3, "avoid": ("a", "th")}, {"beam": 2, "prefix": "my cat"},
         {"beam": 2, "no_repeat": 2, "nbest": 2}, {"beam": 3, "coverage_penalty": 2.0}, {"repetition_penalty": 1.5},
-        {"sampling": Sampling(temperature=1.3), "seed": 5}, {"sampling": Sampling(top_k=9), "nbest": 3, "seed": 6},
+        {"sample": True, "temperature": 1.3, "seed": 5}, {"sample": True, "top_k": 9, "nbest": 3, "seed": 6},
         {"beam": 2, "glossary": Glossary.of([("cat", "Katze"), ("like", "I like")]), "nbest": 2},
     ],
     ids=str,
@@ -76,15 +75,15 @@ def test_what_must_be_said_and_takes_more_room_than_there_is_is_refused() -> Non
 
 def test_no_sample_says_half_a_character_whatever_its_chance() -> None:
     translator = untrained()
-    wild = Decoding(sampling=Sampling(temperature=1_000.0))
+    wild = Decoding(sample=True, temperature=1_000.0)
     ids = TOKENIZER.encode("the cat danced")
     requests = [Request(source=ids, whole=True, seed=seed) for seed in range(20)]
-    found = translator.searcher(wild).find(requests, translator.search(wild), lambda _: None)
-    texts = [TOKENIZER.decode(translator.of_whole_characters(each).ids) for (each,) in found]
+    found = translator.texts.searcher(wild).find(requests, translator.texts.search(wild), lambda _: None)
+    texts = [TOKENIZER.decode(translator.texts.of_whole_characters(each).ids) for (each,) in found]
     assert not any("\ufffd" in text for text in texts), texts
     assert any(not text.isascii() for text in texts), "there is something to be whole"
     free = [replace(each, whole=False) for each in requests]
-    found = translator.searcher(wild).find(free, translator.search(wild), lambda _: None)
+    found = translator.texts.searcher(wild).find(free, translator.texts.search(wild), lambda _: None)
     assert any("\ufffd" in TOKENIZER.decode(each.ids) for (each,) in found), (
         "without the rule there are halves"
     )

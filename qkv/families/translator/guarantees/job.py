@@ -1,13 +1,10 @@
-"""What a translation owes its source: terms in their form, protected spans untouched, no loops, nothing dropped.
-
-A text is first translated freely. Where that breaks a promise it is translated again under constraints, and what
-is then still missing is put in its place by alignment.
-"""
+"""What a translation owes its source: terms in their form, and protected spans as they are."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from qkv.errors import UserError
 from qkv.families.translator.answers import Links
@@ -26,10 +23,6 @@ from qkv.text.protect import (
     replaced,
     survive,
 )
-from qkv.text.words import FINE
-
-NO_REPEAT = (3, 2)  # pieces in a row that are not said twice, where a translation has come out as a loop
-HYPHENS = ("-", "\u2010", "\u2011", "/")  # what makes a longer word of two
 
 
 def touches(place: tuple[int, int], others: Sequence[ProtectedSpan | Edit]) -> bool:
@@ -135,11 +128,12 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A job as the model reads it: as it is, or with words that it knows how to copy in the place of spans."""
+    """A job as the model reads it: as it is, with words that it can copy in the place of spans, or without the spans."""
 
     job: Job
     text: str
     stand_ins: tuple[str, ...] = ()  # one for each span that is kept, or none at all
+    left_out: tuple[tuple[int, int], ...] = ()  # from where to where the job's text is not read
 
     @classmethod
     def plain(cls, job: Job) -> "Reading":
@@ -154,8 +148,28 @@ class Reading:
             return None
         return cls(job=job, text=replaced(job.text, job.kept, free), stand_ins=tuple(free))
 
+    @classmethod
+    def without_spans(cls, job: Job) -> "Reading | None":
+        """For a model that can copy neither the spans nor a word in their place; None where there is no span."""
+        gaps: list[tuple[int, int]] = []
+        for span in job.kept:
+            start, end = span.start, span.end
+            read = gaps[-1][1] if gaps else 0
+            alone_behind = job.text[end : end + 1] in ("", " ")
+            if start > read and job.text[start - 1] == " " and alone_behind:
+                start -= 1
+            elif start == read and job.text[end : end + 1] == " ":
+                end += 1
+            gaps.append((start, end))
+        text = "".join(
+            job.text[end:start] for (_, end), (start, _) in pairwise([(0, 0), *gaps, (len(job.text), 0)])
+        )
+        return cls(job=job, text=text, left_out=tuple(gaps)) if gaps else None
+
     def place(self, place: int) -> int:
         """A place of the job's text in what the model reads."""
+        if self.left_out:
+            return place - sum(min(place, end) - start for start, end in self.left_out if start < place)
         longer = [len(name) - len(span.text) for name, span in zip(self.names, self.job.kept, strict=True)]
         return place + sum(
             more for more, span in zip(longer, self.job.kept, strict=True) if span.end <= place
@@ -168,7 +182,8 @@ class Reading:
     @property
     def phrases(self) -> list[str]:
         """What the model must say."""
-        return list(dict.fromkeys([*self.names, *(each.text for each in self.job.wanted)]))
+        names = () if self.left_out else self.names
+        return list(dict.fromkeys([*names, *(each.text for each in self.job.wanted)]))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -201,82 +216,9 @@ class Reading:
         return f" {text} "
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """One way to translate a job."""
-
-    reading: Reading
-    constrained: bool = False  # the model must say the phrases of the reading
-    no_repeat: int = 0
-    anchor: str = ""  # the translation itself, to be scored: it competes with the next attempt that holds
-    replaced: frozenset[str] = (
-        frozenset()
-    )  # words of the free translation in whose place the anchor has terms
-
-    def holds(self, text: str) -> bool:
-        names = self.reading.stand_ins
-        alone = all(stand_alone(text, name, found) for name, found in located(text, names).items())
-        return alone and self.reading.job.is_kept_by(self.reading.back(text))
-
-
-def anchored(reading: Reading, said: str, links: Links) -> str | None:
-    """A free translation with what it lacks: terms in the place of the words that came from the same words of the source,
-    spans behind what came from the word before them.
-
-    None where it is not known for all terms what these words are, and where a span is said too often.
-    """
-    places = Places(reading.text, said, links)
-    edits: list[Edit] = []
-    missing = Counter(reading.names)
-    for name, found in located(said, reading.names).items():
-        missing[name] -= len(found)
-        stuck = glued(said, name) and not name.isalnum()
-        if missing[name] < 0 or stuck or not stand_alone(said, name, found):
-            return None
-    for name, span in zip(reading.names, reading.job.kept, strict=True):
-        if missing[name]:
-            missing[name] -= 1
-            place = places.after(reading.place(span.start))
-            edits.append(Edit(place, place, name, apart=True))
-    for wanted in reading.job.wanted:
-        if occurrences(said, wanted.text):
-            continue
-        known = len(edits)
-        for start, end in wanted.places:
-            around = places.around(reading.place(start), reading.place(end))
-            if around is not None and not touches(around, edits):
-                edits.append(Edit(*around, wanted.text))
-        if len(edits) == known:
-            return None
-    return applied(said, edits) if edits else None
-
-
-def words_replaced(said: str, anchor: str) -> frozenset[str]:
-    return frozenset(FINE.findall(said)) - frozenset(FINE.findall(anchor))
-
-
 def is_stand_in(word: str) -> bool:
     """A letter is a part of too much else, such as T-shirt."""
     return len(word) > 1
-
-
-def stand_alone(text: str, name: str, found: Sequence[int]) -> bool:
-    """Is it nowhere a part of a compound, as in T-shirt? A search under constraints would not have said that."""
-    return not any(text.startswith(HYPHENS, at + len(name)) for at in found)
-
-
-def attempts(job: Job, stand_ins: Sequence[str], no_repeat: int) -> list[Attempt]:
-    """From the freest to the strictest."""
-    plain, other = Reading.plain(job), Reading.with_stand_ins(job, stand_ins)
-    sizes = [min(size, no_repeat or size) for size in NO_REPEAT]
-    found = [Attempt(reading=each, no_repeat=no_repeat) for each in (plain, other) if each]
-    if job.kept or job.wanted:
-        under = [
-            Attempt(reading=each, constrained=True, no_repeat=no_repeat) for each in (other, plain) if each
-        ]
-        again = [replace(each, no_repeat=sizes[0]) for each in under]
-        return [*found, *under, *again, replace(under[0], no_repeat=sizes[1])]
-    return [*found, *(replace(found[0], no_repeat=size) for size in sizes)]
 
 
 def completed(reading: Reading, said: str, links: Links) -> str:

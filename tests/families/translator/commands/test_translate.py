@@ -115,7 +115,7 @@ def test_every_line_of_a_text_argument_is_translated_and_line_breaks_are_kept(
 def test_a_bad_beam_is_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = code_of("translate", model, "one", "--beam", "0")
     shown = capsys.readouterr()
-    assert "--beam must be at least 1" in refused(shown.err, shown.out, code)
+    assert "beam must be at least 1" in refused(shown.err, shown.out, code)
 
 
 @pytest.mark.parametrize("penalty", ["1000", "inf", "-1", "nan"])
@@ -259,8 +259,8 @@ def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--top-p", "0.5"], "belong to --sample"),
-        (["--seed", "1"], "belong to --sample"),
+        (["--top-p", "0.5"], "can only be used with sample"),
+        (["--seed", "1"], "can only be used with sample"),
         (["--sample", "--top-p", "2"], "top-p must lie above 0"),
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
         (["--min-confidence", "0.5"], "does not know how sure it is"),

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
-from qkv.families.translator.guarantees.job import Job, Reading, anchored, attempts, completed, words_replaced
+from qkv.families.translator.guarantees.attempts import Attempt, anchored, words_replaced
+from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.guarantees.places import Mark
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.options import Decoding
-from qkv.families.translator.product import Translator, knows_entities
+from qkv.families.translator.product import Translator
+from qkv.families.translator.text_search import knows_entities
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind, occurrences, protected_spans, survive
 from qkv.text.tokenizer import Tokenizer
@@ -354,20 +356,10 @@ def test_a_span_that_a_free_translation_lacks_goes_where_it_belongs_and_terms_ke
     assert anchored(reading, "die rodeo-Katze im Park", links) is None
 
 
-def test_a_free_translation_with_stand_ins_comes_before_one_under_constraints() -> None:
-    ways = attempts(Job.of("the {x} cat", Decoding()), ["rodeo"], 0)
-    shape = [(bool(way.reading.stand_ins), way.constrained, way.no_repeat) for way in ways]
-    assert shape[:4] == [
-        (False, False, 0),
-        (True, False, 0),
-        (True, True, 0),
-        (False, True, 0),
-    ]
-    assert [way.no_repeat for way in attempts(Job.of("the cat", Decoding()), ["rodeo"], 0)] == [0, 3, 2]
-
-
 def test_a_stand_in_that_became_a_part_of_a_longer_word_does_not_hold() -> None:
-    way = attempts(Job.of("the {x} cat", Decoding()), ["rodeo"], 0)[1]
+    reading = Reading.with_stand_ins(Job.of("the {x} cat", Decoding()), ["rodeo"])
+    assert reading is not None
+    way = Attempt(reading=reading)
     assert way.holds("die rodeo Katze")
     assert way.holds("die Katze, rodeo.")
     assert not way.holds("die rodeo-Katze")
