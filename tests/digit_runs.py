@@ -33,14 +33,14 @@ def digit_corpus(count: int = 80, seed: int = 1) -> Corpus:
 
 def tiny_settings(**training: Any) -> TranslatorSettings:
     return TranslatorSettings(
-        vocabulary=290,
+        vocab_size=290,
         steps=20,
         model=ModelSettings(
             width=16,
             encoder_depth=1,
             decoder_depth=1,
             heads=2,
-            hidden=16,
+            ffn_width=16,
             dropout=0.2,
             norm="pre",
             context=64,
@@ -56,7 +56,7 @@ def tiny_settings(**training: Any) -> TranslatorSettings:
                 **training,
             }
         ),
-        decoding=DecodingSettings(beam=1),
+        decoding=DecodingSettings(beam_size=1),
     )
 
 

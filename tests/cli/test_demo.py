@@ -28,7 +28,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     def built_in(pairs: int):
         settings = whole(pairs)
         training = replace(settings.training, validate_every=10, processes=1)
-        return replace(settings, vocabulary=600, steps=20, training=training)
+        return replace(settings, vocab_size=600, steps=20, training=training)
 
     monkeypatch.setattr("qkv.families.translator.recipes.built_in", built_in)
 

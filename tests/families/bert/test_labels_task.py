@@ -23,7 +23,9 @@ def tuned(base: Path, out: Path, labels: list[str], **others: Any) -> dict[str, 
     file = out.parent / "labels.tsv"
     rows = [f"{text} {number}\t{labels[number % len(labels)]}\n" for number in range(4) for text in TEXTS]
     file.write_text("".join(rows), encoding="utf-8")
-    training = TrainingSettings(batch_tokens=64, rate=1e-30, warmup=0, validate_every=10, average=1)
+    training = TrainingSettings(
+        batch_tokens=64, learning_rate=1e-30, warmup_steps=0, validate_every=10, average=1
+    )
     settings = BertFineTuneSettings(steps=1, training=training, **others)
     examples = Examples.of(read_labelled(file, ""), None, settings)
     outcome = fine_tune_bert(examples, base, settings, out, watch=lambda _: Recorder())

@@ -28,7 +28,7 @@ STILL = 1e-30  # so small a rate changes no weight
 
 
 def training(rate: float) -> TrainingSettings:
-    return TrainingSettings(batch_tokens=64, rate=rate, warmup=2, validate_every=7, average=2)
+    return TrainingSettings(batch_tokens=64, learning_rate=rate, warmup_steps=2, validate_every=7, average=2)
 
 
 def settings(steps: int | None = 20, rate: float = 1e-2, **others: Any) -> FineTuneTextSettings:
@@ -159,4 +159,4 @@ def test_epochs_say_how_long_it_takes_where_nothing_else_does(bases: Path, tmp_p
 def test_little_is_seen_more_often_and_a_wide_model_changes_more_slowly() -> None:
     assert [more_text(size, 128).epochs for size in (1_000, 100_000, 10_000_000)] == [20, 5, 3]
     assert [more_music(size, 128).epochs for size in (100, 10_000, 1_000_000)] == [20, 5, 3]
-    assert more_text(1_000, 768).training.rate < more_text(1_000, 128).training.rate / 5
+    assert more_text(1_000, 768).training.learning_rate < more_text(1_000, 128).training.learning_rate / 5

@@ -18,14 +18,14 @@ from qkv.families.gpt.task import Material, MusicMaterial, TextMaterial, archite
 from qkv.text.notes import Notes
 from qkv.training.settings import TrainingSettings
 
-MODEL = GPTModelSettings(width=16, depth=1, heads=2, hidden=24, context=16, dropout=0.1)
+MODEL = GPTModelSettings(width=16, depth=1, heads=2, ffn_width=24, context=16, dropout=0.1)
 TRAINING = TrainingSettings(
-    batch_tokens=64, rate=0.01, warmup=2, optimiser="muon", validate_every=6, processes=1
+    batch_tokens=64, learning_rate=0.01, warmup_steps=2, optimizer="muon", validate_every=6, processes=1
 )
 
 
 def text() -> tuple[Material, GPTSettings]:
-    settings = GPTSettings(vocabulary=280, steps=20, model=MODEL, training=TRAINING)
+    settings = GPTSettings(vocab_size=280, steps=20, model=MODEL, training=TRAINING)
     documents = [
         Documents(texts=[counting_text(lines)[: 40 * lines]], origin="counting") for lines in (10, 4)
     ]
@@ -79,7 +79,7 @@ def test_the_small_recipe_has_no_more_weights_than_nanogpts() -> None:
     with torch.device("meta"):
         model = GPT(architecture(settings.model, 3 + 65, end=2))
     assert sum(p.numel() for p in model.parameters()) <= 804_096  # nanoGPT's, positions included
-    assert (settings.training.batch_tokens, settings.model.context) == (12 * 64, 64)
+    assert (settings.training.batch_tokens, settings.model.max_length) == (12 * 64, 64)
 
 
 @pytest.mark.parametrize("amount", [1_000, 1_000_000, 100_000_000])
@@ -87,4 +87,4 @@ def test_automatic_settings_can_be_built(amount: int) -> None:
     settings = replace(RECIPES["automatic"](amount))
     assert settings.steps is not None
     with torch.device("meta"):
-        assert architecture(settings.model, settings.vocabulary, end=2).stack.depth == settings.model.depth
+        assert architecture(settings.model, settings.vocab_size, end=2).stack.depth == settings.model.depth

@@ -22,7 +22,9 @@ from qkv.training.settings import TrainingSettings
 
 def settings(steps: int | None = 1, rate: float = 1e-30, **others: Any) -> FineTuneVitSettings:
     """A step that changes no weight, but for zeros by next to nothing."""
-    training = TrainingSettings(batch_tokens=40, rate=rate, warmup=0, validate_every=10, average=1)
+    training = TrainingSettings(
+        batch_tokens=40, learning_rate=rate, warmup_steps=0, validate_every=10, average=1
+    )
     return FineTuneVitSettings(steps=steps, training=training, **others)
 
 
@@ -96,13 +98,13 @@ def test_a_model_with_two_classes_of_one_name_gets_a_new_head(tmp_path: Path) ->
 
 
 def test_what_acts_in_training_alone_may_be_another(base: Path, tmp_path: Path) -> None:
-    tuned(base, tmp_path / "out", gallery("ant", "bee"), settings(dropout=0.25, smoothing=0.125))
+    tuned(base, tmp_path / "out", gallery("ant", "bee"), settings(dropout=0.25, label_smoothing=0.125))
     config = load(tmp_path / "out").model.config
-    assert (config.stack.dropout, config.smoothing) == (0.25, 0.125)
+    assert (config.stack.dropout, config.label_smoothing) == (0.25, 0.125)
 
 
 def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> None:
-    how = settings(steps=None, rate=1e-2, epochs=10)
+    how = settings(steps=None, learning_rate=1e-2, epochs=10)
     report = tuned(base, tmp_path / "out", gallery("dark", "bright", "white"), how)
     assert report["training"]["epochs"] == pytest.approx(10, abs=1)
     assert report["results"]["validation accuracy"].startswith("100.00 %")
@@ -118,7 +120,7 @@ def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> N
             {"epochs": 0.0, "dropout": 1.0},
             "--epochs must be more than 0, and a number; --dropout must be",
         ),
-        ((3, 8, 8), {"smoothing": -0.5}, "--smoothing must be at least 0"),
+        ((3, 8, 8), {"smoothing": -0.5}, "--label-smoothing must be at least 0"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_written(
