@@ -22,7 +22,7 @@ from rich.table import Table
 from qkv.cli.terminal import say
 from qkv.data.worlds import pairs
 from qkv.families.translator.recipes import RECIPES
-from qkv.training.settings import ModelSettings
+from qkv.families.translator.settings import ModelSettings
 
 BUILT_IN_PAIRS = 100_000
 TESTED = 1_000

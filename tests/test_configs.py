@@ -9,7 +9,7 @@ import pytest
 from qkv.configs import from_dict, to_dict
 from qkv.errors import UserError
 from qkv.families.translator.recipes import RECIPES
-from qkv.training.settings import TranslatorSettings
+from qkv.families.translator.settings import TranslatorSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -103,7 +103,7 @@ def test_an_interrupted_demo_gives_the_earlier_one_back(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("qkv.families.translator.task.train_translator", interrupted)
+    monkeypatch.setattr("qkv.training.runs.train", interrupted)
     with pytest.raises(SystemExit) as exit:
         main(["demo", "--out", str(out)])
     assert exit.value.code == 130

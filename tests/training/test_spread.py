@@ -11,11 +11,11 @@ from torch import Tensor
 
 from qkv.families.translator.architectures import built
 from qkv.families.translator.corpus import PairData
+from qkv.families.translator.settings import TranslatorSettings
 from qkv.families.translator.task import architecture
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.distributed import Alone
 from qkv.training.loop import Plan, Run
-from qkv.training.settings import TranslatorSettings
 from qkv.training.spread import Part, Shared
 
 CORPUS = digit_corpus()

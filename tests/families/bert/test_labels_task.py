@@ -9,10 +9,12 @@ from digit_runs import Recorder
 from tiny_bert import tiny_bert, tiny_classifier
 
 from qkv.data.labels import read_labelled
-from qkv.families.bert.labels_task import Examples, fine_tune_bert
+from qkv.families.bert.labels_task import Examples, fine_tune_task
 from qkv.families.bert.settings import BertFineTuneSettings
 from qkv.families.loading import load
+from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
+from qkv.training.trainable import Setup
 
 TEXTS = ["the cat sat", "a dog barked", "he is reading a book", "it slept there", "nobody cared"]
 
@@ -28,7 +30,7 @@ def tuned(base: Path, out: Path, labels: list[str], **others: Any) -> dict[str, 
     )
     settings = BertFineTuneSettings(steps=1, training=training, **others)
     examples = Examples.of(read_labelled(file, ""), None, settings)
-    outcome = fine_tune_bert(examples, base, settings, out, watch=lambda _: Recorder())
+    outcome = train(fine_tune_task(examples, base, settings, Setup()), out, watch=lambda _: Recorder())
     assert outcome.report is not None
     return outcome.report
 

@@ -15,14 +15,16 @@ from published import write_gpt1, write_gpt2
 from qkv.data.chorales import Music
 from qkv.data.documents import Documents
 from qkv.errors import UserError
-from qkv.families.gpt.fine_tuning import fine_tune_gpt
+from qkv.families.gpt.fine_tuning import fine_tune_task
 from qkv.families.gpt.product import Generation, PieceKind
 from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings, more_music, more_text
 from qkv.families.gpt.task import MusicMaterial, TextPassages
 from qkv.families.loading import load
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
+from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
+from qkv.training.trainable import Setup
 
 STILL = 1e-30  # so small a rate changes no weight
 
@@ -42,9 +44,8 @@ def passages(text: str = counting_text(40), valid: str = counting_text(9)) -> Te
 def tuned(
     base: Path, out: Path, given: Any = None, how: Any = None, recorder: Recorder | None = None, **more: Any
 ) -> Any:
-    return fine_tune_gpt(
-        given or passages(), base, how or settings(), out, watch=lambda _: recorder or Recorder(), **more
-    )
+    task = fine_tune_task(given or passages(), base, how or settings(), Setup())
+    return train(task, out, watch=lambda _: recorder or Recorder(), **more)
 
 
 @pytest.fixture(scope="module")

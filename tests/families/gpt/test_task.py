@@ -14,9 +14,11 @@ from qkv.data.chorales import Music
 from qkv.data.documents import Documents
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.settings import RECIPES, GPTModelSettings, GPTSettings, MusicSettings
-from qkv.families.gpt.task import Material, MusicMaterial, TextMaterial, architecture, train_gpt
+from qkv.families.gpt.task import Material, MusicMaterial, TextMaterial, architecture, gpt_task
 from qkv.text.notes import Notes
+from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
+from qkv.training.trainable import Setup
 
 MODEL = GPTModelSettings(width=16, depth=1, heads=2, ffn_width=24, context=16, dropout=0.1)
 TRAINING = TrainingSettings(
@@ -46,12 +48,12 @@ def test_twenty_steps_equal_eleven_an_interruption_and_nine_more(
 ) -> None:
     material, settings = made()
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    train_gpt(material, settings, whole, watch=lambda _: Recorder())
+    train(gpt_task(material, settings, Setup()), whole, watch=lambda _: Recorder())
     stopping = Recorder(at=10, action=send(signal.SIGINT))
-    outcome = train_gpt(material, settings, parts, watch=lambda _: stopping)
+    outcome = train(gpt_task(material, settings, Setup()), parts, watch=lambda _: stopping)
     assert (outcome.report, outcome.exit_code) == (None, 130)
     assert stopping.steps[-1] == 11
-    train_gpt(material, settings, parts, watch=lambda _: Recorder(), resume=True)
+    train(gpt_task(material, settings, Setup()), parts, watch=lambda _: Recorder(), resume=True)
     assert hashes(whole, 20) == hashes(parts, 20)
 
 

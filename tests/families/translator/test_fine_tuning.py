@@ -19,11 +19,12 @@ from qkv.evaluation.overlap import find_overlap, read_seen
 from qkv.families.loading import load
 from qkv.families.translator.corpus import Corpus
 from qkv.families.translator.defaults import Languages
-from qkv.families.translator.fine_tuning import fine_tune_translator
+from qkv.families.translator.fine_tuning import fine_tune_task
+from qkv.families.translator.settings import FineTuneTranslatorSettings, ModelSettings
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
-from qkv.training.runs import Outcome
-from qkv.training.settings import FineTuneTranslatorSettings, ModelSettings, TrainingSettings
+from qkv.training.runs import Outcome, train
+from qkv.training.settings import TrainingSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
 
@@ -44,9 +45,8 @@ def tuned(
 ) -> tuple[Outcome[Any], Recorder]:
     recorder = options.pop("recorder", None) or Recorder()
     corpus = corpus or digit_corpus(60, seed=5)
-    return fine_tune_translator(
-        corpus, base, how or settings(), out, watch=lambda _: recorder, **options
-    ), recorder
+    task = fine_tune_task(corpus, base, how or settings())
+    return train(task, out, watch=lambda _: recorder, **options), recorder
 
 
 def reversed_words(

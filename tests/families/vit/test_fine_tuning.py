@@ -13,11 +13,14 @@ from drawings import untrained_classifier
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
 from qkv.families.loading import load
-from qkv.families.vit.fine_tuning import fine_tune_vit
+from qkv.families.vit.commands.files import PicturesForModel
+from qkv.families.vit.fine_tuning import FineTuneVitTask, fine_tune_task
 from qkv.families.vit.product import PictureClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
 from qkv.families.vit.task import Gallery
+from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
+from qkv.training.trainable import Setup
 
 
 def settings(steps: int | None = 1, rate: float = 1e-30, **others: Any) -> FineTuneVitSettings:
@@ -34,11 +37,15 @@ def gallery(*classes: str, count: int = 60) -> Gallery:
     pictures = (
         np.zeros((count, 3, 8, 8), dtype=np.uint8) + (80 * labels + 10).astype(np.uint8)[:, None, None, None]
     )
-    return Gallery.of(Labelled(pictures, labels, classes), None, None, "shades", 6)
+    return Gallery.of(Labelled(pictures, labels, classes), None, None, "shades", "6")
+
+
+def task(given: Gallery, base: Path, how: FineTuneVitSettings) -> FineTuneVitTask:
+    return fine_tune_task(given, PicturesForModel(fine_tune=base), how, Setup())
 
 
 def tuned(base: Path, out: Path, given: Gallery, how: FineTuneVitSettings) -> dict[str, Any]:
-    outcome = fine_tune_vit(given, base, how, out, watch=lambda _: Recorder())
+    outcome = train(task(given, base, how), out, watch=lambda _: Recorder())
     assert outcome.report is not None
     return outcome.report
 
@@ -139,10 +146,8 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(base: Path, tmp_path
         other.model.head.bias += 1
     other.save(tmp_path / "other")
     with pytest.raises(UserError, match="other than when the run was begun: the weights to begin with"):
-        fine_tune_vit(
-            gallery("ant", "bee"),
-            tmp_path / "other",
-            settings(),
+        train(
+            task(gallery("ant", "bee"), tmp_path / "other", settings()),
             tmp_path / "out",
             watch=lambda _: Recorder(),
             resume=True,
