@@ -37,7 +37,7 @@ def random_translator(
     )  # type: ignore[arg-type]
     config = TranslatorConfig(
         vocab_size=len(tokenizer),
-        context=128,
+        max_length=128,
         pad=0,
         start=1,
         end=2,
@@ -56,12 +56,12 @@ def random_recurrent(
     tokenizer = Tokenizer.learn(digit_lines(60), 340)
     config = RecurrentConfig(
         vocab_size=len(tokenizer),
-        context=128,
+        max_length=128,
         pad=0,
         start=1,
         end=2,
         width=10,
-        ffn_width=12,
+        hidden=12,
         encoder_depth=2,
         decoder_depth=3,
         heads=heads,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from qkv.cli import COMMANDS, find_command
+from qkv.cli import all_commands, trainings
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "decks.md").read_text(encoding="utf-8")

@@ -28,7 +28,7 @@ def tiny_translator(positions: str = "learned") -> Translator:
     )
     config = TranslatorConfig(
         vocab_size=len(tokenizer),
-        context=40,
+        max_length=40,
         pad=0,
         start=1,
         end=2,

@@ -24,7 +24,7 @@ PAD, START, END = 0, 1, 2
 STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)
 CONFIG = TranslatorConfig(
     vocab_size=37,
-    context=29,
+    max_length=29,
     pad=PAD,
     start=START,
     end=END,

@@ -65,7 +65,7 @@ def translator(activation: Activation) -> Translator:
     return Translator(
         TranslatorConfig(
             vocab_size=V,
-            context=30,
+            max_length=30,
             pad=PAD,
             start=PAD,
             end=END,

@@ -167,7 +167,7 @@ def test_a_saved_model_says_the_same(pieces: str, tmp_path: Path) -> None:
 
 
 def test_music_goes_on_in_voices_and_whole_frames() -> None:
-    generator = untrained("notes", context=16)
+    generator = untrained("notes", max_length=16)
     beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
     notes, generation = generator.notes(), Generation(tokens=22, temperature=1.0)
     said = list(generator.stream_ids(notes.encode_frames(beginning), generation, lambda: None))
@@ -180,7 +180,7 @@ def test_music_goes_on_in_voices_and_whole_frames() -> None:
 
 
 def test_the_likelihood_of_music_is_that_of_its_notes() -> None:
-    generator = untrained("notes", context=16)
+    generator = untrained("notes", max_length=16)
     pieces = [[(60, 55, 52, 48)] * 5, [(62, 57, 53, 46)] * 3]
     nats = [-float(generator.log_probabilities_of(generator.notes().encode_frames(p)).sum()) for p in pieces]
     assert generator.nats_of_music(pieces) == pytest.approx(sum(nats), rel=1e-5)
