@@ -147,9 +147,9 @@ def contests(options: Options) -> list[Contest]:
 
 
 def as_folder(contest: Contest, folder: Path) -> Path:
-    from qkv.hub.ctranslate2 import save_ctranslate2
+    from qkv.families.translator.ctranslate2 import save_translator
 
-    save_ctranslate2(contest.model, [f"p{token}" for token in range(contest.model.config.vocab)], folder)
+    save_translator(contest.model, [f"p{token}" for token in range(contest.model.config.vocab)], folder)
     return folder
 
 

@@ -56,8 +56,9 @@ def main(arguments: list[str]) -> None:
 def translations(model: Path, sources: Sequence[str], work: Path) -> dict[str, list[str]]:
     """What each system makes of the sources."""
     import qkv
+    from qkv.families.translator.ctranslate2 import greedily
     from qkv.hub.exporting import export_to_transformers
-    from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2, greedily
+    from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2
     from qkv.hub.importing import import_model
 
     ours = qkv.load(model)
@@ -86,7 +87,7 @@ def by_transformers(ours: Any, folder: Path, sources: Sequence[str]) -> list[str
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    from qkv.hub.exporting_ctranslate2 import asked_for
+    from qkv.families.translator.ctranslate2 import asked_for
 
     tokens: Any = AutoTokenizer.from_pretrained(folder)
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
@@ -112,7 +113,7 @@ def by_transformers(ours: Any, folder: Path, sources: Sequence[str]) -> list[str
 def by_ctranslate2(ours: Any, folder: Path, sources: Sequence[str]) -> list[str]:
     import ctranslate2
 
-    from qkv.hub.exporting_ctranslate2 import translated
+    from qkv.families.translator.ctranslate2 import translated
 
     return translated(ours, ctranslate2.Translator(str(folder), compute_type="int8"), sources)
 

@@ -2,6 +2,8 @@
 
 import dataclasses
 import difflib
+import math
+import reprlib
 import types
 import typing
 from collections.abc import Mapping
@@ -16,14 +18,14 @@ def to_dict(config: Any) -> dict[str, Any]:
     return dataclasses.asdict(config)
 
 
-def changed_options(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "--") -> list[str]:
-    """The options, as a person writes them, whose values differ."""
-    found = []
+def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The paths of the settings whose values differ."""
+    found: list[tuple[str, ...]] = []
     for name, value in before.items():
         if isinstance(value, dict):
-            found += changed_options(value, after.get(name, {}), f"{prefix}{name}.")
+            found += [(name, *rest) for rest in changed_paths(value, after.get(name, {}))]
         elif name not in after or value != after[name]:
-            found.append(f"{prefix}{name}".replace("_", "-"))
+            found.append((name,))
     return found
 
 
@@ -34,7 +36,8 @@ def from_dict(kind: type[Config], values: Any, where: str) -> Config:
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     for key in values:
         if key not in fields:
-            near = difflib.get_close_matches(str(key), fields, n=3)
+            key = str(key)[:80]
+            near = difflib.get_close_matches(key, fields, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else f"it knows {', '.join(fields)}."
             raise UserError(f"{where}: {kind.__name__} has no setting '{key}'; {hint}")
     required = [
@@ -63,18 +66,30 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         return value_of(next(choice for choice in choices if choice is not type(None)), value, where)
     elif origin is tuple:
         if not isinstance(value, list | tuple):
-            raise UserError(f"{where} should be a list, not {value!r}.")
+            raise UserError(f"{where} should be a list, not {shown(value)}.")
         kinds = choices[:1] * len(value) if choices[-1] is Ellipsis else choices
         if len(kinds) != len(value):
             raise UserError(f"{where} should have {len(kinds)} values, not {len(value)}.")
         return tuple(value_of(kind, each, where) for kind, each in zip(kinds, value, strict=True))
     elif hint is float:
-        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
     elif hint is int:
-        fits = isinstance(value, int) and not isinstance(value, bool)
+        fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
     else:
         fits = isinstance(value, hint)
     if not fits:
         names = ", ".join(map(str, choices)) if origin is Literal else getattr(hint, "__name__", str(hint))
-        raise UserError(f"{where} should be {names}, not {value!r}.")
+        raise UserError(f"{where} should be {names}, not {shown(value)}.")
     return value
+
+
+def is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that is too large for a float
+        return False
+
+
+def shown(value: Any) -> str:
+    """For a message: a hostile value may be as long as a file."""
+    return reprlib.repr(value)

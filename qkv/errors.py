@@ -1,11 +1,41 @@
 """The one exception that a person sees: a sentence that says what was wrong and what to do."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 
 class UserError(Exception):
     """Something the user can put right. The command line prints it and exits with code 2."""
+
+
+class OptionError(UserError):
+    """Options or settings with values that cannot work.
+
+    The message names them as Python does, `beam_size`; the command line writes `--beam-size`.
+    """
+
+    def __init__(self, *faults: tuple[str, str]):
+        """Each fault is the names of the options concerned, separated by commas, and what they must be."""
+        self.faults = faults
+        super().__init__("; ".join(f"{names} {fault}" for names, fault in faults) + ".")
+
+    def with_flags(self) -> str:
+        """The message with the names of the command line."""
+        return "; ".join(f"{as_flags(names)} {fault}" for names, fault in self.faults) + "."
+
+
+Rule = tuple[str, str, bool]
+"""Names of options, separated by commas, what they must be, and whether they are."""
+
+
+def check_rules(rules: Iterable[Rule]) -> None:
+    faults = [(names, fault) for names, fault, holds in rules if not holds]
+    if faults:
+        raise OptionError(*faults)
+
+
+def as_flags(names: str) -> str:
+    return ", ".join(f"--{name.strip().replace('_', '-')}" for name in names.split(","))
 
 
 class ProcessEndedError(UserError):

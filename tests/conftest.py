@@ -8,11 +8,14 @@ the constants of all modules that are imported, so all are, whichever test comes
 import importlib
 import os
 import pkgutil
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
+from commands import save_untrained
+from digits import digit_lines
 from hypothesis import HealthCheck, settings
 
 import qkv
@@ -44,3 +47,22 @@ def int16() -> Int16:
         return Int16()
     except NoEngineError as error:
         pytest.skip(f"no products in 16 bits here: {error}")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "untrained"
+    save_untrained(folder, digit_lines(50), beam=1, length_penalty=1.0)
+    return folder
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with good files and bad ones."""
+    lines = "\n".join(digit_lines(60)) + "\n"
+    (tmp_path / "a.en").write_text(lines)
+    (tmp_path / "a.xx").write_text(lines)
+    (tmp_path / "shorter.xx").write_text("one\ntwo\n")
+    (tmp_path / "empty.xx").write_text("")
+    (tmp_path / "latin1.xx").write_bytes("Größe\n".encode("latin1"))
+    return tmp_path

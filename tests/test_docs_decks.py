@@ -62,7 +62,9 @@ def test_every_idea_has_code_a_test_and_a_command() -> None:
 
 def test_every_model_is_on_the_page() -> None:
     models = {f"qkv/models/{file.name}" for file in (ROOT / "qkv" / "models").glob("[!_]*.py")}
-    assert models - {name.split("::")[0] for name in NAMED} == {"qkv/families/dalle/codebook.py"}  # a part of DALL-E
+    assert models - {name.split("::")[0] for name in NAMED} == {
+        "qkv/families/dalle/codebook.py"
+    }  # a part of DALL-E
 
 
 def test_every_test_of_the_worked_numbers_belongs_to_a_deck_the_page_knows() -> None:

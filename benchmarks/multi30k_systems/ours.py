@@ -26,7 +26,7 @@ from multi30k_systems.common import (
 import qkv
 from qkv.checkpoint.files import read_json, read_tensors
 from qkv.errors import UserError
-from qkv.families.loading import load_weights
+from qkv.runtime.weights import load_weights
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recipes import multi30k_tiny
 

@@ -2,7 +2,7 @@
 
 config.json        kind, architecture, what the kind needs beside it, format number
 model.safetensors  the weights, with a hash of their content
-tokenizer.json     the vocabulary, where there is text
+tokenizer.json     the vocabulary, where there is text; model.safetensors has a hash of it
 report.json        what it was trained on, scores with signatures, how long it took
 README.md          the same for a reader
 seen.safetensors   fingerprints of the training sentences (made and read by evaluation/overlap.py)
@@ -16,7 +16,16 @@ from typing import Any
 
 from torch import Tensor
 
-from qkv.checkpoint.files import file_hash, read_json, read_tensors, write_file, write_json, write_tensors
+from qkv.checkpoint.files import (
+    bytes_hash,
+    file_hash,
+    read_json,
+    read_tensors,
+    write_file,
+    write_json,
+    write_tensors,
+)
+from qkv.checkpoint.header import Shape, read_header
 from qkv.errors import UserError
 
 FORMAT = 1
@@ -34,6 +43,10 @@ class Bundle:
     weights: Mapping[str, Tensor]
     folder: Path
 
+    @property
+    def shapes(self) -> dict[str, Shape]:
+        return {name: tuple(tensor.shape) for name, tensor in self.weights.items()}
+
 
 def save_bundle(
     folder: Path,
@@ -44,9 +57,11 @@ def save_bundle(
 ) -> None:
     """`files` are others that this kind of model needs, such as tokenizer.json, and their content."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in (files or {}).items():
-        write_file(folder / name, content.encode())
-    write_tensors(folder / MODEL_FILE, weights)
+    contents = {name: content.encode() for name, content in (files or {}).items()}
+    for name, content in contents.items():
+        write_file(folder / name, content)
+    hashes = {name: bytes_hash(content) for name, content in contents.items()}
+    write_tensors(folder / MODEL_FILE, weights, hashes)
     # Last: a folder without a config is no bundle, so a half-written one is never taken for a model.
     write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": kind, **config})
 
@@ -68,8 +83,23 @@ def save_report(folder: Path, report: Mapping[str, Any], card: str) -> None:
 
 def load_bundle(folder: Path) -> Bundle:
     config = read_config(folder)
+    check_tokenizer(folder)
     weights = read_tensors(folder / MODEL_FILE)
     return Bundle(kind=config.pop("kind"), config=config, weights=weights, folder=folder)
+
+
+def check_tokenizer(folder: Path) -> None:
+    """That the tokenizer is the one that was saved with the weights. Bundles of earlier versions have no hash of it."""
+    wanted, path = read_header(folder / MODEL_FILE).metadata.get(TOKENIZER_FILE), folder / TOKENIZER_FILE
+    if wanted is None:
+        return
+    if not path.is_file():
+        raise UserError(f"{path} is missing.")
+    if file_hash(path) != wanted:
+        raise UserError(
+            f"{path} is damaged or belongs to another model (its content does not match its hash); "
+            "restore it from a copy or train again."
+        )
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -83,12 +113,12 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not (folder / CONFIG_FILE).is_file():
         raise UserError(f"{folder} is not a model made by qkv: it has no config.json.")
     config = read_json(folder / CONFIG_FILE)
-    if not isinstance(config, dict) or "format" not in config or "kind" not in config:
+    if not isinstance(config, dict) or "format" not in config or not isinstance(config.get("kind"), str):
         raise UserError(f"{folder} is not a model made by qkv: its config.json has no format and kind.")
     number = config.pop("format")
     if number != FORMAT:
         raise UserError(
-            f"{folder} has bundle format {number}, and this qkv reads format {FORMAT}; "
+            f"{folder} has bundle format {str(number)[:20]}, and this qkv reads format {FORMAT}; "
             f"use the version of qkv that wrote it, or train it again."
         )
     return config

@@ -33,6 +33,7 @@ from qkv.errors import UserError
 KEPT = 2
 MANIFEST = "MANIFEST.json"
 FACTS = "state.json"
+LOCK_FILE = "lock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +137,7 @@ def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
 @contextmanager
 def only_one_run(folder: Path) -> Iterator[None]:
     """Keep a second process out of a run folder; the lock goes with the process, however it ends."""
-    with held(folder / "lock", f"another process is training in {folder.parent}: wait for it or stop it."):
+    with held(folder / LOCK_FILE, f"another process is training in {folder.parent}: wait for it or stop it."):
         yield
 
 

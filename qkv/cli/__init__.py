@@ -1,6 +1,5 @@
 """The command line. Each command is a module of its own, imported only when it is called."""
 
-import importlib
 import logging
 import os
 import shlex
@@ -10,53 +9,48 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
 from qkv.environment import HELPER, under_torchrun
-from qkv.errors import ProcessEndedError, UserError
+from qkv.errors import OptionError, ProcessEndedError, UserError
+from qkv.families import commands, trainings
+from qkv.families.family import Command, resolve
 
-COMMANDS = {
-    "demo": ("qkv.cli.demo", "train the built-in English-German pair, and show what it has learned"),
-    "train translator": (
-        "qkv.families.translator.commands.train",
-        "train a translator from two text files (or .tsv, .jsonl, .tmx, .po)",
+OWN = (
+    Command(
+        name="demo",
+        summary="train the built-in English-German translator, and show what it has learned",
+        run="qkv.cli.demo:main",
     ),
-    "train gpt": (
-        "qkv.families.gpt.commands.train",
-        "train a language model on text or music, or fine-tune one",
+    Command(
+        name="evaluate",
+        summary="score a model: translations, texts or pictures",
+        run="qkv.cli.evaluate:main",
     ),
-    "train bert": (
-        "qkv.families.bert.commands.train",
-        "train a BERT on text, or fine-tune one on texts with labels",
+    Command(
+        name="classify",
+        summary="predict the class of texts, pairs of texts or pictures",
+        run="qkv.cli.classify:main",
     ),
-    "train vit": (
-        "qkv.families.vit.commands.train",
-        "train a classifier of pictures (ViT) from folders or idx files, or fine-tune one",
+    Command(
+        name="import",
+        summary="turn a published model into a bundle: Marian, GPT, GPT-2, BERT, ViT",
+        run="qkv.cli.import_model:main",
     ),
-    "train codebook": (
-        "qkv.families.dalle.commands.codebook",
-        "train the codes that DALL-E draws with, from pictures",
+    Command(
+        name="export",
+        summary="write a model for transformers or CTranslate2",
+        run="qkv.cli.export_model:main",
     ),
-    "train dalle": (
-        "qkv.families.dalle.commands.train",
-        "train a model that draws what a caption says (DALL-E)",
+    Command(
+        name="explore",
+        summary="walk through a model step by step in a browser, with its own numbers",
+        run="qkv.cli.explore:main",
     ),
-    "translate": (
-        "qkv.families.translator.commands.translate",
-        "translate text, or lines from standard input",
+    Command(
+        name="info",
+        summary="show what a model is, what it was trained on and how good it is",
+        run="qkv.cli.info:main",
     ),
-    "evaluate": (
-        "qkv.families.translator.commands.evaluate",
-        "score a model: translations, texts or pictures",
-    ),
-    "fill": ("qkv.families.bert.commands.fill", "fill in the words that a text hides behind [MASK]"),
-    "embed": ("qkv.families.bert.commands.embed", "turn texts into vectors"),
-    "similar": ("qkv.families.bert.commands.similar", "say how alike two texts are"),
-    "generate": ("qkv.families.gpt.commands.generate", "continue a text, or make music"),
-    "draw": ("qkv.families.dalle.commands.draw", "draw pictures of a caption"),
-    "classify": ("qkv.cli.classify", "say which class texts, pairs of texts or pictures belong to"),
-    "import": ("qkv.cli.import_model", "make a bundle of a published model: Marian, GPT, GPT-2, BERT, ViT"),
-    "export": ("qkv.cli.export_model", "write a model for transformers or for CTranslate2"),
-    "explore": ("qkv.cli.explore", "walk through a model step by step, with its own numbers, in a browser"),
-    "info": ("qkv.cli.info", "say what a model is, what it was trained on and how good it is"),
-}
+)
+HELP = ("-h", "--help", "help")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -75,6 +69,8 @@ def answer(arguments: list[str]) -> None:
         if HELPER not in os.environ:  # under torchrun all speak that are left: the first one may be gone
             complain(str(error))
         sys.exit(2)
+    except OptionError as error:
+        sys.exit(fail(error.with_flags()))
     except UserError as error:
         sys.exit(fail(str(error)))
     except BrokenPipeError:  # `qkv translate … | head`: nobody listens any more
@@ -95,7 +91,7 @@ def answer(arguments: list[str]) -> None:
 
 
 def run(arguments: list[str]) -> None:
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
+    if not arguments or arguments in ([name] for name in HELP):
         print(overview())
         return
     if arguments[0] == "--version":
@@ -103,11 +99,32 @@ def run(arguments: list[str]) -> None:
 
         print(f"qkv {__version__}")
         return
-    name, rest = find_command(arguments)
+    if arguments[0] == "help":  # `qkv help translate` is `qkv translate --help`
+        arguments = [*arguments[1:], "--help"]
     notices = logging.getLogger("qkv")
     notices.setLevel(logging.INFO)
     notices.handlers = [Notice()]
-    importlib.import_module(COMMANDS[name][0]).main(rest)
+    if arguments[0] == "train":
+        run_training(arguments[1:])
+        return
+    command = find_command(arguments[0])
+    resolve(command.run)(arguments[1:])
+
+
+def run_training(arguments: list[str]) -> None:
+    kinds = trainings()
+    if not arguments or arguments[0] in HELP:
+        print(training_overview())
+        return
+    if arguments[0] not in kinds:
+        raise UserError(f"qkv train cannot train '{arguments[0]}'; choose one of {', '.join(kinds)}.")
+    from qkv.cli.training import main as train
+
+    train(arguments[0], arguments[1:])
+
+
+def all_commands() -> dict[str, Command]:
+    return {command.name: command for command in (*OWN, *commands().values())}
 
 
 class Notice(logging.Handler):
@@ -119,21 +136,15 @@ class Notice(logging.Handler):
         say(record.getMessage())
 
 
-def find_command(arguments: list[str]) -> tuple[str, list[str]]:
+def find_command(name: str) -> Command:
     import difflib
 
-    for words in (2, 1):
-        name = " ".join(arguments[:words])
-        if name in COMMANDS:
-            return name, arguments[words:]
-    if arguments[0] == "train":
-        kinds = [name.removeprefix("train ") for name in COMMANDS if name.startswith("train ")]
-        if len(arguments) == 1 or arguments[1] in ("-h", "--help"):
-            return f"train {kinds[0]}", ["--help"]
-        raise UserError(f"qkv train needs to know what to train: {', '.join(kinds)}, not '{arguments[1]}'.")
-    near = difflib.get_close_matches(arguments[0], COMMANDS, n=1)
+    known = all_commands()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, [*known, "train"], n=1)
     hint = f"did you mean `qkv {near[0]}`?" if near else "`qkv --help` lists the commands."
-    raise UserError(f"there is no command '{arguments[0]}'; {hint}")
+    raise UserError(f"there is no command '{name}'; {hint}")
 
 
 def out_of_memory(error: Exception) -> bool:
@@ -158,13 +169,24 @@ def program() -> str:
 
 
 def overview() -> str:
-    width = max(map(len, COMMANDS))
-    rows = "\n".join(f"  qkv {name:<{width}}   {what}" for name, (_, what) in COMMANDS.items())
+    known = {name: command.summary for name, command in all_commands().items()}
+    train = {f"train {name}": each.summary for name, each in trainings().items()}
+    first = {"demo": known.pop("demo")}
     return (
-        f"qkv: a Transformer that people use\n\n{rows}\n\n"
+        f"qkv: train, use and look inside Transformers\n\n{table(first | train | known)}\n\n"
         "`qkv COMMAND --help` explains a command. Start with `qkv demo`.\n"
         'From Python: qkv.load("runs/demo").translate("the cat danced")'
     )
+
+
+def training_overview() -> str:
+    rows = table({f"train {name}": each.summary for name, each in trainings().items()})
+    return f"qkv train: train or fine-tune a model\n\n{rows}\n\n`qkv train KIND --help` shows the options."
+
+
+def table(rows: dict[str, str]) -> str:
+    width = max(map(len, rows))
+    return "\n".join(f"  qkv {name:<{width}}   {summary}" for name, summary in rows.items())
 
 
 def fail(sentence: str) -> int:

@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> None:
 
 
 def check(command: Classify) -> None:
-    from qkv.families.translator.commands.translate import check_text
+    from qkv.cli.texts import check_text
 
     for text in command.inputs:
         check_text(text)
@@ -87,7 +87,6 @@ def check(command: Classify) -> None:
 
 def opened(command: Classify) -> "Classifier":
     from qkv.cli.terminal import warn
-    from qkv.families.bert.classifier import TextClassifier
     from qkv.families.loading import load_for
 
     use_threads(command.threads)
@@ -96,7 +95,7 @@ def opened(command: Classify) -> "Classifier":
         if not hasattr(model, "fitting"):
             raise UserError(f"--fit is for pictures, and {command.model} reads text.")
         model = model.fitting()
-    if isinstance(model, TextClassifier):
+    if hasattr(model, "computing_in"):
         model = model.computing_in("float32", warn)
     classifier: Classifier = model
     return classifier
@@ -104,7 +103,7 @@ def opened(command: Classify) -> "Classifier":
 
 def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[str, ...]]]:
     from qkv.cli.file_job import lines_of
-    from qkv.families.translator.commands.translate import standard_input
+    from qkv.cli.texts import standard_input
 
     pairs = classifier.reads == "pairs"
     if command.inputs and classifier.reads == "choices":

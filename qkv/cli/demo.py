@@ -93,15 +93,16 @@ def set_aside(out: Path) -> Path | None:
 def train(command: Demo, arguments: list[str], began: float) -> tuple["Translator", dict[str, Any]]:
     from dataclasses import replace
 
-    from qkv.cli.terminal import say, warn
+    from qkv.cli.terminal import TrainingDisplay, say, warn
     from qkv.data.parallel import ParallelText
     from qkv.data.worlds import LANGUAGES, deck_pairs, pairs
-    from qkv.families.translator.commands.train import showing_a_translation
     from qkv.families.translator.corpus import Corpus
     from qkv.families.translator.defaults import Languages
     from qkv.families.translator.recipes import built_in
-    from qkv.families.translator.task import train_translator
+    from qkv.families.translator.task import translator_task
     from qkv.training.distributed import processes_for, shared_run
+    from qkv.training.runs import train as train_task
+    from qkv.training.trainable import Setup
 
     source, target = command.source_language, command.target_language
     names = f"{LANGUAGES[source]} to {LANGUAGES[target]}"
@@ -110,10 +111,7 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
     # Two processes are as fast as one here, and do not come to a standstill where another program keeps a core busy.
     processes = processes_for(0, 2 * settings.training.batch_tokens)
     settings = replace(settings, training=replace(settings.training, processes=processes))
-    with (
-        shared_run(["demo", *arguments], processes) as group,
-        showing_a_translation(deck_pairs(source, target)[-2].source) as display,
-    ):
+    with shared_run(["demo", *arguments], processes) as group:
         parts = [
             ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])
             for part in (
@@ -127,13 +125,14 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
             dropped={},
             languages=Languages(source=source, target=target),
             origin=f"the built-in grammar, {names}",
+            shown=deck_pairs(source, target)[-2].source,
         )
         left = LONGEST_MINUTES - (time.monotonic() - began) / 60
         [minutes] = group.agree(max(0.1, left) if group.rank == 0 else 0.0)  # all have the first one's clock
         settings = replace(settings, minutes=minutes)
-        outcome = train_translator(
-            corpus, settings, command.out, watch=display.watch, group=group, remember={"demo": True}
-        )
+        task = translator_task(corpus, settings, Setup(group=group))
+        with TrainingDisplay(task.example()) as display:
+            outcome = train_task(task, command.out, watch=display.watch, group=group, remember={"demo": True})
     if is_helper():
         sys.exit(outcome.exit_code)
     if outcome.report is None:

@@ -3,19 +3,34 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import bytes_hash, canonical, held, read_json, sync_folder, write_json
+from qkv.cli.pace import Pace
+from qkv.cli.texts import decoded
 from qkv.errors import UserError
-from qkv.families.translator.commands.translate import decoded
 
-LINES_OF_A_PART = 1_000
+LINES_OF_A_PART = 1_000  # at most
 
 Done = Callable[[int], None]
 Work = Callable[[int, list[str], Done], list[str]]
 """The number of the first line, lines, and whom to tell: lines of the output."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """The content of OUTPUT.job."""
+
+    job: str  # hash of the model, the options and the input
+    lines: int  # of the input that are done
+    bytes: int  # of the output that they gave
+
+    def is_sane(self) -> bool:
+        return all(type(count) is int and count >= 0 for count in (self.lines, self.bytes))
 
 
 class FileJob:
@@ -27,7 +42,7 @@ class FileJob:
             raise UserError(
                 f"{source} is a folder: give a file." if source.is_dir() else f"there is no file {source}."
             )
-        if output.exists():
+        if os.path.lexists(output):
             raise UserError(f"{output} exists already: remove it, or give another --output.")
         if not output.parent.is_dir():
             raise UserError(f"there is no folder {output.parent} for the output.")
@@ -67,9 +82,18 @@ class FileJob:
                 file.flush()
                 os.fsync(file.fileno())
                 done += len(lines)
-                write_json(self.note, {"job": self.identity, "lines": done, "bytes": file.tell()})
+                write_json(self.note, vars(Progress(job=self.identity, lines=done, bytes=file.tell())))
+        self.finish()
+
+    def finish(self) -> None:
+        """Give the output its name. Until that has worked, the part and the note stay, so that nothing is lost."""
+        if os.path.lexists(self.output):
+            raise UserError(
+                f"{self.output} was created by something else while this job ran, and is left as it is. The finished "
+                f"result is in {self.part}: move {self.output} away and run the same command again."
+            )
+        os.rename(self.part, self.output)
         self.note.unlink(missing_ok=True)
-        os.replace(self.part, self.output)
         sync_folder(self.output.parent)
 
     def so_far(self) -> tuple[int, int]:
@@ -78,15 +102,22 @@ class FileJob:
             self.note.unlink(missing_ok=True)  # of a job whose part is gone
         if not self.note.exists():
             return 0, 0
-        note = read_json(self.note)
-        if self.part.stat().st_size < note["bytes"]:
-            raise UserError(f"{self.part} is shorter than {self.note} says: remove both to begin anew.")
-        if note["job"] != self.identity:
+        progress = self.read_note()
+        if progress.job != self.identity:
             raise UserError(
                 f"{self.part} was begun with other options, another model or another file: remove it and "
                 f"{self.note} to begin anew."
             )
-        return note["lines"], note["bytes"]
+        if self.part.stat().st_size < progress.bytes:
+            raise UserError(f"{self.part} is shorter than {self.note} says: remove both to begin anew.")
+        return progress.lines, progress.bytes
+
+    def read_note(self) -> Progress:
+        with suppress(UserError, TypeError):  # not JSON, not an object, or other keys
+            progress = Progress(**read_json(self.note))
+            if progress.is_sane() and progress.lines <= self.lines:
+                return progress
+        raise UserError(f"{self.note} is damaged: remove it and {self.part} to begin anew.")
 
 
 class Told:
@@ -112,5 +143,5 @@ def lines_of(path: Path, skip: int) -> Iterator[list[str]]:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
     with file:
         numbered = islice(enumerate(file, 1), skip, None)
-        while part := list(islice(numbered, LINES_OF_A_PART)):
+        for part in Pace(LINES_OF_A_PART).portions(numbered):
             yield [decoded(line.removesuffix(b"\n"), number, str(path)) for number, line in part]

@@ -1,46 +1,72 @@
-"""Reading the options of a command. A mistake in them is one sentence, like every other mistake."""
+"""Read the options of a command. A mistake becomes one short error message."""
 
 import io
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection
 from contextlib import redirect_stderr
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import tyro
 
+from qkv.cli.fields import names_in, option_fields
+from qkv.cli.help import HELP_ALL, help_text, wants_help
+from qkv.cli.renamed import new_name
 from qkv.environment import with_variable
 from qkv.errors import UserError
 
 Command = TypeVar("Command")
-WIDE = "2000"  # columns: what is said about a mistake is not broken into lines
+WIDE = "2000"  # columns: tyro must not wrap its messages
 PART = "\n"  # between the parts of what is said
 
 
 def read_options(
-    kind: type[Command], arguments: list[str], *, prog: str, description: str, default: Command | None = None
+    kind: type[Command],
+    arguments: list[str],
+    *,
+    prog: str,
+    description: str,
+    default: Command | None = None,
+    common: Collection[str] | None = None,
 ) -> Command:
-    def read() -> Command:
-        command: Command = tyro.cli(
-            kind,
-            args=arguments,
-            prog=prog,
-            description=description,
-            default=tyro.MISSING_NONPROP if default is None else default,
-            config=(tyro.conf.FlagCreatePairsOff,),
-        )
-        return command
+    """Parse the arguments of a command, or print its help and exit.
 
-    if {"-h", "--help"} & set(arguments):
-        return read()
+    Args:
+        kind: A dataclass. Its fields are the options, their docstrings the help.
+        arguments: What follows the command's name.
+        prog: The command, as the user types it.
+        description: The beginning of the help.
+        default: An instance with the defaults, if they differ from the class's.
+        common: Names of the options that `--help` shows; `--help-all` shows the rest. None for all.
+    """
+    if wants_help(arguments):
+        fields = option_fields(kind, default)
+        sys.stdout.write(help_text(prog, description, fields, common, everything=HELP_ALL in arguments))
+        sys.exit(0)
+    for name in sorted(names_in(arguments)):
+        renamed = new_name(prog, name)
+        if renamed is not None:
+            raise UserError(f"{name} is now {renamed}.")
     complaint = io.StringIO()
     try:
         with with_variable("COLUMNS", WIDE), redirect_stderr(complaint):
-            return read()
+            return parsed(kind, arguments, prog, default)
     except SystemExit as end:
         if not end.code:  # a shell's completions were printed
             raise
-        raise UserError(f"{one_sentence(complaint.getvalue())} `{prog} --help` lists the options.") from None
+        raise UserError(f"{one_sentence(complaint.getvalue())} See `{prog} --help`.") from None
+
+
+def parsed(kind: type[Command], arguments: list[str], prog: str, default: Any) -> Command:
+    command: Command = tyro.cli(
+        kind,
+        args=arguments,
+        prog=prog,
+        default=tyro.MISSING_NONPROP if default is None else default,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    return command
 
 
 def check_output(option: str, path: Path) -> None:
@@ -67,7 +93,9 @@ def one_sentence(box: str) -> str:
 def unknown(found: re.Match[str], text: str) -> str:
     name = found[1]
     near = re.search(r"Perhaps you meant:\s+(--[\w.-]+)", text)
-    return f"there is no option {name}; did you mean {near[1]}?" if near else f"there is no place for {name}."
+    return (
+        f"unrecognized argument {name}; did you mean {near[1]}?" if near else f"unrecognized argument {name}."
+    )
 
 
 def not_a_choice(found: re.Match[str], text: str) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from qkv.environment import is_helper
 from qkv.training.loop import Position
+from qkv.training.runs import Example
 
 LINE_EVERY = 10.0  # seconds between lines that tell how far a work has come, where there is no bar
 
@@ -40,16 +41,11 @@ class Speed(ProgressColumn):
 class TrainingDisplay:
     """A live line with loss, speed and time left; a lasting line at every validation, with an example.
 
-    `title` says what the example is, and `example` makes it from what is being trained; `counted` are what it learns from.
+    `unit` is what the speed counts.
     """
 
-    def __init__(
-        self,
-        title: str | None = None,
-        example: Callable[[Any], str] | None = None,
-        counted: str = "tokens",
-    ):
-        self.title, self.example = title, example
+    def __init__(self, example: Example[Any] | None = None, unit: str = "tokens"):
+        self.example = example
         self.product: Any = None
         columns = (
             TextColumn("{task.description}"),
@@ -60,15 +56,15 @@ class TrainingDisplay:
         )
         self.live = err.is_terminal
         self.progress = Progress(*columns, console=err, disable=not self.live)
-        self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="", counted=counted)
+        self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="", counted=unit)
 
     def watch(self, product: Any) -> Self:
         self.product = product
         return self
 
     def __enter__(self) -> Self:
-        if self.title is not None:
-            err.print(f"[dim]{escaped(self.title)}[/dim]")
+        if self.example is not None:
+            err.print(f"[dim]{escaped(self.example.title)}[/dim]")
         self.progress.start()
         return self
 
@@ -96,7 +92,7 @@ class TrainingDisplay:
             f"step {position.step:>6,}   {position.seconds / 60:4.1f} min   validation loss {loss:.3f}{mark}"
         )
         if self.example is not None and self.product is not None:
-            say_line(f"              [dim]{escaped(self.example(self.product))}[/dim]")
+            say_line(f"              [dim]{escaped(self.example.make(self.product))}[/dim]")
 
     def logged(self, facts: Mapping[str, object]) -> None:
         """For files, not for eyes."""

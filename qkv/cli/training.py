@@ -1,168 +1,189 @@
-"""`qkv train …` of whatever kind: options, recipes, resuming, processes that share the work."""
+"""`qkv train …`: options, recipes, resuming, and the processes that share the work. The same for every family."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import tyro
 
 from qkv.cli import program
+from qkv.cli.fields import (
+    OptionField,
+    fields_given,
+    names_in,
+    option_fields,
+    value_at,
+    with_values,
+)
+from qkv.cli.help import wants_help
 from qkv.cli.options import read_options
-from qkv.configs import changed_options, from_dict
+from qkv.configs import changed_paths, from_dict
 from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
-from qkv.families.translator.recipes import find_recipe
-from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings
+from qkv.families import trainings
+from qkv.families.family import resolve
+from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings, find_recipe
+from qkv.training.trainable import Inputs, Setup, Trainable
 
 if TYPE_CHECKING:
     from qkv.cli.terminal import TrainingDisplay
-    from qkv.training.distributed import Group
     from qkv.training.loop import Watch
-    from qkv.training.runs import Outcome
+    from qkv.training.runs import Outcome, Task
 
-
-class Files(Protocol):
-    """The data that a command was given, as a dataclass of paths and words."""
-
-    def stored(self) -> dict[str, Any]:
-        """For a run that may be resumed from another folder."""
-
-    def can_be_read_again(self) -> bool:
-        """Not a pipe, which only the first process could read."""
-
-
-GivenFiles = TypeVar("GivenFiles", bound=Files)
+GivenInputs = TypeVar("GivenInputs", bound=Inputs)
 Settings = TypeVar("Settings", bound=RunSettings)
+OUTPUT = ("--output", "--out", "-o")
+COMMON = {
+    "output", "recipe", "resume", "steps", "minutes", "epochs", "seed", "architecture", "width", "depth", "encoder-depth",
+    "decoder-depth", "heads", "dropout", "max-length", "vocab-size", "batch-tokens", "learning-rate", "patience",
+    "precision",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainCommand(Generic[GivenFiles, Settings]):
-    files: Annotated[GivenFiles, tyro.conf.arg(name="")]
-    out: Path
-    """Folder for the model; it must not hold one yet."""
-    recipe: str = "automatic"
-    """Settings with a name; automatic fits them to the amount of data."""
+class TrainCommand(Generic[GivenInputs, Settings]):
+    inputs: Annotated[GivenInputs, tyro.conf.arg(name="")]
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"], metavar="DIR")]
+    """Folder for the model. It must be new or empty."""
+    recipe: Annotated[str, tyro.conf.arg(metavar="NAME")] = "automatic"
+    """A named set of settings; "automatic" fits them to the amount of data."""
     resume: bool = False
-    """Go on with the run in --out, which remembers all other options; where none has begun yet, begin it. Data may be
-    given again from wherever they are now."""
+    """Resume the run in --output, which remembers all other options. If there is none, start it."""
     tensorboard: bool = False
-    """Write the log for TensorBoard too, to OUT/training/tensorboard."""
+    """Also write the log for TensorBoard, to OUTPUT/training/tensorboard."""
     settings: Annotated[Settings, tyro.conf.arg(name="")]
 
 
-class Kind(Protocol):
-    """What is special about training one kind of model from the command line.
-
-    `read` is what the files hold, and `prepared` what training takes.
-    """
-
-    name: ClassVar[str]  # qkv train NAME
-    command: ClassVar[Any]  # TrainCommand[…] with its types filled in: the options are read off them
-    files: ClassVar[Any]
-    settings: ClassVar[Any]
-    recipes: ClassVar[Any]  # functions of the amount of data, by name
-    nominal: ClassVar[int]  # the amount of data for which --help shows the automatic settings
-    amount: ClassVar[str]  # what is counted: "pairs"
-    summary: ClassVar[str]  # how --help begins, with an example
-
-    def from_stored(self, stored: dict[str, Any]) -> Any:
-        """The files of a run, as they were stored."""
-
-    def check(self, settings: Any) -> None: ...
-
-    def begun_with(self, names: set[str]) -> bool:
-        """Do these options say what to learn from? Then a run that was never begun can be begun by --resume."""
-
-    def read(self, command: Any) -> Any: ...
-
-    def size(self, read: Any) -> int:
-        """The amount of data."""
-
-    def prepare(self, command: Any, read: Any) -> Any:
-        """Now that the settings are known; each process does this for itself."""
-
-    def display(self, prepared: Any) -> TrainingDisplay: ...
-
-    def train(self, command: Any, prepared: Any, arguments: list[str], **how: Any) -> Outcome[Any]:
-        """`how` is watch, group, resume and remember, as `qkv.training.runs.train` takes them."""
-
-    def summarise(self, report: dict[str, Any], out: Path) -> None: ...
+Command = TrainCommand[Any, Any]
 
 
-def main(kind: Kind, arguments: list[str]) -> None:
-    # Before torch is imported: its large tensors then lie in large pages, which the system finds and clears faster.
+def main(name: str, arguments: list[str]) -> None:
+    # Before torch is imported: its large tensors then use huge pages, which are found and cleared faster.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    resumes = "--resume" in arguments and not {"-h", "--help"} & set(arguments)
-    if resumes and not nothing_begun(kind, arguments):
-        train(kind, parse_resumed(kind, arguments), arguments)
-    else:
-        arguments = [each for each in arguments if each != "--resume" or not resumes]
-        recipe = find_recipe(option(arguments, "--recipe") or "automatic", kind.recipes)
-        # The first reading finds misspelt options before any work is done; the data decide the rest.
-        command = parse(kind, arguments, default_command(kind, recipe(kind.nominal)))
-        if resumes:
-            say_that_it_begins(command.out)
-        train(kind, command, arguments)
+    siblings: tuple[Trainable, ...] = resolve(trainings()[name].trainables)
+    trainable = choose(siblings, arguments)
+    if wants_help(arguments):
+        recipe = option(arguments, "--recipe")
+        parse(
+            trainable, ["--help-all" if "--help-all" in arguments else "--help"], nominal(trainable, recipe)
+        )
+    check_options(trainable, siblings, arguments)
+    if "--resume" in arguments and run_exists(arguments):
+        command = read_resumed(trainable, arguments)
+        train(trainable, command, arguments, given=frozenset())
+        return
+    if "--resume" in arguments:
+        check_can_start(trainable, arguments)
+    new = [each for each in arguments if each != "--resume"]
+    default = nominal(trainable, option(arguments, "--recipe"))
+    command = parse(trainable, new, default)
+    if "--resume" in arguments and not is_helper():
+        say(f"no run found in {command.output}; starting a new one")
+    given = {field.path[1:]: field for field in fields_given(fields_of(trainable, default), new)}
+    train(trainable, command, arguments, given=frozenset(path for path in given if path))
 
 
-def fine_tune(
-    kind_for: Callable[[str | None], Kind], arguments: list[str], decided: Collection[str], what: str
-) -> None:
-    """`kind_for` is given the folder after --fine-tune, if there is one.
-
-    `decided` are options, or groups of them, that say what the model has decided already.
-    """
-    groups = tuple(f"{each}." for each in decided)
-    given = sorted(name for name in names_in(arguments) if name in decided or name.startswith(groups))
-    if given:
-        raise UserError(f"with --fine-tune a model keeps {what}: leave out {' and '.join(given)}.")
-    if {"-h", "--help"} & set(arguments):  # `--fine-tune --help` names no folder
-        arguments = ["--help"]
-    main(kind_for(option(arguments, "--fine-tune")), arguments)
+# Which trainable, and which options ----------------------------------------------------------------------------
 
 
-def parse(kind: Kind, arguments: list[str], default: Any) -> TrainCommand[Any, Any]:
-    prog = f"qkv train {kind.name}"
-    return read_options(kind.command, arguments, prog=prog, description=description(kind), default=default)
+def choose(siblings: Sequence[Trainable], arguments: list[str]) -> Trainable:
+    """The most specific trainable whose inputs are given, by the command line or by the run that is resumed."""
+    names = {name.removeprefix("--").replace("-", "_") for name in names_in(arguments)}
+    names |= inputs_of_run(arguments)
+    fitting = [each for each in siblings if each.needs <= names]
+    if wants_help(arguments):  # `--fine-tune --help` names no other input
+        fitting = [each for each in siblings if each.needs & names] or fitting
+        return min(fitting, key=lambda each: len(each.needs - names) - len(each.needs & names))
+    return max(fitting, key=lambda each: len(each.needs))
 
 
-def default_command(kind: Kind, settings: RunSettings) -> TrainCommand[Any, Any]:
-    return kind.command(files=kind.files(), out=tyro.MISSING, settings=settings)
+def inputs_of_run(arguments: list[str]) -> set[str]:
+    """Names of the inputs of the run that is resumed."""
+    from qkv.checkpoint.files import read_sealed
+
+    if "--resume" not in arguments or not run_exists(arguments):
+        return set()
+    return {
+        name for name, value in read_sealed(run_file(output_in(arguments))).get("files", {}).items() if value
+    }
 
 
-def description(kind: Kind) -> str:
+def check_options(trainable: Trainable, siblings: Sequence[Trainable], arguments: list[str]) -> None:
+    """Explain an option that belongs to another trainable of the same name, and a list of files that is empty."""
+    own = {name: field for field in fields_of(trainable) for name in (field.flag, *field.aliases)}
+    for name in sorted(names_in(arguments) - set(own)):
+        for other in siblings:
+            if name in {field.flag for field in fields_of(other)}:
+                raise UserError(why_not(name, trainable, other))
+    for name in names_in(arguments) & set(own):
+        if own[name].takes_many and (option(arguments, name) or "--").startswith("--"):
+            raise UserError(f"{name} names no file. Give at least one, or leave the option out.")
+
+
+def why_not(name: str, trainable: Trainable, other: Trainable) -> str:
+    missing = other.needs - trainable.needs
+    if missing:
+        wanted = " and ".join(sorted(flag_of(each) for each in missing - {name.removeprefix("--")}))
+        return f"{name} needs {wanted}."
+    ours = " and ".join(sorted(flag_of(each) for each in trainable.needs - other.needs))
+    return f"{name} cannot be combined with {ours}."
+
+
+def flag_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def fields_of(trainable: Trainable, default: Any = None) -> list[OptionField]:
+    return option_fields(command_type(trainable), default)
+
+
+def command_type(trainable: Trainable) -> Any:
+    return TrainCommand[trainable.inputs, trainable.settings]  # type: ignore[name-defined]
+
+
+def nominal(trainable: Trainable, recipe: str | None) -> Command:
+    """The defaults that the help shows."""
+    settings = find_recipe(recipe or "automatic", trainable.recipes(None))(trainable.nominal)
+    made: Command = command_type(trainable)(inputs=trainable.inputs(), output=tyro.MISSING, settings=settings)
+    return made
+
+
+def parse(trainable: Trainable, arguments: list[str], default: Command) -> Command:
+    inputs = {field.name for field in option_fields(trainable.inputs)}
+    return read_options(
+        command_type(trainable),
+        arguments,
+        prog=f"qkv train {trainable.name}",
+        description=description(trainable),
+        default=default,
+        common=COMMON | inputs,
+    )
+
+
+def description(trainable: Trainable) -> str:
     recipes = "\n".join(
-        f"  {name}: {' '.join((recipe.__doc__ or '').split())}" for name, recipe in kind.recipes.items()
+        f"  {name}: {' '.join((recipe.__doc__ or '').split())}"
+        for name, recipe in trainable.recipes(None).items()
     )
     return (
-        f"{kind.summary}\n\nRecipes:\n{recipes}\n\n"
-        f"Defaults below are those of the recipe; the automatic ones are shown for {kind.nominal:,} {kind.amount}."
+        f"{trainable.summary}\n\nRecipes:\n{recipes}\n\n"
+        f"Defaults are those of the recipe. The automatic ones are shown for {trainable.nominal:,} {trainable.unit}."
     )
 
 
-OF_ANY_RESUMED = {  # options that say nothing of what a run is about
-    "--resume",
-    "--out",
-    "--tensorboard",
-    "--training.processes",
-    "--training.precision",
-    "--training.validate-every",
-}
-
-
-def option(arguments: list[str], name: str) -> str | None:
-    """The value of an option before the rest is parsed, or None. Underscores are as good as hyphens, as everywhere."""
+def option(arguments: list[str], *names: str) -> str | None:
+    """The value of an option before the rest is parsed, or None."""
     for index, argument in enumerate(arguments):
         given, equals, value = argument.partition("=")
-        if given.replace("_", "-") != name:
+        if given.replace("_", "-") not in names:
             continue
         if equals:
             return value
@@ -171,85 +192,84 @@ def option(arguments: list[str], name: str) -> str | None:
     return None
 
 
-def nothing_begun(kind: Kind, arguments: list[str]) -> bool:
-    """A run that was killed before it began is begun now, so that one command with --resume always goes on."""
-    out = option(arguments, "--out")
-    return kind.begun_with(names_in(arguments)) and out is not None and not run_file(Path(out)).exists()
+# Resuming ------------------------------------------------------------------------------------------------------
 
 
-def say_that_it_begins(out: Path) -> None:
-    """To whoever expected a run there, and has perhaps misspelt its folder."""
-    from qkv.cli.terminal import say
-
-    say(f"{out} holds no run yet: this one begins")
+def output_in(arguments: list[str]) -> Path:
+    out = option(arguments, *OUTPUT)
+    if out is None:
+        raise UserError("--resume needs the folder of the run: --resume --output DIR.")
+    return Path(out)
 
 
 def run_file(out: Path) -> Path:
     return out / "training" / "run.json"
 
 
-def parse_resumed(kind: Kind, arguments: list[str]) -> TrainCommand[Any, Any]:
-    """All options come from the run itself. One that is given again must be what it was, but for where the data lie."""
-    from qkv.checkpoint.files import read_sealed
+def run_exists(arguments: list[str]) -> bool:
+    return run_file(output_in(arguments)).is_file()
 
-    out = option(arguments, "--out")
-    if out is None:
-        raise UserError(f"--resume needs the folder of the run: qkv train {kind.name} --resume --out DIR.")
-    if not run_file(Path(out)).is_file():
+
+def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
+    """One command with --resume starts a run and resumes it later, but a misspelt folder must not start one."""
+    of_any_run = {"--resume", *OUTPUT, "--tensorboard", "--processes", "--precision", "--validate-every"}
+    given = names_in(arguments) - of_any_run
+    wanted = {flag_of(name) for name in trainable.starts_with}
+    if not given or (wanted and not wanted & given):
         raise UserError(
-            f"{out} holds no training run to resume: give the data too, or leave out --resume, and it is begun."
+            f"no run found in {output_in(arguments)}. Check the folder, or name the training data to start a new run."
         )
-    stored = read_sealed(run_file(Path(out)))
+
+
+def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
+    """All options come from the run itself. One that is given again must be the same, except where the data are."""
+    from qkv.checkpoint.files import read_sealed
+    from qkv.training.upgrade import upgraded_settings
+
+    out = output_in(arguments)
+    stored = read_sealed(run_file(out))
     if "files" not in stored:
-        raise UserError(f"the run in {out} was made by `qkv demo`, which is short: run it again.")
-    if "kind" not in stored:
-        raise UserError(f"{out} was begun by an earlier version of qkv: finish it with that one.")
-    if stored["kind"] != kind.name:
-        raise UserError(f"{out} holds a run of `qkv train {stored['kind']}`: resume it with that.")
-    try:
-        files = kind.from_stored(stored["files"])
-    except TypeError:  # one command may train several kinds, told apart by their data
+        raise UserError(f"{out} holds a run of `qkv demo`, which cannot be resumed. Run the demo again.")
+    if stored.get("kind") != trainable.name:
         raise UserError(
-            f"the run in {out} was begun with other kinds of data: leave out what is not --out and --resume."
-        ) from None
-    before = kind.command(
-        files=files,
-        out=Path(out),
+            f"{out} holds a run of `qkv train {stored.get('kind')}`. Resume it with that command."
+        )
+    settings = upgraded_settings(stored["settings"], trainable.settings)
+    before: Command = command_type(trainable)(
+        inputs=trainable.inputs.from_stored(stored["files"]),
+        output=out,
         recipe=stored["recipe"],
         resume=True,
         tensorboard=stored.get("tensorboard", False),
-        settings=from_dict(kind.settings, stored["settings"], str(run_file(Path(out)))),
+        settings=from_dict(trainable.settings, settings, str(run_file(out))),
     )
     given = [each for each in arguments if each != "--resume"]
-    command = parse(kind, given, replace(before, resume=False))
-    decided = before.settings.training
-    wanted = command.settings.training
-    processes = wanted.processes or decided.processes  # may change; what was left to the command is as it was
+    command = parse(trainable, given, replace(before, resume=False))
+    decided, wanted = before.settings.training, command.settings.training
+    processes = wanted.processes or decided.processes  # may change
     precision = decided.precision if wanted.precision == "auto" else wanted.precision
     often = wanted.validate_every
-    if isinstance(
-        before.settings, TuningSettings
-    ):  # where its epochs gave few steps, it was lowered to fit them
+    if isinstance(before.settings, TuningSettings):  # it may have been lowered to fit the number of steps
         often = min(often, decided.validate_every)
     command = with_training(
         command, replace(wanted, processes=processes, precision=precision, validate_every=often)
     )
     before = with_training(before, replace(decided, processes=processes))
-    both = zip(options_of(before), options_of(command), strict=True)
-    changed = sorted(name for then, now in both for name in changed_options(then, now))
+    both = zip(comparable(before), comparable(command), strict=True)
+    changed = sorted({flag_of(path[-1]) for then, now in both for path in changed_paths(then, now)})
     if changed:
         raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
-    return replace(before, tensorboard=command.tensorboard, files=command.files)
+    return replace(before, tensorboard=command.tensorboard, inputs=command.inputs)
 
 
-def with_training(command: TrainCommand[Any, Any], training: TrainingSettings) -> TrainCommand[Any, Any]:
+def with_training(command: Command, training: TrainingSettings) -> Command:
     return replace(command, settings=replace(command.settings, training=training))
 
 
-def options_of(command: TrainCommand[Any, Any]) -> list[dict[str, Any]]:
-    """Where a file lies may change, from one machine to another or with every pipe: the hash of its content may not."""
-    files = {name: without_paths(value) for name, value in vars(command.files).items()}
-    return [{"recipe": command.recipe}, files, asdict(command.settings)]
+def comparable(command: Command) -> list[dict[str, Any]]:
+    """A file may lie elsewhere now; the hash of its content may not differ."""
+    inputs = {name: without_paths(value) for name, value in vars(command.inputs).items()}
+    return [{"recipe": command.recipe}, inputs, asdict(command.settings)]
 
 
 def without_paths(value: Any) -> Any:
@@ -257,129 +277,121 @@ def without_paths(value: Any) -> Any:
     return bool(value) if isinstance(value, Path | tuple) else value
 
 
-def train(kind: Kind, command: TrainCommand[Any, Any], arguments: list[str]) -> None:
-    from qkv.cli.terminal import say
-    from qkv.training.distributed import shared_run
-    from qkv.training.runs import refuse_to_overwrite
+# The run -------------------------------------------------------------------------------------------------------
 
-    if not command.resume and not is_helper():
-        refuse_to_overwrite(command.out)
+
+def train(
+    trainable: Trainable, command: Command, arguments: list[str], *, given: frozenset[tuple[str, ...]]
+) -> None:
+    from qkv.training.distributed import shared_run
+    from qkv.training.runs import claimed
+
     if command.tensorboard:
         from qkv.cli.tensorboard import summary_writer
 
-        summary_writer()  # whether it is there is better known before the work
-    read = kind.read(command)
-    if not command.resume:
-        command = settle(kind, command, arguments, kind.size(read))
-    elif not command.files.can_be_read_again():
-        refuse_pipes_under_torchrun()
-        command = with_training(command, replace(command.settings.training, processes=1))
-    with shared_run(["train", kind.name, *arguments], command.settings.training.processes) as group:
-        outcome = run_shared(kind, command, read, arguments, group)
+        summary_writer()  # whether it is installed is better known before the work
+    with nullcontext() if is_helper() else claimed(command.output, resume=command.resume):
+        data = command.inputs.read(command.settings, say)
+        again = command.inputs.can_be_read_again()
+        if not again and under_torchrun():
+            raise UserError(
+                "under torchrun every process reads the data: give files or a folder, not a pipe."
+            )
+        if not command.resume:
+            command = settled(trainable, command, given, data.amount, again=again)
+        elif not again:
+            command = with_training(command, replace(command.settings.training, processes=1))
+        with shared_run(["train", trainable.name, *arguments], command.settings.training.processes) as group:
+            setup = Setup(group=group, given=frozenset(path[-1] for path in given), say=say)
+            outcome = run(trainable, command, data, setup)
     if is_helper():
         sys.exit(outcome.exit_code)
     if outcome.report is None:
         how = "stopped and saved" if outcome.saved else "stopped; the last checkpoint is an earlier one"
-        say(f"{how}; to go on: {resume_command(kind, command.out)}")
+        say(f"{how}. To resume: {resume_command(trainable, command.output)}")
         sys.exit(outcome.exit_code)
-    kind.summarise(outcome.report, command.out)
+    summarize(trainable, outcome.report, command.output)
 
 
-def run_shared(
-    kind: Kind, command: TrainCommand[Any, Any], read: Any, arguments: list[str], group: Group
-) -> Outcome[Any]:
-    prepared = kind.prepare(command, read)
-    with kind.display(prepared) as display, resumable(kind, command.out):
-        return kind.train(
-            command,
-            prepared,
-            arguments,
+def settled(
+    trainable: Trainable, command: Command, given: frozenset[tuple[str, ...]], amount: int, *, again: bool
+) -> Command:
+    """The recipe's settings for this amount of data, with the options that the user gave."""
+    from qkv.training.distributed import processes_for
+
+    recipe = find_recipe(command.recipe, trainable.recipes(command))
+    known = {field.path[1:] for field in fields_of(trainable) if field.path[0] == "settings"}
+    settings: Any = with_values(
+        recipe(amount), {path: value_at(command.settings, path) for path in given & known}
+    )
+    if ("minutes",) in given and ("steps",) not in given:
+        settings = replace(settings, steps=None)
+    settings.check()
+    training = settings.training
+    if settings.steps is not None and ("training", "validate_every") not in given:
+        training = replace(training, validate_every=max(1, min(training.validate_every, settings.steps // 4)))
+    if under_torchrun() and ("training", "processes") in given:
+        raise UserError("torchrun sets the number of processes: leave out --processes.")
+    processes = processes_for(training.processes, training.batch_tokens) if again else 1
+    return with_training(replace(command, settings=settings), replace(training, processes=processes))
+
+
+def run(trainable: Trainable, command: Command, data: Any, setup: Setup) -> Outcome[Any]:
+    from qkv.cli.terminal import TrainingDisplay
+    from qkv.training.runs import train as train_task
+
+    make_task: Callable[..., Task[Any]] = resolve(trainable.task)
+    task = make_task(data, command.inputs, command.settings, setup)
+    with TrainingDisplay(task.example(), task.unit) as display, resumable(trainable, command.output):
+        return train_task(
+            task,
+            command.output,
             watch=partial(watched, command, display),
-            group=group,
+            group=setup.group,
             resume=command.resume,
             remember={
-                "kind": kind.name,
-                "files": command.files.stored(),
+                "kind": trainable.name,
+                "files": command.inputs.stored(),
                 "recipe": command.recipe,
                 "tensorboard": command.tensorboard,
             },
         )
 
 
-def watched(command: TrainCommand[Any, Any], display: TrainingDisplay, product: Any) -> Watch:
+def watched(command: Command, display: TrainingDisplay, product: Any) -> Watch:
     watch = display.watch(product)
     if not command.tensorboard:
         return watch
     from qkv.cli.tensorboard import FOLDER, Scalars
 
-    return Scalars(watch, command.out / "training" / FOLDER)
-
-
-def settle(
-    kind: Kind, command: TrainCommand[Any, Any], arguments: list[str], size: int
-) -> TrainCommand[Any, Any]:
-    """Read the options again with the defaults that fit the data, and fill in what follows from them."""
-    from qkv.training.distributed import processes_for
-
-    recipe = find_recipe(command.recipe, kind.recipes)
-    command = parse(kind, arguments, default_command(kind, recipe(size)))
-    settings, given = command.settings, names_in(arguments)
-    if "--minutes" in given and "--steps" not in given:
-        settings = replace(settings, steps=None)
-    kind.check(settings)
-    training = settings.training
-    if settings.steps is not None and "--training.validate-every" not in given:
-        training = replace(training, validate_every=max(1, min(training.validate_every, settings.steps // 4)))
-    again = command.files.can_be_read_again()
-    if not again:
-        refuse_pipes_under_torchrun()
-    if under_torchrun() and "--training.processes" in given:
-        raise UserError("torchrun says how many processes there are: leave out --training.processes.")
-    processes = processes_for(training.processes, training.batch_tokens) if again else 1
-    return with_training(replace(command, settings=settings), replace(training, processes=processes))
-
-
-def refuse_pipes_under_torchrun() -> None:
-    if under_torchrun():
-        raise UserError("under torchrun every process reads the data: give files or a folder, not a pipe.")
+    return Scalars(watch, command.output / "training" / FOLDER)
 
 
 @contextmanager
-def resumable(kind: Kind, out: Path) -> Iterator[None]:
-    """A Ctrl-C outside the steps, while a vocabulary is learned or a report made, says how to go on as well."""
-    from qkv.cli.terminal import say
-
+def resumable(trainable: Trainable, out: Path) -> Iterator[None]:
+    """After a Ctrl-C between steps, while a vocabulary is learned or a report written, say how to resume."""
     try:
         yield
     except KeyboardInterrupt:
         if run_file(out).exists():
-            say(f"stopped; to go on: {resume_command(kind, out)}")
+            say(f"stopped. To resume: {resume_command(trainable, out)}")
         raise
 
 
-def resume_command(kind: Kind, out: Path) -> str:
-    return f"{program()} train {kind.name} --resume --out {shlex.quote(str(out))}"
+def resume_command(trainable: Trainable, out: Path) -> str:
+    return f"{program()} train {trainable.name} --resume --output {shlex.quote(str(out))}"
 
 
-def names_in(arguments: list[str]) -> set[str]:
-    """The names of the options that were given, without values."""
-    given = [argument.split("=", 1)[0] for argument in arguments if argument.startswith("--")]
-    return {name.replace("_", "-") for name in given}  # both spellings are accepted
+# What the user is told -----------------------------------------------------------------------------------------
 
 
-def names_in_run(arguments: list[str]) -> set[str]:
-    """The options for data that the run has which is resumed: they tell what kind of run it is."""
-    from qkv.checkpoint.files import read_sealed
+def say(line: str) -> None:
+    from qkv.cli.terminal import say as print_line
 
-    out = option(arguments, "--out")
-    if "--resume" not in arguments or out is None or not run_file(Path(out)).is_file():
-        return set()
-    return {f"--{name.replace('_', '-')}" for name in read_sealed(run_file(Path(out))).get("files", {})}
+    print_line(line)
 
 
-def say_how_it_went(report: dict[str, Any]) -> None:
-    from qkv.cli.terminal import say
-
+def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> None:
     training = report["training"]
     speed = " ".join(
         f"{value:,} {name.removesuffix('_per_second')}/s"
@@ -389,20 +401,24 @@ def say_how_it_went(report: dict[str, Any]) -> None:
     say(
         f"{training['steps']:,} steps in {training['minutes']} minutes, {speed}; kept the {training['weights']}"
     )
+    for line in trainable.tells(report):
+        say(line)
+    for name, value in report.get("results", {}).items():
+        say(f"{name}: {value}")
+    if trainable.shows is not None:
+        trainable.shows(report)
+    draw_learning_curve(out)
+    folder = shlex.quote(str(out))
+    say(f"the model is in {out}. Try: {program()} {trainable.usage.format(out=folder)}")
 
 
 def draw_learning_curve(out: Path) -> None:
-    from qkv.cli.terminal import say
     from qkv.pictures import learning_curve_picture
 
     picture = out / "learning-curve.png"
     try:
         learning_curve_picture(picture, out / "training")
-    except (
-        UserError,
-        OSError,
-        ValueError,
-    ) as error:  # without matplotlib, or room, or a whole log, there is all the rest
+    except (UserError, OSError, ValueError) as error:  # without matplotlib, room on the disk, or a whole log
         say(f"no picture of the learning curve: {error}")
     else:
         say(f"learning curve: {picture}")

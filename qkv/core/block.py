@@ -5,7 +5,7 @@ x ─┬─► sublayer ─► dropout ─(+)─► norm    x ─┬─► norm 
    └────────────────────────┘                └─────────────────────────────────┘
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -51,12 +51,39 @@ class StackConfig:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
         if not (0 <= self.dropout < 1 and 0 <= self.attention_dropout < 1):
             raise ValueError("dropout must be at least 0 and below 1")
+        if not 0 <= self.norm_eps <= 1:
+            raise ValueError("norm_eps must be from 0 to 1")
+
+    def shapes(self, name: str, *, cross: bool = False) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """The weights of a `Stack` of this name, so that a file can be compared with a config before it is built."""
+        width, hidden = self.width, self.hidden
+        for depth in range(self.depth):
+            block = f"{name}.blocks.{depth}"
+            for attention in ("attention", "cross_attention") if cross else ("attention",):
+                for each in ("query", "key", "value", "output"):
+                    yield from linear_shapes(f"{block}.{attention}.sublayer.{each}", width, width)
+                yield from norm_shapes(f"{block}.{attention}.norm", width)
+            yield from linear_shapes(f"{block}.feed_forward.sublayer.expand", width, hidden)
+            yield from linear_shapes(f"{block}.feed_forward.sublayer.contract", hidden, width)
+            yield from norm_shapes(f"{block}.feed_forward.norm", width)
+        if self.norm == "pre":
+            yield from norm_shapes(f"{name}.norm", width)
 
     def sentence(self) -> str:
         return (
             f"{self.depth} blocks, width {self.width}, {self.heads} heads, hidden {self.hidden}, {self.norm}-norm, "
             f"{self.activation}"
         )
+
+
+def linear_shapes(name: str, inputs: int, outputs: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield f"{name}.weight", (outputs, inputs)
+    yield f"{name}.bias", (outputs,)
+
+
+def norm_shapes(name: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield f"{name}.weight", (width,)
+    yield f"{name}.bias", (width,)
 
 
 class FeedForward(nn.Module):

@@ -1,5 +1,6 @@
 """What every model of sentence pairs offers, whatever it is made of: its batch, its loss, and where it looks."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
@@ -74,6 +75,8 @@ class TranslationConfig(Protocol):
 
     @property
     def looking(self) -> tuple[int, int]: ...  # blocks that look at the source, and heads in each
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]: ...  # of the weights, by name
 
     def facts(self) -> dict[str, str]: ...  # what it is made of, for people
 

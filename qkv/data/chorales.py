@@ -36,6 +36,11 @@ class Music:
     test: list[Chorale]
     origin: str
 
+    @property
+    def amount(self) -> int:
+        """Frames to train on."""
+        return sum(map(len, self.train))
+
     def fingerprint(self) -> dict[str, str]:
         return {
             f"{name} music": sha256(json.dumps(part).encode()).hexdigest()

@@ -16,6 +16,8 @@ FEWEST_ROWS = 48  # with fewer, rounding the weights costs more than products sa
 TRIAL = (512, 512, 1024)  # rows, width and outputs of a product that is timed
 ROUNDS = 12
 GAIN = 1.15  # what it must be to be worth the rounding
+DAY = 86_400  # seconds
+YES_LASTS, NO_LASTS = 30 * DAY, DAY  # a "no" may come from a busy machine, and costs more than a new trial
 CLOSE = 2e-3  # of the size of the results: what rounding may cost is a third of that
 
 
@@ -74,31 +76,33 @@ class Int16:
 
 @cache
 def int16_pays() -> bool:
-    """Are these products right, and faster than torch's, on this processor? Tried once, and kept beside the library.
+    """Are these products right, and faster than torch's, on this processor?
 
-    So all processes of this machine, and later runs, have the same answer.
+    The result of a trial is kept beside the library, so that all processes of a run have the same answer. It expires.
     """
     try:
         products = Int16()
         path = cache_folder() / f"int16-{library_key()}-torch-{torch.__version__}.json"
         with alone(path.with_suffix(".lock")):
-            found = known_gain(path)
+            found = known_gain(path, time.time())
             if found is None:
                 found = gain(products)
                 part = path.with_suffix(".part")
-                part.write_text(json.dumps({"gain": found}), encoding="utf-8")
+                part.write_text(json.dumps({"gain": found, "measured": time.time()}), encoding="utf-8")
                 part.replace(path)
             return found >= GAIN
     except (NoEngineError, OSError):
         return False
 
 
-def known_gain(path: Path) -> float | None:
-    """None where it was not tried, or what was written down is damaged."""
+def known_gain(path: Path, now: float) -> float | None:
+    """None where it was not tried, or what was written down is damaged, too old, or of the future."""
     try:
-        return float(json.loads(path.read_text(encoding="utf-8"))["gain"])
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        found, age = float(kept["gain"]), now - float(kept["measured"])
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
+    return found if 0 <= age < (YES_LASTS if found >= GAIN else NO_LASTS) else None
 
 
 def gain(products: Int16) -> float:
@@ -129,6 +133,7 @@ def three_products(products: Products, x: Tensor, weight: Tensor, by_y: Tensor) 
 
 
 def seconds_of(products: Products, x: Tensor, weight: Tensor, by_y: Tensor) -> float:
-    began = time.perf_counter()
+    """CPU time: what other programs do meanwhile does not count."""
+    began = time.process_time()
     three_products(products, x, weight, by_y)
-    return time.perf_counter() - began
+    return max(1e-9, time.process_time() - began)

@@ -12,8 +12,8 @@ from qkv.data.worlds import LANGUAGES, deck_pairs
 from qkv.errors import UserError
 from qkv.explore.recompute import Check, check
 from qkv.explore.wire import Precision, array_of, packed, summary, tensors
-from qkv.families.loading import load
-from qkv.families.tracing import kind_in, trace_of, with_weights
+from qkv.families.loading import kind_of, load
+from qkv.families.tracing import tracer_of, with_weights
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.trace import Trace
 
@@ -55,11 +55,13 @@ class Explorer:
 
     def __init__(self, folder: Path, pictures: Sequence[Path] = ()):
         self.folder = folder
-        self.kind = kind_in(folder)
-        self.tracer = trace_of(self.kind)
+        self.bundle = kind_of(folder)
+        self.kind = self.bundle.name
+        self.tracer = tracer_of(self.bundle)
         self.model: Any = load(folder)
+        self.reads_pictures = getattr(self.model, "reads", "") == "pictures"
         self.pictures = [str(path) for path in pictures]
-        if self.kind == "vit" and not self.pictures:
+        if self.reads_pictures and not self.pictures:
             raise UserError("this model looks at pictures: give one with --text FILE.png.")
         self.checkpoints = found_checkpoints(folder)
         self.opened: OrderedDict[int, Any] = OrderedDict()
@@ -131,7 +133,7 @@ class Explorer:
         if wish in self.traces:
             self.traces.move_to_end(wish)
             return self.traces[wish]
-        if self.kind == "vit" and wish.text not in self.pictures:
+        if self.reads_pictures and wish.text not in self.pictures:
             raise UserError(
                 f"only the pictures that this was started with are shown: {', '.join(self.pictures)}."
             )
@@ -159,13 +161,11 @@ class Explorer:
 
     def examples(self) -> list[str]:
         """Something to begin with: the decks' own sentences, where the model has one of their languages."""
-        if self.kind == "vit":
+        if self.reads_pictures:
             return self.pictures
-        if self.kind == "bert":
-            return ["The cat [MASK] on the mat.", "My friends like [MASK] because they are tasty."]
         languages = getattr(self.model.defaults, "languages", None)
         if languages is None:
-            return ["My friends like tomatoes because", "the cat"]
+            return list(self.bundle.examples)
         if {languages.source, languages.target} <= set(LANGUAGES) and languages.source != languages.target:
             decks = deck_pairs(languages.source, languages.target)
             return [pair.source for pair in (*decks[3:], *decks[:3])]  # the reference problem comes first
@@ -173,7 +173,7 @@ class Explorer:
 
     def is_built_in(self) -> bool:
         path = self.folder / "report.json"
-        if self.kind != "translator":
+        if getattr(self.model.defaults, "languages", None) is None:
             return False
         try:
             origin = read_json(path)["data"]["origin"] if path.is_file() else ""

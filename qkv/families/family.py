@@ -66,7 +66,7 @@ class HubFormat:
     classes: tuple[str, ...]
     """Classes of transformers that compute what ours do. Other heads on the same weights mean something else."""
     mapping: str
-    """Reference to a class with the interface of `qkv.hub.mapping.Mapping`."""
+    """Reference to a class with the interface of `qkv.hub.mapping.HubMapping`."""
     translates: bool = False
     """Can the importer choose a target language?"""
 

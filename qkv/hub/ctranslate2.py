@@ -1,6 +1,7 @@
-"""Our models as folders of CTranslate2 (https://github.com/OpenNMT/CTranslate2): translators, GPTs and BERTs."""
+"""What all families share when they are written for CTranslate2 (https://github.com/OpenNMT/CTranslate2)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,114 +12,34 @@ from torch import Tensor, nn
 from qkv.core.block import Block, Stack, StackConfig
 from qkv.core.positions import RotaryPositions
 from qkv.errors import UserError
-from qkv.families.bert.model import Bert
-from qkv.families.gpt.model import GPT
-from qkv.families.translator.model import Translator, TranslatorConfig
+from qkv.hub.proof import allowed_of
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "swish": "SWISH"}
-NEVER_SAID = -1e9  # added to a logit
 Numbers = Literal["float32", "int8"]
 
 
-def save_ctranslate2(
-    model: Translator,
-    pieces: Sequence[str],
-    folder: Path,
-    *,
-    numbers: Numbers = "float32",
-    unknown: int | None = None,
-) -> None:
-    """Write a translator. In float32 CTranslate2 rounds the weights when it opens them, as it is told to.
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Of our outputs and those of CTranslate2."""
 
-    `pieces` are the names of the ids, each of them once; sources are given to it without their end mark.
-    """
-    _, transformer = specs()
-    config = model.config
-    check(config, pieces)
-    spec = transformer.TransformerSpec(
-        transformer.TransformerEncoderSpec(**stack_options(config.encoder, model.source_rotation)),
-        transformer.TransformerDecoderSpec(**stack_options(config.decoder, model.target_rotation)),
-    )
-    tokens = as_array(model.tokens.weight)
-    for side, stack, positions in (
-        (spec.encoder, model.encoder, model.source_positions),
-        (spec.decoder, model.decoder, model.target_positions),
-    ):
-        for embeddings in side.embeddings if isinstance(side.embeddings, list) else [side.embeddings]:
-            embeddings.weight = tokens
-        fill_stack(side, stack, table_of(positions, config))
-    spec.decoder.projection.weight = tokens
-    bias = output_bias(model)
-    if bias is not None:
-        spec.decoder.projection.bias = as_array(bias)
-    spec.register_source_vocabulary(list(pieces))
-    spec.register_target_vocabulary(list(pieces))
-    told = spec.config
-    told.bos_token = told.decoder_start_token = pieces[config.start]
-    told.eos_token = pieces[config.end]
-    told.unk_token = pieces[config.pad if unknown is None else unknown]  # of ours every byte has a piece
-    told.add_source_eos = True
-    told.layer_norm_epsilon = config.encoder.norm_eps
-    write(spec, folder, numbers)
+    difference: float
+    allowed: float
+    same: int
+    asked: int
 
 
-def output_bias(model: Translator) -> Tensor | None:
-    """Marian's padding, which a translation begins with, must not come again: CTranslate2 knows no rule for that."""
-    config = model.config
-    if config.pad != config.start:
-        return model.bias
-    bias = torch.zeros(config.vocab) if model.bias is None else model.bias.detach().clone()
-    bias[config.pad] = NEVER_SAID
-    return bias
+@dataclass(frozen=True, kw_only=True)
+class Exporter:
+    """How one kind of bundle is written for CTranslate2, and compared there with ours."""
 
-
-def save_gpt(model: GPT, pieces: Sequence[str], folder: Path, *, numbers: Numbers = "float32") -> None:
-    """Write a language model, for CTranslate2's Generator."""
-    _, transformer = specs()
-    config = model.config
-    spec = transformer.TransformerDecoderModelSpec(
-        transformer.TransformerDecoderSpec(
-            **stack_options(config.stack, model.rotation), with_encoder_attention=False
-        )
-    )
-    spec.decoder.scale_embeddings = False
-    spec.decoder.embeddings.weight = spec.decoder.projection.weight = as_array(model.tokens.weight)
-    fill_stack(
-        spec.decoder, model.stack, None if model.positions is None else as_array(model.positions.table)
-    )
-    spec.register_vocabulary(list(pieces))
-    told = spec.config
-    told.bos_token = told.eos_token = told.unk_token = pieces[config.end]
-    told.layer_norm_epsilon = config.stack.norm_eps
-    write(spec, folder, numbers)
-
-
-def save_bert(
-    model: Bert, pieces: Sequence[str], unknown: int, folder: Path, *, numbers: Numbers = "float32"
-) -> None:
-    """Write an encoder and its pooler, for CTranslate2's Encoder: heads for words and labels have no place there."""
-    common, transformer = specs()
-    config = model.config.encoder
-    encoder = transformer.TransformerEncoderSpec(
-        **stack_options(config.stack, None),
-        layernorm_embedding=True,
-        num_source_embeddings=2,
-        embeddings_merge=common.EmbeddingsMerge.ADD,
-    )
-    spec = transformer.TransformerEncoderModelSpec(
-        encoder, pooling_layer=model.pooler is not None, pooling_activation=common.Activation.Tanh
-    )
-    spec.encoder.scale_embeddings = False
-    spec.encoder.embeddings[0].weight = as_array(model.encoder.tokens.weight)
-    spec.encoder.embeddings[1].weight = as_array(model.encoder.segments.weight)
-    fill_norm(spec.encoder.layernorm_embedding, model.encoder.norm)
-    fill_stack(spec.encoder, model.encoder.stack, as_array(model.encoder.positions.table))
-    if model.pooler is not None:
-        fill_linear(spec.pooler_dense, model.pooler.linear)
-    spec.register_vocabulary(list(pieces))
-    spec.config.unk_token = pieces[unknown]
-    spec.config.layer_norm_epsilon = config.stack.norm_eps
-    write(spec, folder, numbers)
+    opened_as: Literal["Translator", "Generator", "Encoder"]
+    """The class of ctranslate2 that opens the folder."""
+    save: Callable[[Any, Path, Numbers], None]
+    """Writes a product into a folder."""
+    compare: Callable[[Any, Any], Comparison]
+    """Outputs of a product and of the opened class, for the same inputs."""
+    translate: Callable[[Any, Any, Sequence[str]], tuple[list[str], list[str]]] | None = None
+    """Greedy translations of the same lines by both, if the model translates."""
 
 
 def specs() -> tuple[Any, Any]:
@@ -136,13 +57,6 @@ def write(spec: Any, folder: Path, numbers: Numbers) -> None:
     spec.save(str(folder))
 
 
-def check(config: TranslatorConfig, pieces: Sequence[str]) -> None:
-    if len(set(pieces)) != config.vocab:
-        raise ValueError("every id needs a name of its own")
-    if config.encoder.norm_eps != config.decoder.norm_eps:
-        raise UserError("CTranslate2 has one epsilon for all norms, and this model has two.")
-
-
 def stack_options(stack: StackConfig, rotation: nn.Module | None) -> dict[str, Any]:
     """Rotary positions turn all columns of a head, column i with column i + K/2."""
     common, _ = specs()
@@ -154,13 +68,6 @@ def stack_options(stack: StackConfig, rotation: nn.Module | None) -> dict[str, A
         "activation": common.Activation[ACTIVATIONS[stack.activation]],
         **rotary,
     }
-
-
-def table_of(positions: nn.Module | None, config: TranslatorConfig) -> Any:
-    """What is added to the embeddings: nothing, where positions are rotary."""
-    if positions is None:
-        return np.zeros((config.context, config.encoder.width), dtype=np.float32)
-    return as_array(positions.table)  # type: ignore[arg-type]
 
 
 def fill_stack(side: Any, stack: Stack, positions: Any) -> None:
@@ -201,3 +108,13 @@ def fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
 def as_array(tensor: Tensor) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
     # A copy: CTranslate2 rounds weights in place, and these are those of a model that is still used.
     return tensor.detach().float().cpu().contiguous().numpy().copy()
+
+
+def view_as_array(view: Any) -> Any:
+    """A view of CTranslate2's memory as an array."""
+    return np.array(view)
+
+
+def compare_outputs(ours: Tensor, theirs: Tensor, same: int, asked: int) -> Comparison:
+    difference = float((ours - theirs).abs().max())
+    return Comparison(difference=difference, allowed=allowed_of(ours), same=same, asked=asked)

@@ -11,10 +11,10 @@ from qkv.checkpoint.bundle import read_config
 from qkv.checkpoint.files import json_bytes, tensor_bytes, write_file
 from qkv.errors import UserError
 from qkv.families.loading import load
-from qkv.hub.families import writer_of
 from qkv.hub.folder import read_folder
+from qkv.hub.formats import writer_of
 from qkv.hub.importing import all_or_nothing, refuse_taken
-from qkv.hub.mapping import NOTES, Family, Written
+from qkv.hub.mapping import NOTES, HubMapping, Written
 from qkv.hub.proof import (
     Proof,
     compared,
@@ -40,20 +40,20 @@ def export_to_transformers(model: Path, out: Path) -> Exported:
     """A folder that transformers opens with no code of ours."""
     refuse_taken(out)
     kind = read_config(model)["kind"]
-    family = writer_of(kind, str(model))
+    mapping = writer_of(kind, str(model))
     product = load(model)
-    written = family.write(product)
+    written = mapping.write(product)
     with all_or_nothing(out) as temporary:
-        write_folder(temporary, written, notes(family, product))
-        return verified(family, product, written, temporary)
+        write_folder(temporary, written, notes(mapping, product))
+        return verified(mapping, product, written, temporary)
 
 
-def notes(family: Family, product: Any) -> dict[str, Any]:
+def notes(mapping: HubMapping, product: Any) -> dict[str, Any]:
     """What the format has no place for, so that `qkv import` gives the same model back."""
-    beside = getattr(family, "notes", None)
+    beside = getattr(mapping, "notes", None)
     return {
         **({} if beside is None else beside(product)),
-        "fingerprint": fingerprint(family, product),
+        "fingerprint": fingerprint(mapping, product),
     }
 
 
@@ -70,17 +70,17 @@ def write_folder(folder: Path, written: Written, own_notes: dict[str, Any]) -> N
 
 
 @torch.inference_mode()
-def verified(family: Family, product: Any, written: Written, folder: Path) -> Exported:
+def verified(mapping: HubMapping, product: Any, written: Written, folder: Path) -> Exported:
     """By transformers where it is installed, else by reading the folder as a stranger's."""
-    name, inputs = written.config["architectures"][0], family.probe(product)
-    ours = family.computed(product, inputs)
+    name, inputs = written.config["architectures"][0], mapping.probe(product)
+    ours = mapping.computed(product, inputs)
     if not has_transformers():
-        again = family.read(read_folder(folder), None)
-        proof = compared(ours, family.computed(again, inputs), "reading it again", str(folder))
+        again = mapping.read(read_folder(folder), None)
+        proof = compared(ours, mapping.computed(again, inputs), "reading it again", str(folder))
         return Exported(class_name=name, proof=proof, greedy=None)
-    theirs, against = computed_by_transformers(family, product, folder, inputs)
+    theirs, against = computed_by_transformers(mapping, product, folder, inputs)
     proof = compared(ours, theirs, against, str(folder))
-    greedy = getattr(family, "greedy", None)
+    greedy = getattr(mapping, "greedy", None)
     if greedy is None:
         return Exported(class_name=name, proof=proof, greedy=None)
     said, wanted = said_by_transformers(folder, name, *greedy(product, inputs))

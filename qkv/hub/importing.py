@@ -11,8 +11,8 @@ from typing import Any
 from qkv.checkpoint.bundle import save_report
 from qkv.checkpoint.files import make_folders, sync_folder
 from qkv.errors import UserError
-from qkv.hub.families import TRANSLATE, family_of
 from qkv.hub.folder import read_folder
+from qkv.hub.formats import format_of, mapping_at, reader_of
 from qkv.hub.proof import Proof, prove
 
 
@@ -38,15 +38,16 @@ def import_model(
     """
     refuse_taken(out)
     published = read_folder(folder, allow_pickle=allow_pickle)
-    family = family_of(published.config, published.where)
-    if language is not None and published.config["model_type"] not in TRANSLATE:
+    format = format_of(published.config, published.where)
+    if language is not None and not format.translates:
         raise UserError(f"{published.where} is no translator: --language is for those.")
-    product = family.read(published, language)
+    mapping = mapping_at(format.mapping)
+    product = mapping.read(published, language)
     if pairs:
         if not hasattr(product, "reading_pairs"):
             raise UserError(f"{published.where} is no classifier of texts: --pairs is for those.")
         product = product.reading_pairs(True)
-    proof = prove(family, product, published)
+    proof = prove(mapping, product, published)
     report = report_of(published.config, product, origin, proof)
     with all_or_nothing(out) as temporary:
         product.save(temporary)
@@ -57,7 +58,7 @@ def import_model(
 def open_published(folder: Path) -> Any:
     """The model in a folder of Hugging Face's layout, without making a bundle of it."""
     published = read_folder(folder, allow_pickle=False)
-    return family_of(published.config, published.where).read(published, None)
+    return reader_of(published.config, published.where).read(published, None)
 
 
 def refuse_taken(out: Path) -> None:

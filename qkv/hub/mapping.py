@@ -21,15 +21,15 @@ class Written:
     generation: dict[str, Any] | None = None
 
 
-class Family(Protocol):
-    """One family of models, there and here. A product is an object of the pipeline, such as a Translator."""
+class HubMapping(Protocol):
+    """Between a published format and ours. A product is what a bundle opens as, such as a Translator."""
 
     def read(self, published: Published, language: str | None) -> Any:
         """The product; `language` is the target language that is wanted by default, where there are several."""
         ...
 
     def write(self, product: Any) -> Written:
-        """A product that this family cannot hold is refused, by the name of what it lacks."""
+        """A product that this format cannot hold is refused, by the name of what it lacks."""
         ...
 
     def their_class(self, product: Any) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from qkv.errors import UserError
 from qkv.hub.folder import Published
-from qkv.hub.mapping import NOTES, Family
+from qkv.hub.mapping import NOTES, HubMapping
 from qkv.hub.tokenizer_settings import LINES
 
 TOLERANCE = 1e-4  # of a logit in float32; where logits are larger than 1, of the largest
@@ -36,14 +36,14 @@ def has_transformers() -> bool:
 
 
 @torch.inference_mode()
-def prove(family: Family, product: Any, published: Published) -> Proof | None:
+def prove(mapping: HubMapping, product: Any, published: Published) -> Proof | None:
     """Against transformers where it is installed, else against a fingerprint in the folder; None where there is neither."""
-    inputs = family.probe(product)
-    ours = family.computed(product, inputs)
+    inputs = mapping.probe(product)
+    ours = mapping.computed(product, inputs)
     fingerprint = published.json(NOTES).get("fingerprint")
     if has_transformers():
-        theirs, against = computed_by_transformers(family, product, published.folder, inputs)
-        check_reading(family, product, published)
+        theirs, against = computed_by_transformers(mapping, product, published.folder, inputs)
+        check_reading(mapping, product, published)
     elif isinstance(fingerprint, dict):
         ours, theirs = taken(ours), taken_from(fingerprint, published.where)
         against = "the fingerprint that came with it"
@@ -52,9 +52,9 @@ def prove(family: Family, product: Any, published: Published) -> Proof | None:
     return compared(ours, theirs, against, published.where)
 
 
-def check_reading(family: Family, product: Any, published: Published) -> None:
+def check_reading(mapping: HubMapping, product: Any, published: Published) -> None:
     """Lines of mixed scripts have the ids of transformers' tokenizer, where it opens one for the folder."""
-    ours = {line: family.encode(product, line) for line in LINES}
+    ours = {line: mapping.encode(product, line) for line in LINES}
     theirs = {} if None in ours.values() else read_by_transformers(published.folder)
     for line, ids in theirs.items():
         if ids != ours[line]:
@@ -104,11 +104,11 @@ def allowed_of(tensor: Tensor) -> float:
 
 
 def computed_by_transformers(
-    family: Family, product: Any, folder: Path, inputs: Mapping[str, Tensor]
+    mapping: HubMapping, product: Any, folder: Path, inputs: Mapping[str, Tensor]
 ) -> tuple[dict[str, Tensor], str]:
     import transformers
 
-    name, wanted = family.their_class(product), family.computed(product, inputs)
+    name, wanted = mapping.their_class(product), mapping.computed(product, inputs)
     with quiet():
         model = opened_by_transformers(folder, name)
         try:
@@ -166,9 +166,9 @@ def quiet() -> Iterator[None]:
 
 
 @torch.inference_mode()
-def fingerprint(family: Family, product: Any) -> dict[str, list[float]]:
+def fingerprint(mapping: HubMapping, product: Any) -> dict[str, list[float]]:
     """A few numbers of every output, which another computation of the same model must reach."""
-    found = taken(family.computed(product, family.probe(product)))
+    found = taken(mapping.computed(product, mapping.probe(product)))
     return {name: [float(f"{number:.7g}") for number in tensor.tolist()] for name, tensor in found.items()}
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
+from qkv.errors import UserError
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.watching import Lost
 
@@ -71,7 +72,7 @@ class Beams:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    kind: str  # translator (of blocks), recurrent, gpt, bert or vit
+    kind: str  # of the bundle: translator, gpt, bert or vit
     text: str
     answer: str
     config: dict[str, Any]  # of the model
@@ -146,3 +147,18 @@ def choices_of(logits: Tensor, target: Sequence[int], show: Any) -> tuple[Choice
         ]
         found.append(Choice(row=row, chosen=chosen, total=total, candidates=tuple(candidates)))
     return tuple(found)
+
+
+def at_rows(choices: Sequence[Choice], rows: Sequence[int]) -> tuple[Choice, ...]:
+    """The same choices, with the rows that they belong to."""
+    return tuple(
+        Choice(row=row, chosen=each.chosen, total=each.total, candidates=each.candidates)
+        for each, row in zip(choices, rows, strict=True)
+    )
+
+
+def check_length(tokens: int, longest: int) -> None:
+    if tokens < 1:
+        raise UserError("there is nothing to continue: write at least one word.")
+    if tokens > longest:
+        raise UserError(f"this text has {tokens:,} tokens, and at most {longest} can be traced: shorten it.")

@@ -2,12 +2,13 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -26,17 +27,19 @@ from qkv.checkpoint.files import (
     write_file,
     write_json,
 )
-from qkv.checkpoint.state import load_latest, only_one_run, set_aside_after, states_in
-from qkv.configs import changed_options
+from qkv.checkpoint.state import LOCK_FILE, load_latest, only_one_run, set_aside_after, states_in
+from qkv.configs import changed_paths
 from qkv.core.attention import compiled_loops
 from qkv.errors import ProcessEndedError, UserError
 from qkv.training.device import check_precision, choose_device, products_here
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Data, Plan, Run, Watch, loss_on
 from qkv.training.randomness import seed_for
+from qkv.training.schedule import warmup_steps
 from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
+from qkv.training.upgrade import upgraded_settings
 
 RUN_FILE = "run.json"  # in OUT/training
 LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # such a run is worth seconds of preparation
@@ -72,26 +75,47 @@ class Chosen:
     loss: float
 
 
-class Task(Protocol[Made]):
-    """How one kind of model is trained; everything that is the same for all kinds is below."""
+@dataclass(frozen=True)
+class Example(Generic[Made]):
+    """An output to show at every validation."""
+
+    title: str
+    make: Callable[[Made], str]
+
+
+class Task(ABC, Generic[Made]):
+    """How one kind of model is trained. Each family writes its own; everything below is shared."""
+
+    settings: RunSettings
+    unit: ClassVar[str] = "tokens"  # what the speed counts
 
     @property
-    def settings(self) -> RunSettings: ...
+    @abstractmethod
+    def width(self) -> int:
+        """Width of the model."""
 
-    @property
-    def width(self) -> int: ...  # of the model
-
+    @abstractmethod
     def fingerprint(self) -> dict[str, str]:
-        """Hashes of the data, by the name that a person gives them: a resumed run must have the same."""
+        """Hashes of the data under names that a user understands. A resumed run must have the same."""
 
     def files(self) -> dict[str, bytes]:
         """What is made once and kept in OUT/training, such as a learned vocabulary: names and content."""
+        return {}
 
+    @abstractmethod
     def assemble(self, folder: Path) -> Assembled[Made]:
-        """From the data and those files in `folder`; torch's seed has been set for the first weights."""
+        """Build the model and its data, from those files in `folder`. torch's seed is set for the first weights."""
 
+    @abstractmethod
     def finish(self, product: Made, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        """The report, written to the bundle as well; the product has the chosen weights and is saved."""
+        """Measure the product, which has the chosen weights and is saved; return the report and write it to the bundle."""
+
+    def example(self) -> Example[Made] | None:
+        return None
+
+    def watched(self, watch: Watch, product: Made, out: Path) -> Watch:
+        """A watch that also notes what this task measures while it trains."""
+        return watch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +137,9 @@ def train(
     resume: bool = False,
     remember: Mapping[str, Any] | None = None,
 ) -> Outcome[Made]:
-    """Train, keep the best of what was seen, and write the bundle with its report.
+    """Train, keep the best weights, and write the bundle with its report.
 
-    `remember` is kept in the run folder for whoever resumes.
+    `remember` is kept in the run folder for a later resume.
     """
     settings = task.settings
     group = Alone() if group is None else group
@@ -123,20 +147,15 @@ def train(
     if not resume:
         check_precision(settings.training, choose_device())
     folder = out / "training"
-    begins = not resume and group.rank == 0
-    if begins:
-        refuse_to_overwrite(out)
-        files = task.files()
-        make_folders(folder)
-    with only_one_run(folder) if group.rank == 0 else nullcontext():
-        if begins:
-            refuse_to_overwrite(out)  # another command may have begun here meanwhile
-            begin_run(task, folder, files, remember or {})
+    with claimed(out, resume=resume) if group.rank == 0 else nullcontext():
+        starts = not resume and group.rank == 0
+        if starts:
+            begin_run(task, folder, remember or {})
         group.wait()
         stored = check_same_run(folder, task.fingerprint(), settings)
         if not resume:
-            group.wait()  # all have read what one may take back
-        with taken_back(folder) if begins else nullcontext():
+            group.wait()  # all have read the file that `taken_back` may remove
+        with taken_back(folder) if starts else nullcontext():
             run, product = assemble(task, out, watch, group, started_with(stored))
         if resume:
             go_on(run)
@@ -152,6 +171,43 @@ def train(
         chosen = keep_the_better(run, product, out)
         report = task.finish(product, run, chosen, out)
         return Outcome(product=product, report=report, exit_code=0)
+
+
+CLAIMED: set[Path] = set()  # folders that this process holds
+
+
+@contextmanager
+def claimed(out: Path, *, resume: bool) -> Iterator[None]:
+    """Hold OUT for one run. This is the only place that checks that nothing is overwritten.
+
+    A command claims its folder before it reads the data; `train` finds it claimed then.
+    """
+    folder = out / "training"
+    if folder.resolve() in CLAIMED:
+        yield
+        return
+    if out.is_file():
+        raise UserError(f"{out} is a file. Choose another output folder.")
+    created = [path for path in (out, folder) if not path.exists()]
+    make_folders(folder)
+    try:
+        with only_one_run(folder):
+            if not resume:
+                refuse_to_overwrite(out)
+            CLAIMED.add(folder.resolve())
+            yield
+    finally:
+        CLAIMED.discard(folder.resolve())
+        if not (folder / RUN_FILE).exists():
+            remove_empty(created)
+
+
+def remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders that were created for a run which never started."""
+    for folder in reversed(folders):
+        (folder / LOCK_FILE).unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()
 
 
 @contextmanager
@@ -202,25 +258,23 @@ def assemble(
         if better:
             product.save(out)
 
-    return Run(spread_model, made.train, made.valid, plan, keep, watch(product), group), product
+    watching = task.watched(watch(product), product, out)
+    return Run(spread_model, made.train, made.valid, plan, keep, watching, group), product
 
 
 def refuse_to_overwrite(out: Path) -> None:
     if (out / "training" / RUN_FILE).exists():
-        raise UserError(
-            f"{out} already holds a training run: give --resume to go on with it, or another --out."
-        )
+        raise UserError(f"{out} already holds a training run. Resume it, or choose another output folder.")
     if states_in(out / "training"):
         raise UserError(
-            f"{out / 'training'} holds checkpoints but no {RUN_FILE}: restore it from a copy, or give another --out."
+            f"{out / 'training'} holds checkpoints but no {RUN_FILE}. Restore that file, or choose another output folder."
         )
-    if out.is_file() or (out.is_dir() and any(path.name != "training" for path in out.iterdir())):
-        raise UserError(f"{out} already exists and is not empty: give another --out.")
+    if any(path.name != "training" for path in out.iterdir()):
+        raise UserError(f"{out} is not empty. Choose another output folder.")
 
 
-def begin_run(
-    task: Task[Made], folder: Path, files: Mapping[str, bytes], remember: Mapping[str, Any]
-) -> None:
+def begin_run(task: Task[Made], folder: Path, remember: Mapping[str, Any]) -> None:
+    files = task.files()
     for name, content in files.items():
         write_file(folder / name, content)
     facts = {
@@ -252,11 +306,13 @@ def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings)
             f"other than when the run was begun: the {' and the '.join(other)}; resume with the same files, which are "
             "the same on every machine."
         )
-    changed = changed_options(comparable(stored["settings"]), comparable(asdict(settings)))
+    before = comparable(upgraded_settings(stored["settings"], type(settings)))
+    changed = changed_paths(before, comparable(asdict(settings)))
     if changed:
+        names = ", ".join(path[-1] for path in changed)
         raise UserError(
-            f"the settings are not those of the run in {folder.parent}: {', '.join(changed)} differ; give all processes "
-            "the same, or leave them out with --resume."
+            f"the settings differ from those of the run in {folder.parent}: {names}. All processes and every resume must "
+            "use the same."
         )
     for name, before in stored["made"].items():
         if file_hash(folder / name) != before:
@@ -412,6 +468,8 @@ def facts_of_run(
 ) -> dict[str, Any]:
     """What every report says, of whatever kind the model is; `counted` are what its data count in a batch."""
     position = run.position
+    planned = position.step / max(1e-9, run.plan.progress(position))  # also where minutes end the run
+    used = replace(settings.training, warmup=warmup_steps(settings.training, planned))
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "training": {
@@ -422,7 +480,7 @@ def facts_of_run(
             "seed": settings.seed,
             "weights": chosen.sentence,
         },
-        "settings": asdict(settings),
+        "settings": asdict(replace(settings, training=used)),
         "made_with": {
             "qkv": __version__,
             "torch": torch.__version__,

@@ -1,5 +1,7 @@
 """The learning rate as a pure function of where the run stands."""
 
+import math
+
 from qkv.training.settings import TrainingSettings
 
 LONGEST_WARMUP = 0.125  # of a run with the linear schedule
@@ -20,3 +22,10 @@ def rate_at(settings: TrainingSettings, step: int, progress: float) -> float:
     # In a short run the warm-up takes no more than its share.
     rising = max(rising, min(1.0, progress / LONGEST_WARMUP))
     return settings.rate * min(rising, max(0.0, 1.0 - progress))
+
+
+def warmup_steps(settings: TrainingSettings, steps: float) -> int:
+    """The warm-up of a run of so many steps: that of the settings, or its share of a short run."""
+    if settings.schedule != "linear":
+        return settings.warmup
+    return min(settings.warmup, math.ceil(LONGEST_WARMUP * steps) + 1)

@@ -1,45 +1,23 @@
-"""What a person may choose about a training run. Importing this needs no torch."""
+"""Settings that every training run has, and how they are checked. Importing this needs no torch."""
 
+import difflib
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import tyro
 
-from qkv.errors import UserError
+from qkv.errors import Rule, UserError, check_rules
 
 Precision = Literal["auto", "float32", "bf16", "int16"]
+FLAT = tyro.conf.arg(name="")
+"""For a group of settings whose names need no prefix on the command line."""
+Recipe = TypeVar("Recipe", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelSettings:
-    kind: Annotated[Literal["transformer", "recurrent"], tyro.conf.arg(aliases=["--model"])] = "transformer"
-    """What it is made of: blocks of attention, or LSTMs with attention on the source between them."""
-    width: int
-    """Width of every position's vector (d_model)."""
-    encoder_depth: int
-    """Blocks in the encoder (N), or its LSTMs; 0 for none: then the decoder reads source and target as one stream (T-D)."""
-    decoder_depth: int
-    """Blocks in the decoder (N), or its LSTMs."""
-    heads: int
-    """Attention heads; the width is divided among them."""
-    hidden: int
-    """Width inside the feed-forward layer (d_ff), or of what an LSTM keeps in mind."""
-    dropout: float
-    """Share of values dropped in training."""
-    attention_dropout: float = 0.0
-    """Share of attention weights dropped in training."""
-    norm: Literal["pre", "post"] = "post"
-    """Where the layer norm stands: before each sublayer, or after it as in the paper."""
-    activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "relu"
-    """Inside the feed-forward layer."""
-    positions: Literal["interleaved", "halves", "learned", "rotary", "none"] = "interleaved"
-    """How positions are told apart: sinusoids in one of two layouts, learned vectors, turned queries and keys, or not
-    at all."""
-    context: int = 1024
-    """Most pieces that a sentence may have."""
-    smoothing: float = 0.1
-    """Label smoothing."""
+def share_below_one(name: str, value: float) -> Rule:
+    return name, "must be at least 0 and below 1", 0 <= value < 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +38,15 @@ class BlockSettings:
     """Share of attention weights dropped in training."""
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "gelu"
     """Inside the feed-forward layer."""
+
+    def rules(self) -> list[Rule]:
+        sizes = (self.width, self.depth, self.heads, self.hidden)
+        return [
+            ("width, depth, heads, hidden", "must be at least 1", min(sizes) >= 1),
+            ("width", "must be a multiple of heads", self.heads < 1 or self.width % self.heads == 0),
+            share_below_one("dropout", self.dropout),
+            share_below_one("attention_dropout", self.attention_dropout),
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,205 +93,98 @@ class TrainingSettings:
     milestones: bool = False
     """Keep the weights of steps 8, 16, 32, 64 … too: `qkv explore` shows with them how the model came to be."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class DataSettings:
-    longest: int = 1000
-    """Pairs with a side of more characters than this are dropped."""
-    ratio: float = 4.0
-    """Pairs with one side more than so many times as long as the other are dropped."""
-    valid: int = 1000
-    """Pairs held out for validation where none are given (a tenth of the data at most)."""
-    subword_dropout: float = 0.0
-    """How often a merge of the tokenizer is left out in training, so that words are cut in many ways."""
-    languages: tuple[str, str] | None = None
-    """Source and target in the names of the files of --data, where --source-language does not say."""
-    variant: str = ""
-    """What stands between part and language in the names of the files of --data: lc.norm.tok in train.lc.norm.tok.en."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecodingSettings:
-    beam: int = 5
-    """Hypotheses kept at every step; 1 is greedy."""
-    length_penalty: float = 1.0
-    """Exponent of the length penalty; 0 for none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoringSettings:
-    tokenize: str = "13a"
-    """sacrebleu's tokenizer for BLEU; none for text that is tokenised already."""
-    lowercase: bool = False
-    """Ignore case."""
+    def rules(self) -> list[Rule]:
+        return [
+            ("batch_tokens", "must be at least 1", self.batch_tokens >= 1),
+            ("rate", "must be more than 0", self.rate > 0),
+            ("warmup", "must not be negative", self.warmup >= 0),
+            ("betas", "must be at least 0 and below 1", all(0 <= beta < 1 for beta in self.betas)),
+            ("epsilon", "must be more than 0", self.epsilon > 0),
+            ("weight_decay", "must not be negative", self.weight_decay >= 0),
+            ("clip", "must not be negative", self.clip >= 0),
+            ("validate_every", "must be at least 1", self.validate_every >= 1),
+            ("average", "must be at least 1", self.average >= 1),
+            ("patience", "must not be negative", self.patience >= 0),
+            ("processes", "must not be negative", self.processes >= 0),
+            ("accumulate", "must not be negative", self.accumulate >= 0),
+            ("log_every", "must be at least 1", self.log_every >= 1),
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What every kind of run has; each kind adds its own."""
+    """What every run has. Each family adds its own."""
 
     steps: int | None
-    """Steps of training."""
+    """Training steps."""
     minutes: float | None = None
-    """Train for so many minutes instead, with the learning rate planned for that end."""
+    """Train for this many minutes instead; the learning rate is planned for that end."""
     seed: int = 1
     """The same seed gives the same run."""
-    training: TrainingSettings
+    training: Annotated[TrainingSettings, FLAT]
+
+    def rules(self) -> list[Rule]:
+        """What the values must be. Classes with more settings add theirs."""
+        return [
+            ("steps", "must be at least 1", self.steps is None or self.steps >= 1),
+            ("minutes", "must be more than 0", self.minutes is None or self.minutes > 0),
+            *self.training.rules(),
+        ]
+
+    def check(self) -> None:
+        """Reject values that would fail, or do nothing useful, after minutes of work."""
+        check_rules(self.rules())
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuningSettings(RunSettings):
-    """What every run has that goes on from a model which was trained before."""
+    """What every run has that fine-tunes a model."""
 
     epochs: float = 3
-    """How often every example is seen, where neither --steps nor --minutes say."""
+    """Passes over the data, if neither steps nor minutes are given."""
+
+    def rules(self) -> list[Rule]:
+        finite = 0 < self.epochs < math.inf
+        return [*super().rules(), ("epochs", "must be more than 0, and finite", finite)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoingOnSettings(TuningSettings):
-    """What a run has that goes on with the task of the model: what acts in training alone may be another."""
+class ContinueSettings(TuningSettings):
+    """What a run has that continues with the model's own task."""
 
     dropout: float | None = None
-    """Share of values dropped in training; that of the model where it is not given."""
+    """Share of values dropped in training; by default the model's."""
+
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), share_below_one("dropout", self.dropout or 0)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmoothedGoingOnSettings(GoingOnSettings):
-    """The same of a model whose labels are smoothed."""
+class SmoothedContinueSettings(ContinueSettings):
+    """The same for a model with label smoothing."""
 
     smoothing: float | None = None
-    """Label smoothing; that of the model where it is not given."""
+    """Label smoothing; by default the model's."""
+
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), share_below_one("smoothing", self.smoothing or 0)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PairSettings(RunSettings):
-    """What every run on sentence pairs has."""
-
-    data: DataSettings = DataSettings()
-    scoring: ScoringSettings = ScoringSettings()
-
-
-@dataclass(frozen=True, kw_only=True)
-class TranslatorSettings(PairSettings):
-    vocabulary: int
-    """Pieces in the joint vocabulary of both languages."""
-    model: ModelSettings
-    decoding: DecodingSettings = DecodingSettings()
+def find_recipe(name: str, recipes: Mapping[str, Recipe]) -> Recipe:
+    if name not in recipes:
+        near = difflib.get_close_matches(name, recipes, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(recipes)}."
+        raise UserError(f"there is no recipe '{name}'; {hint}")
+    return recipes[name]
 
 
-@dataclass(frozen=True, kw_only=True)
-class FineTuneTranslatorSettings(PairSettings, SmoothedGoingOnSettings):
-    """Sizes and vocabulary are those of the model that is fine-tuned, and so are its beam and its length penalty."""
+def for_width(
+    recipe: Callable[[int, int], RunSettings], width: int
+) -> dict[str, Callable[[int], RunSettings]]:
+    """Recipes for a model of this width."""
 
-    language: str | None = None
-    """Target language of the pairs, for a model of several whose lines do not begin with theirs, such as >>fra<<."""
+    def automatic(amount: int) -> RunSettings:
+        return recipe(amount, width)
 
-
-# What means nothing to a kind of model is refused where it is given.
-WITHOUT_MEANING = {
-    "transformer": frozenset[str](),
-    "recurrent": frozenset(
-        ("--model.attention-dropout", "--model.norm", "--model.activation", "--model.positions")
-    ),
-}
-
-
-def check_settings(settings: TranslatorSettings) -> None:
-    model, decoding = settings.model, settings.decoding
-    divided = model.hidden if model.kind == "recurrent" else model.width
-    refuse_broken(
-        rules_of_run(settings)
-        | {
-            "--model.width, decoder depth, heads and hidden must be at least 1": min(
-                model.width, model.decoder_depth, model.heads, model.hidden
-            )
-            >= 1,
-            f"--model.{'hidden' if model.kind == 'recurrent' else 'width'} must be a multiple of --model.heads": (
-                model.heads < 1 or divided % model.heads == 0
-            ),
-            "--model.hidden must be even with --model recurrent, for two directions share it": (
-                model.kind != "recurrent" or model.hidden % 2 == 0
-            ),
-            "--model.encoder-depth must not be negative": model.encoder_depth >= 0,
-            "--model.encoder-depth must be at least 1 with --model recurrent": (
-                model.kind != "recurrent" or model.encoder_depth >= 1
-            ),
-            "--model.width / --model.heads must be even with rotary positions": model.heads < 1
-            or (model.kind, model.positions) != ("transformer", "rotary")
-            or model.width // model.heads % 2 == 0,
-            "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
-            "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
-            "--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1,
-            "--model.context must be at least 8": model.context >= 8,  # any one character fits
-            "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
-            "--decoding.beam must be at least 1": decoding.beam >= 1,
-            "--decoding.length-penalty must be from 0 to 50": 0 <= decoding.length_penalty <= 50,
-        }
-    )
-
-
-def check_fine_tuning(settings: FineTuneTranslatorSettings) -> None:
-    refuse_broken(
-        rules_of_smoothed_going_on(settings)
-        | {
-            "--data.subword-dropout must be at least 0 and below 1": 0 <= settings.data.subword_dropout < 1,
-        }
-    )
-
-
-def rules_of_run(settings: RunSettings) -> dict[str, bool]:
-    """What holds for every kind of run, as sentences, and whether it does."""
-    training = settings.training
-    return {
-        "--steps must be at least 1": settings.steps is None or settings.steps >= 1,
-        "--minutes must be more than 0": settings.minutes is None or settings.minutes > 0,
-        "--training.batch-tokens must be at least 1": training.batch_tokens >= 1,
-        "--training.rate must be more than 0": training.rate > 0,
-        "--training.warmup must not be negative": training.warmup >= 0,
-        "--training.betas must be at least 0 and below 1": all(0 <= beta < 1 for beta in training.betas),
-        "--training.epsilon must be more than 0": training.epsilon > 0,
-        "--training.weight-decay must not be negative": training.weight_decay >= 0,
-        "--training.clip must not be negative": training.clip >= 0,
-        "--training.validate-every must be at least 1": training.validate_every >= 1,
-        "--training.average must be at least 1": training.average >= 1,
-        "--training.patience must not be negative": training.patience >= 0,
-        "--training.processes must not be negative": training.processes >= 0,
-        "--training.accumulate must not be negative": training.accumulate >= 0,
-        "--training.log-every must be at least 1": training.log_every >= 1,
-    }
-
-
-def rules_of_tuning(settings: TuningSettings) -> dict[str, bool]:
-    return rules_of_run(settings) | {
-        "--epochs must be more than 0, and a number": 0 < settings.epochs < math.inf
-    }
-
-
-def rules_of_going_on(settings: GoingOnSettings) -> dict[str, bool]:
-    return rules_of_tuning(settings) | {
-        "--dropout must be at least 0 and below 1": 0 <= (settings.dropout or 0) < 1
-    }
-
-
-def rules_of_smoothed_going_on(settings: SmoothedGoingOnSettings) -> dict[str, bool]:
-    return rules_of_going_on(settings) | {
-        "--smoothing must be at least 0 and below 1": 0 <= (settings.smoothing or 0) < 1
-    }
-
-
-def rules_of_blocks(model: BlockSettings) -> dict[str, bool]:
-    sizes = (model.width, model.depth, model.heads, model.hidden)
-    return {
-        "--model.width, depth, heads and hidden must be at least 1": min(sizes) >= 1,
-        "--model.width must be a multiple of --model.heads": model.heads < 1
-        or model.width % model.heads == 0,
-        "--model.dropout must be at least 0 and below 1": 0 <= model.dropout < 1,
-        "--model.attention-dropout must be at least 0 and below 1": 0 <= model.attention_dropout < 1,
-    }
-
-
-def refuse_broken(rules: dict[str, bool]) -> None:
-    """Refuse at once what would fail, or do nothing useful, after minutes of work."""
-    broken = [rule for rule, holds in rules.items() if not holds]
-    if broken:
-        raise UserError(f"{'; '.join(broken)}.")
+    automatic.__doc__ = recipe.__doc__
+    return {"automatic": automatic}

@@ -130,7 +130,9 @@ def test_another_format_number_is_refused_with_both_numbers(folder: Path, number
 
 def test_an_unknown_kind_is_refused(folder: Path) -> None:
     edit_config(folder, kind="oracle")
-    with pytest.raises(UserError, match="holds a oracle, which this version of qkv does not know"):
+    with pytest.raises(
+        UserError, match=r"kind 'oracle', which this version of qkv does not know\. It knows translator, gpt"
+    ):
         qkv.load(folder)
 
 
@@ -153,6 +155,11 @@ def test_a_changed_bit_in_the_weights_is_refused(folder: Path) -> None:
 def test_a_tokenizer_that_does_not_fit_is_refused(folder: Path) -> None:
     other = Tokenizer.learn(["nothing in common"] * 3, 265)
     (folder / "tokenizer.json").write_text(other.text(), encoding="utf-8")
+    with pytest.raises(UserError, match=r"tokenizer\.json is damaged or belongs to another model"):
+        qkv.load(folder)
+    write_tensors(
+        folder / "model.safetensors", read_tensors(folder / "model.safetensors")
+    )  # without its hash
     with pytest.raises(UserError, match=f"tokenizer has {len(other)} pieces, the model .* do not belong"):
         qkv.load(folder)
 

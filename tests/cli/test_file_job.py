@@ -1,6 +1,7 @@
 """`qkv translate --input --output`: in order, in parts, and a job that was interrupted goes on where it stopped."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from digits import digit_lines
 import qkv
 from qkv.checkpoint.files import held
 from qkv.cli import file_job, terminal
+from qkv.errors import UserError
 from qkv.families.translator.commands import translate
 
 LINES = ["one two", "", "three", "👍", "  four ", "{name} five", *digit_lines(40)]
@@ -164,3 +166,63 @@ def test_a_second_process_is_kept_out_of_a_job(
     assert code_of("translate", model, "--input", source, "--output", out) == 0
     assert not part.exists()
     assert out.read_text(encoding="utf-8").count("\n") == len(LINES)
+
+
+@pytest.mark.parametrize("appears", ["file", "folder", "link"])
+def test_a_finished_job_neither_overwrites_nor_is_lost_when_its_output_appears_meanwhile(
+    appears: str,
+    model: Path,
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, whole, real = tmp_path / "out", tmp_path / "whole", translate.records
+    assert code_of("translate", model, "--input", source, "--output", whole) == 0
+
+    def meanwhile(*arguments: object, **more: object) -> list[str]:
+        if not os.path.lexists(out):
+            {
+                "file": lambda: out.write_text("kept"),
+                "folder": out.mkdir,
+                "link": lambda: out.symlink_to(tmp_path / "nowhere"),
+            }[appears]()
+        return real(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(translate, "records", meanwhile)
+    command = ("translate", model, "--input", source, "--output", out)
+    code = code_of(*command)
+    shown = capsys.readouterr()
+    assert "run the same command again" in refused(shown.err, shown.out, code)
+    assert appears != "file" or out.read_text() == "kept"
+    out.rename(tmp_path / "moved")
+    monkeypatch.setattr(translate, "records", lambda *_, **__: pytest.fail("nothing is translated twice"))
+    assert code_of(*command) == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert not list(tmp_path.glob("out.*"))
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "",
+        "[]",
+        "null",
+        "{",
+        "[" * 100_000,
+        '{"job": "x"}',
+        '{"job": 1, "lines": "1", "bytes": 1}',
+        '{"job": "x", "lines": -1, "bytes": 1}',
+        '{"job": "x", "lines": 1, "bytes": 1e99}',
+        '{"job": "x", "lines": 1, "bytes": 1, "more": 1}',
+        '{"job": "x", "lines": 99999, "bytes": 1}',
+    ],
+    ids=lambda note: note[:40],
+)
+def test_a_damaged_note_of_a_job_is_one_sentence(note: str, source: Path, tmp_path: Path) -> None:
+    part = tmp_path / "out.part"
+    part.write_text("something\n")
+    (tmp_path / "out.job").write_text(note)
+    with pytest.raises(UserError, match=r"out\.job is damaged: remove it and .*out\.part"):
+        file_job.FileJob(source, tmp_path / "out", {}).run(lambda *_: pytest.fail("nothing is translated"))
+    assert part.read_text() == "something\n"

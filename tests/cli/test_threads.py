@@ -24,6 +24,8 @@ def test_a_hundred_thousand_threads_are_refused(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "M").mkdir()
+    (tmp_path / "M" / "config.json").write_text('{"format": 1, "kind": "vit"}')  # for `qkv evaluate`
     code = code_of(*command.split(), "--threads", "100000")
     shown = capsys.readouterr()
     assert "--threads can be at most" in refused(shown.err, shown.out, code)

@@ -1,6 +1,7 @@
 """Products in 16 bits are those of the numbers rounded to them, whatever the sizes, the layout and the numbers."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.core.loss import output_cross_entropy
-from qkv.core.products import multiplied_by
+from qkv.core.products import ByTorch, multiplied_by
 from qkv.engine import int16
 from qkv.engine.int16 import Int16, gain, int16_pays, three_products
 from qkv.engine.library import CACHE, NoEngineError, library
@@ -183,10 +184,32 @@ def test_it_is_measured_once_and_then_known(
     assert [int16_pays.__wrapped__() for _ in range(2)] == [pays, pays]
     assert len(asked) == 1
     [kept] = empty_cache.glob("int16-*.json")
-    assert json.loads(kept.read_text()) == {"gain": measured}
+    assert json.loads(kept.read_text())["gain"] == measured
     kept.write_text("{")
     assert int16_pays.__wrapped__() == pays
     assert len(asked) == 2, "what is damaged is measured again"
+    kept.write_text(json.dumps({"gain": measured}))
+    assert int16_pays.__wrapped__() == pays
+    assert len(asked) == 3, "so is what an earlier version has written, which does not say when"
+
+
+def test_a_no_is_tried_again_after_a_day_and_a_yes_after_a_month(tmp_path: Path) -> None:
+    path, day = tmp_path / "gain.json", 86_400
+    for measured, days in ((1.0, 1), (1.5, 30)):
+        path.write_text(json.dumps({"gain": measured, "measured": 5 * day}))
+        assert int16.known_gain(path, (5 + days) * day - 1) == measured
+        assert int16.known_gain(path, (5 + days) * day) is None
+        assert int16.known_gain(path, 5 * day - 1) is None, "a clock that was wrong"
+
+
+def test_time_that_other_programs_take_does_not_count_in_a_trial() -> None:
+    class Waiting(ByTorch):
+        def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
+            time.sleep(0.2)
+            return super().rows_with_rows(a, b)
+
+    few = torch.ones(4, 4)
+    assert int16.seconds_of(Waiting(few.dtype, few.dtype), few, few, few) < 0.1
 
 
 def test_rows_that_are_sure_and_rows_that_are_not_have_the_gradients_of_the_loss() -> None:

@@ -70,5 +70,5 @@ def test_a_wish_that_makes_no_sense_is_one_sentence(values: dict[str, object]) -
 
 
 def test_more_than_48_pieces_are_refused(folder: Path) -> None:
-    with pytest.raises(UserError, match="at most 48 can be looked at"):
+    with pytest.raises(UserError, match="at most 48 can be traced"):
         Explorer(folder).trace(Wish(text="seven " * 60))

@@ -8,8 +8,8 @@ import torch
 
 from qkv.core.block import StackConfig
 from qkv.decoding.greedy import greedy
+from qkv.families.translator.ctranslate2 import save_translator
 from qkv.families.translator.model import Translator, TranslatorConfig
-from qkv.hub.ctranslate2 import save_ctranslate2
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -47,7 +47,7 @@ def translator(config: TranslatorConfig) -> Translator:
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
 def test_it_says_the_same_there(config: TranslatorConfig, tmp_path: Path) -> None:
     model = translator(config)
-    save_ctranslate2(model, PIECES, tmp_path / "folder")
+    save_translator(model, PIECES, tmp_path / "folder")
     there = ctranslate2.Translator(str(tmp_path / "folder"), compute_type="float32", intra_threads=1)
     for source in ([3, 4, 5, 6, 7], [9, 10, 3], [5]):
         step = model.begin(torch.tensor([[*source, 2]]))
@@ -59,4 +59,4 @@ def test_it_says_the_same_there(config: TranslatorConfig, tmp_path: Path) -> Non
 
 def test_what_it_cannot_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="name of its own"):
-        save_ctranslate2(translator(CONFIG), ["p"] * 37, tmp_path)
+        save_translator(translator(CONFIG), ["p"] * 37, tmp_path)

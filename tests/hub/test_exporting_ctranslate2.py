@@ -82,7 +82,7 @@ def test_language_models_and_encoders_compute_the_same_there(tmp_path: Path) -> 
 def test_what_it_cannot_run_is_refused_by_name(tmp_path: Path) -> None:
     write_vit(tmp_path / "vit")
     import_model(tmp_path / "vit", tmp_path / "bundle", origin="here")
-    with pytest.raises(UserError, match="holds a vit, which CTranslate2 cannot run"):
+    with pytest.raises(UserError, match="kind 'vit', which CTranslate2 cannot run"):
         export_to_ctranslate2(tmp_path / "bundle", tmp_path / "out")
     shutil.rmtree(tmp_path / "bundle")
     assert not (tmp_path / "out").exists()

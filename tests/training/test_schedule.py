@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qkv.training.schedule import rate_at
+from qkv.training.schedule import rate_at, warmup_steps
 from qkv.training.settings import TrainingSettings
 
 Schedule = Literal["linear", "inverse-root", "constant"]
@@ -106,3 +106,16 @@ def test_in_a_run_shorter_than_its_warm_up_the_rate_still_rises_to_most_of_its_h
     run = rates("linear", 50, warmup=1000)
     assert max(run) > 0.8 * 0.3
     assert run.index(max(run)) < 10
+
+
+@pytest.mark.parametrize(
+    ("steps", "warmup", "used"), [(181, 320, 24), (10_000, 320, 320), (181, 5, 5), (181, 0, 0)]
+)
+def test_the_warm_up_that_a_report_shows_is_the_one_that_was_used(steps: int, warmup: int, used: int) -> None:
+    assert warmup_steps(training("linear", warmup), steps) == used
+    found = rates("linear", steps, warmup)
+    assert all(before > after for before, after in pairwise(found[used:]))
+    assert all(
+        before < after for before, after in pairwise(found[: used * 8 // 9])
+    )  # then the line down is lower
+    assert warmup_steps(training("inverse-root", warmup), steps) == warmup

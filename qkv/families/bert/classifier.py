@@ -13,10 +13,10 @@ from qkv.configs import from_dict, to_dict
 from qkv.errors import UserError
 from qkv.families.bert.encoding import Encoding
 from qkv.families.bert.model import BertClassifier, BertClassifierConfig
-from qkv.families.bert.product import facts_of, pieces_of, rows_of
-from qkv.families.loading import load_weights
+from qkv.families.bert.product import check_longest, facts_of, pieces_of, rows_of
 from qkv.runtime.compute import Compute, silent
 from qkv.runtime.predictions import Verdict, check_inputs
+from qkv.runtime.weights import build_model
 from qkv.text.word_pieces import WordPieces
 
 
@@ -61,8 +61,10 @@ class TextClassifier:
         if (1 if architecture.numbers else len(defaults.classes)) != architecture.outputs:
             raise UserError(f"{where}/config.json: the model has another number of outputs than of classes.")
         pieces = pieces_of(where, architecture.encoder)
-        model = BertClassifier(architecture)
-        load_weights(model, bundle.weights, str(where))
+        check_longest(defaults.longest, architecture.encoder, where)
+        if defaults.pairs and architecture.encoder.segments < 2:
+            raise UserError(f"{where}/config.json: a model with one segment cannot read pairs of texts.")
+        model = build_model(BertClassifier, architecture, bundle)
         return cls(model, pieces, defaults)
 
     def save(self, folder: Path) -> None:

@@ -43,7 +43,7 @@ PROMPTS = "config_sentence_transformers.json"
 Product = Bert | TextClassifier
 
 
-class BertFamily:
+class BertMapping:
     def read(self, published: Published, language: str | None) -> Product:
         config, weights, where = published.config, published.weights, published.where
         if is_classifier(published):

@@ -2,10 +2,9 @@
 
 import math
 import random
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import torch
 from torch import Tensor
@@ -25,9 +24,9 @@ from qkv.families.loading import load_for
 from qkv.text.word_pieces import WordPieces
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch
-from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train, with_epochs
+from qkv.training.loop import Run
+from qkv.training.runs import Assembled, Chosen, Task, facts_of_run, with_epochs
+from qkv.training.trainable import Setup
 
 HEAD = "labels."  # how the names of its weights begin
 
@@ -68,7 +67,7 @@ def hold_out(examples: Labelled, share: float, seed: int) -> tuple[Labelled, Lab
     random.Random(seed).shuffle(order)
     count = round(share * len(order))
     if not count or count == len(order):
-        raise UserError(f"{examples.where} has too few examples to hold some out: give --valid-labels.")
+        raise UserError(f"{examples.where} has too few examples to hold some out. Give validation examples.")
     return examples.select(sorted(order[count:])), examples.select(sorted(order[:count]))
 
 
@@ -76,25 +75,38 @@ def targets_of(examples: Labelled, classes: tuple[str, ...]) -> list[float]:
     return [float(place) for place in examples.places(classes)] if classes else examples.numbers()
 
 
-def fine_tune_bert(
-    examples: Examples,
-    base: Path,
-    settings: BertFineTuneSettings,
-    out: Path,
-    *,
-    watch: Callable[[TextClassifier], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[TextClassifier]:
+@dataclass(frozen=True)
+class LabelledData:
+    """Examples that were read, to train on and perhaps to validate on."""
+
+    train: Labelled
+    valid: Labelled | None
+
+    @property
+    def amount(self) -> int:
+        return len(self.train)
+
+
+def labels_task(data: LabelledData, inputs: Any, settings: BertFineTuneSettings, setup: Setup) -> "LabelTask":
+    """Fine-tune the BERT `inputs.fine_tune` on labelled examples."""
+    examples = Examples.of(data.train, data.valid, settings)
+    what = f"{len(examples.classes)} classes" if examples.classes else "numbers"
+    setup.say(
+        f"{len(examples.train):,} examples to train on, {len(examples.valid):,} to validate on; labels are {what}"
+    )
+    return fine_tune_task(examples, inputs.fine_tune, settings, setup)
+
+
+def fine_tune_task(
+    examples: Examples, base: Path, settings: BertFineTuneSettings, setup: Setup
+) -> "LabelTask":
     before = bert_in(base)
     if same_labels(before, examples):
         examples = replace(examples, classes=before.classes)  # in its order
-    settings = with_precision(settings, before.model.config.encoder.stack.width, choose_device(), group)
+    settings = with_precision(settings, before.model.config.encoder.stack.width, choose_device(), setup.group)
     task = LabelTask(examples, before, base, settings)
     settings = with_epochs(settings, lambda: task.data(examples.train, before.pieces, shuffled=True))
-    task = replace(task, settings=settings)
-    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+    return replace(task, settings=settings)
 
 
 def bert_in(base: Path) -> Bert | TextClassifier:
@@ -109,7 +121,9 @@ def same_labels(before: Bert | TextClassifier, examples: Examples) -> TypeGuard[
 
 
 @dataclass(frozen=True)
-class LabelTask:
+class LabelTask(Task[TextClassifier]):
+    unit: ClassVar = "examples"
+
     examples: Examples
     before: Bert | TextClassifier  # that is fine-tuned
     base: Path

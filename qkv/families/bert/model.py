@@ -1,5 +1,6 @@
 """BERT (deck 003: a stacked encoder that sees both sides): masked words, the next sentence, and labels."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -8,8 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.batch import moved
-from qkv.core.block import ACTIVATIONS, Stack, StackConfig
+from qkv.core.block import ACTIVATIONS, Stack, StackConfig, linear_shapes, norm_shapes
 from qkv.core.dropout import Dropout
+from qkv.core.limits import check_context, check_tokens
 from qkv.core.masks import padding_mask
 from qkv.core.positions import LearnedPositions
 from qkv.core.tape import Tape, inside
@@ -22,6 +24,25 @@ class EncoderConfig:
     pad: int
     segments: int  # how many texts in a row can be told apart
     stack: StackConfig
+
+    def __post_init__(self) -> None:
+        check_context(self.context, self.stack.width)
+        check_tokens(self.vocab, pad=self.pad)
+        if self.segments < 1:
+            raise ValueError("there must be at least 1 segment")
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Of the `Encoder` in a model that calls it so."""
+        width = self.stack.width
+        tables = {
+            "tokens.weight": self.vocab,
+            "positions.table": self.context,
+            "segments.weight": self.segments,
+        }
+        for name, rows in tables.items():
+            yield f"encoder.{name}", (rows, width)
+        yield from norm_shapes("encoder.norm", width)
+        yield from self.stack.shapes("encoder.stack")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +58,18 @@ class BertConfig:
         if self.next_sentence and not self.pooler:
             raise ValueError("the head for the next sentence stands on the pooler")
 
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        width = self.encoder.stack.width
+        yield from self.encoder.shapes()
+        if self.pooler:
+            yield from linear_shapes("pooler.linear", width, width)
+        if self.words:
+            yield from linear_shapes("words.transform", width, width)
+            yield from norm_shapes("words.norm", width)
+            yield "words.bias", (self.encoder.vocab,)
+        if self.next_sentence:
+            yield from linear_shapes("next_sentence", width, 2)
+
 
 @dataclass(frozen=True, kw_only=True)
 class BertClassifierConfig:
@@ -47,6 +80,12 @@ class BertClassifierConfig:
     def __post_init__(self) -> None:
         if self.outputs < 1 or (self.numbers and self.outputs != 1):
             raise ValueError("a classifier has an output for each class, and one for a number on a scale")
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        width = self.encoder.stack.width
+        yield from self.encoder.shapes()
+        yield from linear_shapes("pooler.linear", width, width)
+        yield from linear_shapes("labels", width, self.outputs)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from qkv.errors import InputError, UserError
 from qkv.families.bert.encoding import Encoding, Pooling, Row, of_length_one
 from qkv.families.bert.model import Bert as BertModel
 from qkv.families.bert.model import BertConfig, EncoderConfig
-from qkv.families.loading import load_weights
 from qkv.runtime.compute import Compute, silent
+from qkv.runtime.weights import build_model
 from qkv.text.segment import split_to_fit
 from qkv.text.word_pieces import MASK, WordPieces
 
@@ -54,8 +54,8 @@ class Bert:
         architecture = from_dict(BertConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(BertDefaults, config, f"{where}/config.json")
         pieces = pieces_of(where, architecture.encoder)
-        model = BertModel(architecture)
-        load_weights(model, bundle.weights, str(where))
+        check_longest(defaults.longest, architecture.encoder, where)
+        model = build_model(BertModel, architecture, bundle)
         return cls(model, pieces, defaults)
 
     def save(self, folder: Path) -> None:
@@ -195,6 +195,14 @@ def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieces:
             f"these files do not belong together."
         )
     return pieces
+
+
+def check_longest(longest: int, encoder: EncoderConfig, folder: Path) -> None:
+    """[CLS], [SEP] and one token are the least that a text has."""
+    if not 3 <= longest <= encoder.context:
+        raise UserError(
+            f"{folder}/config.json: longest should be from 3 to the model's context of {encoder.context}, not {longest}."
+        )
 
 
 def facts_of(model: torch.nn.Module, encoder: EncoderConfig) -> dict[str, str]:

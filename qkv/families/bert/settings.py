@@ -2,17 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from qkv.errors import Rule
 from qkv.training.settings import (
+    FLAT,
     BlockSettings,
     RunSettings,
     TrainingSettings,
     TuningSettings,
-    refuse_broken,
-    rules_of_blocks,
-    rules_of_run,
-    rules_of_tuning,
+    share_below_one,
 )
 
 LETTERS_OF_A_PIECE = 4.5  # of a word piece with its space, about
@@ -24,6 +23,9 @@ class BertModelSettings(BlockSettings):
     """Pieces that are read at once, with [CLS] and [SEP]."""
     norm: Literal["pre", "post"] = "post"
     """Where the layer norm stands: after each sublayer as in the paper, or before it."""
+
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), ("context", "must be at least 8", self.context >= 8)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +39,21 @@ class MaskingSettings:
     whole_words: bool = False
     """Hide all pieces of a word together."""
 
+    def rules(self) -> list[Rule]:
+        together = min(self.masked, self.other) >= 0 and self.masked + self.other <= 1
+        return [
+            ("share", "must be above 0 and at most 0.5", 0 < self.share <= 0.5),
+            ("masked, other", "must not be negative, nor more than 1 together", together),
+        ]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProseSettings:
     valid: float = 0.05
     """Share of the text held out for validation where none is given: whole documents, or of few the end of each."""
+
+    def rules(self) -> list[Rule]:
+        return [("valid", "must be above 0 and at most 0.5", 0 < self.valid <= 0.5)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +64,18 @@ class BertSettings(RunSettings):
     """Tell capitals from small letters, and keep accents."""
     next_sentence: bool = True
     """Whether a second part of text follows the first is learned too; --no-next-sentence leaves that out."""
-    model: BertModelSettings
-    masking: MaskingSettings = MaskingSettings()
-    data: ProseSettings = ProseSettings()
+    model: Annotated[BertModelSettings, FLAT]
+    masking: Annotated[MaskingSettings, FLAT] = MaskingSettings()
+    data: Annotated[ProseSettings, FLAT] = ProseSettings()
+
+    def rules(self) -> list[Rule]:
+        return [
+            *super().rules(),
+            ("vocabulary", "must be at least 100", self.vocabulary >= 100),
+            *self.model.rules(),
+            *self.masking.rules(),
+            *self.data.rules(),
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,36 +87,14 @@ class BertFineTuneSettings(TuningSettings):
     dropout: float = 0.1
     """Share of values dropped in training."""
     valid: float = 0.1
-    """Share of the examples held out where no --valid-labels are given."""
+    """Share of the examples held out where no validation examples are given."""
 
-
-def check_bert(settings: BertSettings) -> None:
-    model, masking = settings.model, settings.masking
-    refuse_broken(
-        rules_of_run(settings)
-        | rules_of_blocks(model)
-        | {
-            "--vocabulary must be at least 100": settings.vocabulary >= 100,
-            "--model.context must be at least 8": model.context >= 8,
-            "--masking.share must be above 0 and at most 0.5": 0 < masking.share <= 0.5,
-            "--masking.masked and other must not be negative, nor more than 1 together": min(
-                masking.masked, masking.other
-            )
-            >= 0
-            and masking.masked + masking.other <= 1,
-            "--data.valid must be above 0 and at most 0.5": 0 < settings.data.valid <= 0.5,
-        }
-    )
-
-
-def check_bert_fine_tuning(settings: BertFineTuneSettings) -> None:
-    refuse_broken(
-        rules_of_tuning(settings)
-        | {
-            "--dropout must be at least 0 and below 1": 0 <= settings.dropout < 1,
-            "--valid must be above 0 and at most 0.5": 0 < settings.valid <= 0.5,
-        }
-    )
+    def rules(self) -> list[Rule]:
+        return [
+            *super().rules(),
+            share_below_one("dropout", self.dropout),
+            ("valid", "must be above 0 and at most 0.5", 0 < self.valid <= 0.5),
+        ]
 
 
 # Recipes for text: functions of the number of characters ---------------------------------------------------------

@@ -1,7 +1,7 @@
 """How a BERT is trained: documents in, a bundle with its report out."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import torch
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
 from qkv.data.batching import pad_rows, token_batches
-from qkv.data.sentences import Prose, all_sentences
+from qkv.data.sentences import Prose, all_sentences, hold_out_prose
 from qkv.errors import UserError
 from qkv.families.bert.masking import Document, Hidden, hide, pairs_of, runs_of
 from qkv.families.bert.model import Bert as BertModel
@@ -21,11 +21,12 @@ from qkv.families.bert.settings import BertModelSettings, BertSettings
 from qkv.text.word_pieces import WordPieces
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch
-from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+from qkv.training.loop import Run
+from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.trainable import Setup
 
 NORM_EPS = 1e-12  # the paper's
+SHOWN = (4, 12)  # words of a sentence that is shown with one of them masked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,23 +37,42 @@ class Reading:
     valid: Prose
 
 
-def train_bert(
-    reading: Reading,
-    settings: BertSettings,
-    out: Path,
-    *,
-    watch: Callable[[Bert], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[Bert]:
-    settings = with_precision(settings, settings.model.width, choose_device(), group)
-    task = BertTask(reading, settings)
-    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+@dataclass(frozen=True)
+class ProseData:
+    """Text that was read, to train on and perhaps to validate on."""
+
+    train: Prose
+    valid: Prose | None
+
+    @property
+    def amount(self) -> int:
+        return self.train.characters
+
+
+def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup) -> "BertTask":
+    """Train on documents. Without a validation part, some of the text is held out."""
+    train, valid = data.train, data.valid
+    if settings.next_sentence:
+        refuse_without_next(train)
+    if valid is None:
+        train, valid = hold_out_prose(train, settings.data.valid, settings.seed)
+    setup.say(
+        f"{train.sentences:,} sentences in {len(train.documents):,} documents to train on, "
+        f"{valid.sentences:,} to validate on"
+    )
+    settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
+    return BertTask(Reading(train=train, valid=valid), settings)
+
+
+def guesses(bert: Bert, text: str) -> str:
+    try:
+        return ", ".join(f"{guess.word} {guess.probability:.2f}" for guess in bert.fill(text, 4)[0])
+    except UserError:  # longer than the model can read
+        return ""
 
 
 @dataclass(frozen=True)
-class BertTask:
+class BertTask(Task[Bert]):
     reading: Reading
     settings: BertSettings
 
@@ -107,6 +127,17 @@ class BertTask:
         card = model_card("BERT", 'qkv fill . "… [MASK] …"', report)
         save_report(out, report, card)
         return report
+
+    def example(self) -> Example[Bert] | None:
+        """A validation sentence with one word masked."""
+        fewest, most = SHOWN
+        sentences = (sentence.split() for sentence in all_sentences(self.reading.valid))
+        words = next((words for words in sentences if fewest <= len(words) <= most), None)
+        if words is None:
+            return None
+        middle = len(words) // 2
+        hidden = " ".join([*words[:middle], "[MASK]", *words[middle + 1 :]])
+        return Example(f"What it puts for [MASK] in   {hidden}", lambda bert: guesses(bert, hidden))
 
 
 def architecture(model: BertModelSettings, pieces: WordPieces) -> EncoderConfig:

@@ -1,7 +1,7 @@
 """How a codebook is trained: pictures in, a bundle with its report out."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,14 @@ from qkv.data.images import Bytes
 from qkv.errors import UserError
 from qkv.families.dalle.codebook import Codebook, CodebookConfig, Pixels
 from qkv.families.dalle.codes import Codes
-from qkv.families.vit.product import as_input
-from qkv.families.vit.settings import CodebookSettings, check_codebook
+from qkv.families.dalle.settings import CodebookSettings
+from qkv.runtime.pixels import as_input
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch
+from qkv.training.loop import Run
 from qkv.training.picture_data import Rows, hash_of
-from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+from qkv.training.runs import Assembled, Chosen, Task, facts_of_run
+from qkv.training.trainable import Setup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,28 +35,20 @@ class Sights:
         [Codes], dict[str, Any]
     ]  # what else the report says, of pictures whose content is known
 
+    @property
+    def amount(self) -> int:
+        return len(self.train)
 
-def train_codebook(
-    sights: Sights,
-    settings: CodebookSettings,
-    out: Path,
-    *,
-    watch: Callable[[Codes], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[Codes]:
-    check_codebook(settings)
-    settings = with_precision(
-        settings, settings.model.width, choose_device(), group, of=("bf16",)
-    )  # it is made of convolutions
-    return train(
-        CodebookTask(sights, settings), out, watch=watch, group=group, resume=resume, remember=remember
-    )
+
+def codebook_task(data: Sights, inputs: Any, settings: CodebookSettings, setup: Setup) -> "CodebookTask":
+    setup.say(f"{data.origin}: {len(data.train):,} to train on, {len(data.valid):,} to validate on")
+    # A codebook is made of convolutions, which int16 products do not serve.
+    settings = with_precision(settings, settings.model.width, choose_device(), setup.group, of=("bf16",))
+    return CodebookTask(data, settings)
 
 
 @dataclass(frozen=True)
-class CodebookTask:
+class CodebookTask(Task[Codes]):
     sights: Sights
     settings: CodebookSettings
 

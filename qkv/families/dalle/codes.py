@@ -11,8 +11,8 @@ from qkv.checkpoint.bundle import Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes
 from qkv.families.dalle.codebook import Codebook, CodebookConfig
-from qkv.families.loading import load_weights
-from qkv.families.vit.product import AT_ONCE, as_input, as_pixels
+from qkv.runtime.pixels import AT_ONCE, as_input, as_pixels
+from qkv.runtime.weights import build_model
 
 
 class Codes:
@@ -22,9 +22,8 @@ class Codes:
     @classmethod
     def from_bundle(cls, bundle: Bundle) -> Self:
         where = f"{bundle.folder}/config.json"
-        model = Codebook(from_dict(CodebookConfig, dict(bundle.config).get("model"), where))
-        load_weights(model, bundle.weights, str(bundle.folder))
-        return cls(model)
+        config = from_dict(CodebookConfig, bundle.config.get("model"), where)
+        return cls(build_model(Codebook, config, bundle))
 
     def save(self, folder: Path) -> None:
         save_bundle(folder, "codebook", {"model": to_dict(self.model.config)}, self.model.state_dict())

@@ -7,6 +7,7 @@ A caption has a fixed number of places. Those it leaves empty hold a blank, whic
 is a vector of its own for each place, as in the paper. Codes have a row and a column instead of a position.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -17,6 +18,7 @@ from qkv.core.batch import moved
 from qkv.core.block import Stack, StackConfig
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
+from qkv.core.limits import check_tokens
 from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import causal_mask
 from qkv.core.positions import LearnedPositions
@@ -41,6 +43,19 @@ class DalleConfig:
             raise ValueError("vocabulary, places, codes and grid must each be at least 1")
         if not 0 <= self.text_share <= 1 or not 0 <= self.smoothing < 1:
             raise ValueError("the share of the text lies between 0 and 1, smoothing is below 1")
+        check_tokens(self.vocab, pad=self.pad, start=self.start, end=self.end)
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        tables = {
+            "words.weight": self.vocab,
+            "codes.weight": self.codes,
+            "positions.table": 1 + self.places,
+            "rows.table": self.grid,
+            "columns.table": self.grid,
+        }
+        for name, rows in tables.items():
+            yield name, (rows, self.stack.width)
+        yield from self.stack.shapes("stack")
 
     @property
     def area(self) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from qkv.errors import UserError
+from qkv.errors import Rule, check_rules
 
 Ranking = Literal["likelihood", "contrast"]
 COOLEST, HOTTEST = 0.01, 100.0  # temperatures: beyond, one code or none is likelier than another
@@ -28,24 +28,20 @@ class Drawn:
     """The best picture is the likeliest one for the caption, or the one that the caption makes likelier most."""
 
     def __post_init__(self) -> None:
-        rules = {
-            "--candidates must lie between 1 and 1024": 1 <= self.candidates <= 1024,
-            "--seed must not be negative": 0 <= self.seed < 2**31,
-            **rules_of_drawing("--", self.temperature, self.top_p, self.guidance),
-        }
-        broken = [rule for rule, holds in rules.items() if not holds]
-        if broken:
-            raise UserError(f"{'; '.join(broken)}.")
+        check_rules(
+            [
+                ("candidates", "must be from 1 to 1024", 1 <= self.candidates <= 1024),
+                ("seed", "must not be negative", 0 <= self.seed < 2**31),
+                *rules_of_drawing(self.temperature, self.top_p, self.guidance),
+            ]
+        )
 
 
-def rules_of_drawing(
-    prefix: str, temperature: float | None, top_p: float | None, guidance: float | None
-) -> dict[str, bool]:
-    """What options with such a prefix must be; None is fine. What is no number breaks them all."""
-    return {
-        f"{prefix}temperature must lie between {COOLEST} and {HOTTEST:g}": temperature is None
-        or COOLEST <= temperature <= HOTTEST,
-        f"{prefix}top-p must lie above 0, up to 1": top_p is None or 0 < top_p <= 1,
-        f"{prefix}guidance must lie between 0 and {STRONGEST:g}": guidance is None
-        or 0 <= guidance <= STRONGEST,
-    }
+def rules_of_drawing(temperature: float | None, top_p: float | None, guidance: float | None) -> list[Rule]:
+    """None is fine; NaN breaks every rule."""
+    warm = temperature is None or COOLEST <= temperature <= HOTTEST
+    return [
+        ("temperature", f"must be from {COOLEST} to {HOTTEST:g}", warm),
+        ("top_p", "must be in (0, 1]", top_p is None or 0 < top_p <= 1),
+        ("guidance", f"must be from 0 to {STRONGEST:g}", guidance is None or 0 <= guidance <= STRONGEST),
+    ]

@@ -19,8 +19,8 @@ from qkv.decoding.step import Step
 from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.model import Dalle, DalleConfig
-from qkv.families.dalle.options import Drawn, Ranking
-from qkv.families.loading import load_weights
+from qkv.families.dalle.options import Drawn, Ranking, rules_of_drawing
+from qkv.runtime.weights import build_model
 from qkv.text.tokenizer import Tokenizer
 
 CODEBOOK = "codebook"  # the folder of it in the bundle
@@ -36,6 +36,11 @@ class PainterDefaults:
     temperature: float
     top_p: float
     guidance: float
+
+    def __post_init__(self) -> None:
+        for name, must, holds in rules_of_drawing(self.temperature, self.top_p, self.guidance):
+            if not holds:
+                raise ValueError(f"{name} {must}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +70,7 @@ class Painter:
             architecture.grid,
         ):
             raise UserError(f"{where}: its tokenizer, codebook and model do not belong together.")
-        model = Dalle(architecture)
-        load_weights(model, bundle.weights, str(where))
+        model = build_model(Dalle, architecture, bundle)
         return cls(model, tokenizer, codes, defaults)
 
     def save(self, folder: Path) -> None:

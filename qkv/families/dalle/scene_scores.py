@@ -22,7 +22,7 @@ from qkv.data.worlds.scenes import (
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.options import Drawn
 from qkv.families.dalle.product import Drawing, Painter
-from qkv.families.vit.settings import MeasuredSettings
+from qkv.families.dalle.settings import MeasuredSettings
 
 SEEN_PAIRS, UNSEEN_PAIRS = "seen combinations", "unseen combinations"
 MeasuredPart = Literal["valid", "test"]

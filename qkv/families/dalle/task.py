@@ -1,7 +1,7 @@
 """How a painter is trained: captioned pictures and a codebook in, a bundle with its report out."""
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,15 @@ from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.model import CaptionedBatch, Dalle, DalleConfig
 from qkv.families.dalle.product import Painter, PainterDefaults
-from qkv.families.vit.settings import DalleSettings, MeasuredSettings, check_dalle
-from qkv.families.vit.task import stack_of
+from qkv.families.dalle.settings import DalleSettings, MeasuredSettings
 from qkv.text.tokenizer import Tokenizer
+from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch
+from qkv.training.loop import Run
 from qkv.training.picture_data import Rows
-from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+from qkv.training.runs import Assembled, Chosen, Task, facts_of_run
+from qkv.training.trainable import Setup
 
 CODES_FILE = "codes.npy"  # in OUT/training
 
@@ -43,24 +43,19 @@ class Album:
     ]  # where captions come from a closed world: some with its every word, and of its greatest length
     measure: Callable[[Painter, MeasuredSettings], dict[str, Any]]  # what the report says of its drawings
 
+    @property
+    def amount(self) -> int:
+        return len(self.train)
 
-def train_dalle(
-    album: Album,
-    settings: DalleSettings,
-    out: Path,
-    *,
-    watch: Callable[[Painter], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[Painter]:
-    check_dalle(settings)
-    settings = with_precision(settings, settings.model.width, choose_device(), group)
-    return train(DalleTask(album, settings), out, watch=watch, group=group, resume=resume, remember=remember)
+
+def dalle_task(data: Album, inputs: Any, settings: DalleSettings, setup: Setup) -> "DalleTask":
+    setup.say(f"{data.origin}: {len(data.train):,} to train on, {len(data.valid):,} to validate on")
+    settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
+    return DalleTask(data, settings)
 
 
 @dataclass(frozen=True)
-class DalleTask:
+class DalleTask(Task[Painter]):
     album: Album
     settings: DalleSettings
 

@@ -14,9 +14,9 @@ from qkv.data.batching import token_batches
 from qkv.errors import InputError, UserError
 from qkv.families.gpt.model import GPTForTask, TaskBatch, TaskConfig
 from qkv.families.gpt.product import PieceKind, facts_of_gpt, tokenizer_for
-from qkv.families.loading import load_weights
 from qkv.runtime.compute import silent
 from qkv.runtime.predictions import Verdict, check_inputs
+from qkv.runtime.weights import build_model
 from qkv.text.tokenizer import Tokenizer
 
 Form = Literal["classification", "entailment", "similarity", "choice"]
@@ -74,8 +74,7 @@ class GPTClassifier:
             if not 0 <= token < architecture.gpt.vocab:
                 raise UserError(f"{where}/config.json: no token of this model has the number {token}.")
         tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.gpt)
-        model = GPTForTask(architecture)
-        load_weights(model, bundle.weights, str(where))
+        model = build_model(GPTForTask, architecture, bundle)
         return cls(model, tokenizer, defaults)
 
     def save(self, folder: Path) -> None:

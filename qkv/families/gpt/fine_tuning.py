@@ -1,44 +1,52 @@
 """How a language model that was trained or imported before goes on with other text or music: sizes and tokens stay."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
+from qkv.data.chorales import Music
 from qkv.errors import UserError
 from qkv.families.gpt.model import GPT, GPTConfig
 from qkv.families.gpt.product import Generator
 from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings
 from qkv.families.gpt.stream import StreamData
-from qkv.families.gpt.task import Passages, both_parts, keep, measured
+from qkv.families.gpt.task import (
+    MusicMaterial,
+    Passages,
+    TextData,
+    TextPassages,
+    both_parts,
+    keep,
+    measured,
+)
 from qkv.families.loading import load_for
 from qkv.training.device import choose_device, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch, loss_on
-from qkv.training.runs import Assembled, Chosen, Outcome, train, with_epochs
+from qkv.training.loop import Run, loss_on
+from qkv.training.runs import Assembled, Chosen, Example, Task, with_epochs
+from qkv.training.trainable import Setup
 
 
-def fine_tune_gpt(
-    passages: Passages,
-    base: Path,
-    settings: FineTuneTextSettings | FineTuneMusicSettings,
-    out: Path,
-    *,
-    watch: Callable[[Generator], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[Generator]:
+def text_task(data: TextData, inputs: Any, settings: FineTuneTextSettings, setup: Setup) -> "FineTuneGPTTask":
+    passages = TextPassages(*data.parts(settings.data, settings.seed, setup.say))
+    return fine_tune_task(passages, inputs.fine_tune, settings, setup)
+
+
+def music_task(data: Music, inputs: Any, settings: FineTuneMusicSettings, setup: Setup) -> "FineTuneGPTTask":
+    return fine_tune_task(MusicMaterial(data, settings), inputs.fine_tune, settings, setup)
+
+
+def fine_tune_task(
+    passages: Passages, base: Path, settings: FineTuneTextSettings | FineTuneMusicSettings, setup: Setup
+) -> "FineTuneGPTTask":
     before = model_in(base, music=isinstance(settings, FineTuneMusicSettings))
     config = before.model.config
-    settings = with_precision(settings, config.stack.width, choose_device(), group)
+    settings = with_precision(settings, config.stack.width, choose_device(), setup.group)
     parts = both_parts(passages, before.tokenizer, config.context, settings.training.batch_tokens)
     refuse_too_short(parts[0], config.context)
     settings = with_epochs(settings, lambda: parts[0])
-    task = FineTuneGPTTask(passages, parts, before, base, settings)
-    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+    return FineTuneGPTTask(passages, parts, before, base, settings)
 
 
 def model_in(base: Path, *, music: bool) -> Generator:
@@ -59,7 +67,7 @@ def refuse_too_short(train: StreamData, context: int) -> None:
 
 
 @dataclass(frozen=True)
-class FineTuneGPTTask:
+class FineTuneGPTTask(Task[Generator]):
     passages: Passages
     parts: tuple[StreamData, StreamData]  # of them, to train on and to validate on
     before: Generator
@@ -73,10 +81,6 @@ class FineTuneGPTTask:
     def fingerprint(self) -> dict[str, str]:
         weights = {"weights to begin with": file_hash(self.base / MODEL_FILE)}
         return {**self.passages.fingerprint(), **weights, **description_hashes(self.base)}
-
-    def files(self) -> dict[str, bytes]:
-        """None: the vocabulary is that of the model, without which the run cannot go on either."""
-        return {}
 
     def assemble(self, folder: Path) -> Assembled[Generator]:
         before, (train, valid) = self.before, self.parts
@@ -95,6 +99,9 @@ class FineTuneGPTTask:
         report["results"] = {f"{name} before": value for name, value in earlier.items()} | report["results"]
         keep(out, product, report)
         return report
+
+    def example(self) -> Example[Generator] | None:
+        return self.passages.example()
 
 
 def regularised(config: GPTConfig, dropout: float | None) -> GPTConfig:

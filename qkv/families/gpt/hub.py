@@ -59,7 +59,7 @@ TOGETHER = "attn.c_attn"  # query, key and value as one
 SIDE_BY_SIDE = ("query", "key", "value")
 
 
-class GptFamily:
+class GPTMapping:
     def read(self, published: Published, language: str | None) -> Generator:
         config, where = published.config, published.where
         tokenizer, pieces = read_tokenizer(published)

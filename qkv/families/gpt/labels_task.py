@@ -1,11 +1,11 @@
 """How a language model is fine-tuned for a task (GPT-1, section 3.2): labelled examples in, a classifier out."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -25,9 +25,9 @@ from qkv.runtime.predictions import EXAMPLES
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch
-from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train, with_epochs
+from qkv.training.loop import Run
+from qkv.training.runs import Assembled, Chosen, Task, facts_of_run, with_epochs
+from qkv.training.trainable import Setup
 
 FEWEST = 10  # examples of which some can be held out
 
@@ -55,6 +55,10 @@ class Labels:
     origin: str
 
     @property
+    def amount(self) -> int:
+        return len(self.train)
+
+    @property
     def numbers(self) -> bool:
         return self.form != "choice" and not self.classes
 
@@ -77,8 +81,8 @@ def read_labels(
     if settings.form == "choice":
         if columns:
             raise UserError(
-                "--columns cannot be given with --form choice, whose files are a text, its answers and the number of the "
-                "right one: leave it out."
+                "columns cannot be chosen for questions with several answers: each line is a text, its answers and the "
+                "number of the right one."
             )
         return read_choices(path, valid, settings)
     labelled = read_labelled(path, columns, tell)
@@ -119,7 +123,7 @@ def form_of(labelled: Labelled, settings: FineTuneSettings) -> Form:
         return "similarity" if labelled.are_numbers() else "entailment"
     if settings.form == "choice" or pairs != (settings.form != "classification"):
         wanted = "one text" if settings.form == "classification" else "two texts"
-        raise UserError(f"{labelled.where}: --form {settings.form} reads {wanted} in a row, and a label.")
+        raise UserError(f"{labelled.where}: the form {settings.form} needs {wanted} and a label per line.")
     return settings.form
 
 
@@ -128,7 +132,9 @@ def parted(first: Any, second: Any, settings: FineTuneSettings) -> tuple[Any, An
     if second is not None:
         return first, second
     if len(first) < FEWEST:
-        raise UserError(f"{len(first)} examples are too few to hold some out: give --valid-labels, or more.")
+        raise UserError(
+            f"{len(first)} examples are too few to hold some out. Give validation examples, or more data."
+        )
     order = list(range(len(first)))
     random.Random(settings.seed).shuffle(order)
     out = max(1, round(settings.valid * len(order)))
@@ -158,25 +164,19 @@ class ExampleData:
         return len(rows)
 
 
-def fine_tune(
-    labels: Labels,
-    base: Path,
-    settings: FineTuneSettings,
-    out: Path,
-    *,
-    watch: Callable[[GPTClassifier], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[GPTClassifier]:
+def labels_task(data: Labels, inputs: Any, settings: FineTuneSettings, setup: Setup) -> "FineTuneTask":
+    """Fine-tune the language model `inputs.fine_tune` on labelled examples."""
+    labels, base = data, inputs.fine_tune
+    setup.say(
+        f"{len(labels.train):,} examples to train on, {len(labels.valid):,} to validate on; read as {labels.form}"
+    )
     before = language_model_in(base)
-    settings = with_precision(settings, before.model.config.stack.width, choose_device(), group)
+    settings = with_precision(settings, before.model.config.stack.width, choose_device(), setup.group)
     task = FineTuneTask(labels, before, base, settings)
     settings = with_epochs(
         settings, lambda: task.data(task.product(before.tokenizer), labels.train, shuffled=True)
     )
-    task = replace(task, settings=settings)
-    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+    return replace(task, settings=settings)
 
 
 def language_model_in(base: Path) -> Generator:
@@ -187,7 +187,9 @@ def language_model_in(base: Path) -> Generator:
 
 
 @dataclass(frozen=True)
-class FineTuneTask:
+class FineTuneTask(Task[GPTClassifier]):
+    unit: ClassVar = "examples"
+
     labels: Labels
     before: Generator
     base: Path  # where it is

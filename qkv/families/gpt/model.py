@@ -4,7 +4,7 @@ GPT-1 is this with post-norm and learned positions; GPT-2 has pre-norm, a norm a
 the residual branches. What is fine-tuned for a task is the same model with one matrix more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -16,6 +16,7 @@ from qkv.core.batch import moved
 from qkv.core.block import Stack, StackConfig
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
+from qkv.core.limits import check_context, check_tokens
 from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import causal_mask
 from qkv.core.positions import LearnedPositions, RotaryPositions
@@ -33,10 +34,16 @@ class GPTConfig:
     stack: StackConfig
 
     def __post_init__(self) -> None:
-        if self.context < 2:
-            raise ValueError("the context must have at least 2 positions")
+        check_context(self.context, self.stack.width, least=2)
+        check_tokens(self.vocab, end=self.end)
         if self.positions == "rotary" and self.stack.width // self.stack.heads % 2:
             raise ValueError("rotary positions turn pairs of columns: the width of a head must be even")
+
+    def shapes(self, name: str = "") -> Iterator[tuple[str, tuple[int, ...]]]:
+        yield f"{name}tokens.weight", (self.vocab, self.stack.width)
+        if self.positions == "learned":
+            yield f"{name}positions.table", (self.context, self.stack.width)
+        yield from self.stack.shapes(f"{name}stack")
 
 
 @dataclass(frozen=True)
@@ -181,6 +188,10 @@ class TaskConfig:
     def __post_init__(self) -> None:
         if (self.classes < 2) is (self.task == "classes"):
             raise ValueError("a task with classes has at least two of them, and any other has one")
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        yield from self.gpt.shapes("gpt.")
+        yield "head.weight", (self.classes, self.gpt.stack.width)
 
 
 @dataclass(frozen=True)

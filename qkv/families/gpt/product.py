@@ -18,8 +18,8 @@ from qkv.decoding.walk import walk
 from qkv.engine.gpt import GPTEngine, GPTEngineStep
 from qkv.errors import UserError
 from qkv.families.gpt.model import GPT, GPTConfig, GPTStep, TextBatch
-from qkv.families.loading import load_weights
 from qkv.runtime.compute import Compute, continuing_in, silent
+from qkv.runtime.weights import build_model
 from qkv.text.characters import Characters
 from qkv.text.notes import VOICES, Frame, Notes
 from qkv.text.published_pieces import PublishedPieces
@@ -103,8 +103,7 @@ class Generator:
         architecture = from_dict(GPTConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(GeneratorDefaults, config, f"{where}/config.json")
         tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture)
-        model = GPT(architecture)
-        load_weights(model, bundle.weights, str(where))
+        model = build_model(GPT, architecture, bundle)
         return cls(model, tokenizer, defaults)
 
     def facts(self) -> dict[str, str]:

@@ -2,22 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Annotated, Literal
 
+from qkv.errors import Rule
 from qkv.training.settings import (
+    FLAT,
     BlockSettings,
-    GoingOnSettings,
+    ContinueSettings,
     RunSettings,
     TrainingSettings,
     TuningSettings,
-    refuse_broken,
-    rules_of_blocks,
-    rules_of_going_on,
-    rules_of_run,
-    rules_of_tuning,
+    share_below_one,
 )
-
-Recipe = TypeVar("Recipe", bound=RunSettings)
 
 LETTERS_OF_A_PIECE = 3.5  # of a subword, about
 TOKENS_OF_AN_EXAMPLE = 25  # of one with a label, about
@@ -32,6 +28,14 @@ class GPTModelSettings(BlockSettings):
     positions: Literal["learned", "rotary"] = "rotary"
     """How positions are told apart: learned vectors as in both papers, or turned queries and keys."""
 
+    def rules(self) -> list[Rule]:
+        even = self.heads < 1 or self.positions != "rotary" or self.width // self.heads % 2 == 0
+        return [
+            *super().rules(),
+            ("width", "divided by heads must be even with rotary positions", even),
+            ("context", "must be at least 8", self.context >= 8),
+        ]
+
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
@@ -40,6 +44,12 @@ class TextSettings:
     most_valid: int = 200_000
     """Characters held out at most."""
 
+    def rules(self) -> list[Rule]:
+        return [
+            ("valid", "must be above 0 and at most 0.5", 0 < self.valid <= 0.5),
+            ("most_valid", "must be at least 1", self.most_valid >= 1),
+        ]
+
 
 @dataclass(frozen=True, kw_only=True)
 class GPTSettings(RunSettings):
@@ -47,30 +57,42 @@ class GPTSettings(RunSettings):
     """What a token is: a byte-level subword, or a character."""
     vocabulary: int
     """Subwords in the vocabulary; characters are as many as the text has."""
-    model: GPTModelSettings
-    data: TextSettings = TextSettings()
+    model: Annotated[GPTModelSettings, FLAT]
+    data: Annotated[TextSettings, FLAT] = TextSettings()
+
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), *self.model.rules(), *self.data.rules()]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MusicSettings(RunSettings):
     transpose: int = 5
     """In every epoch each piece is moved up or down by at most so many semitones; 0 for never."""
-    model: GPTModelSettings
+    model: Annotated[GPTModelSettings, FLAT]
+
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), *self.model.rules(), transposes(self.transpose)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneTextSettings(GoingOnSettings):
-    """Sizes and vocabulary are those of the model that goes on."""
+class FineTuneTextSettings(ContinueSettings):
+    """Sizes and vocabulary are those of the model that is fine-tuned."""
 
-    data: TextSettings = TextSettings()
+    data: Annotated[TextSettings, FLAT] = TextSettings()
+
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), *self.data.rules()]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneMusicSettings(GoingOnSettings):
+class FineTuneMusicSettings(ContinueSettings):
     """The same for a model of music."""
 
     transpose: int = 5
     """In every epoch each piece is moved up or down by at most so many semitones; 0 for never."""
+
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), transposes(self.transpose)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,54 +107,19 @@ class FineTuneSettings(TuningSettings):
     dropout: float = 0.1
     """Share of values dropped in training."""
     valid: float = 0.1
-    """Share of the examples held out where no --valid-labels are given."""
+    """Share of the examples held out where no validation examples are given."""
+
+    def rules(self) -> list[Rule]:
+        return [
+            *super().rules(),
+            ("auxiliary", "must not be negative", self.auxiliary >= 0),
+            share_below_one("dropout", self.dropout),
+            ("valid", "must be above 0 and at most 0.5", 0 < self.valid <= 0.5),
+        ]
 
 
-def check_gpt(settings: GPTSettings) -> None:
-    refuse_broken(rules_of_run(settings) | rules_of_model(settings.model) | rules_of_text(settings.data))
-
-
-def check_music(settings: MusicSettings) -> None:
-    refuse_broken(rules_of_run(settings) | rules_of_model(settings.model) | rules_of_keys(settings.transpose))
-
-
-def check_more_text(settings: FineTuneTextSettings) -> None:
-    refuse_broken(rules_of_going_on(settings) | rules_of_text(settings.data))
-
-
-def check_more_music(settings: FineTuneMusicSettings) -> None:
-    refuse_broken(rules_of_going_on(settings) | rules_of_keys(settings.transpose))
-
-
-def check_fine_tuning(settings: FineTuneSettings) -> None:
-    refuse_broken(
-        rules_of_tuning(settings)
-        | {
-            "--auxiliary must not be negative": settings.auxiliary >= 0,
-            "--dropout must be at least 0 and below 1": 0 <= settings.dropout < 1,
-            "--valid must be above 0 and at most 0.5": 0 < settings.valid <= 0.5,
-        }
-    )
-
-
-def rules_of_text(data: TextSettings) -> dict[str, bool]:
-    return {
-        "--data.valid must be above 0 and at most 0.5": 0 < data.valid <= 0.5,
-        "--data.most-valid must be at least 1": data.most_valid >= 1,
-    }
-
-
-def rules_of_keys(transpose: int) -> dict[str, bool]:
-    return {"--transpose must be from 0 to 11": 0 <= transpose <= 11}
-
-
-def rules_of_model(model: GPTModelSettings) -> dict[str, bool]:
-    return rules_of_blocks(model) | {
-        "--model.width / --model.heads must be even with rotary positions": model.heads < 1
-        or model.positions != "rotary"
-        or model.width // model.heads % 2 == 0,
-        "--model.context must be at least 8": model.context >= 8,
-    }
+def transposes(semitones: int) -> Rule:
+    return "transpose", "must be from 0 to 11", 0 <= semitones <= 11
 
 
 # Recipes for text: functions of the number of characters ---------------------------------------------------------
@@ -313,16 +300,6 @@ def going_on(tokens: float, width: int) -> TrainingSettings:
         validate_every=round(max(10, min(500, steps / 10))),
         average=3,
     )
-
-
-def for_width(recipe: Callable[[int, int], Recipe], width: int) -> dict[str, Callable[[int], Recipe]]:
-    """Recipes for a model of that width."""
-
-    def automatic(amount: int) -> Recipe:
-        return recipe(amount, width)
-
-    automatic.__doc__ = recipe.__doc__
-    return {"automatic": automatic}
 
 
 def fine_tuning(examples: int, width: int) -> FineTuneSettings:

@@ -12,23 +12,31 @@ from torch import Tensor
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
 from qkv.data.chorales import Chorale, Music, room_to_transpose, transposed
-from qkv.data.documents import Documents
+from qkv.data.documents import Documents, hold_out_text
 from qkv.data.windows import stream_of
 from qkv.errors import UserError
 from qkv.evaluation.perplexity import rounded
 from qkv.families.gpt.model import GPT, GPTConfig
-from qkv.families.gpt.product import TOKENIZERS, Generator, GeneratorDefaults, PieceKind
-from qkv.families.gpt.settings import FineTuneMusicSettings, GPTModelSettings, GPTSettings, MusicSettings
+from qkv.families.gpt.product import TOKENIZERS, Generation, Generator, GeneratorDefaults, PieceKind
+from qkv.families.gpt.settings import (
+    FineTuneMusicSettings,
+    GPTModelSettings,
+    GPTSettings,
+    MusicSettings,
+    TextSettings,
+)
 from qkv.families.gpt.stream import Stream, StreamData
 from qkv.text.characters import Characters
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch
-from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
+from qkv.training.loop import Run
+from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
 from qkv.training.settings import RunSettings
+from qkv.training.trainable import Setup
+
+SHOWN = 60  # characters of an example
 
 
 class Passages(Protocol):
@@ -44,6 +52,9 @@ class Passages(Protocol):
 
     def results(self, product: Generator, loss: float, tokens: int) -> dict[str, str]:
         """What was measured, for the report; the loss is that of so many tokens of the validation part."""
+
+    def example(self) -> Example[Generator] | None:
+        """An output to show at every validation."""
 
 
 class Material(Passages, Protocol):
@@ -80,6 +91,12 @@ class TextPassages:
             "perplexity": f"{rounded(loss)} per token",
             "bits per byte": f"{loss * tokens / size / math.log(2):.4f}",
         }
+
+    def example(self) -> Example[Generator] | None:
+        lines = [line for line in self.valid.texts[0].splitlines() if line.strip()]
+        prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:SHOWN]
+        options = Generation(tokens=SHOWN)
+        return Example(f"How it continues   {prompt}", lambda product: product.generate(prompt, options))
 
 
 @dataclass(frozen=True)
@@ -142,24 +159,54 @@ class MusicMaterial:
                 )
         return found
 
-
-def train_gpt(
-    material: Material,
-    settings: GPTSettings | MusicSettings,
-    out: Path,
-    *,
-    watch: Callable[[Generator], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[Generator]:
-    settings = with_precision(settings, settings.model.width, choose_device(), group)
-    task = GPTTask(material, settings)
-    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+    def example(self) -> Example[Generator] | None:
+        return None
 
 
 @dataclass(frozen=True)
-class GPTTask:
+class TextData:
+    """Documents that were read, to train on and perhaps to validate on."""
+
+    train: Documents
+    valid: Documents | None
+
+    @property
+    def amount(self) -> int:
+        return self.train.characters
+
+    def parts(
+        self, settings: TextSettings, seed: int, say: Callable[[str], None]
+    ) -> tuple[Documents, Documents]:
+        train, valid = self.train, self.valid
+        if valid is None:
+            share = min(settings.valid, settings.most_valid / max(1, train.characters))
+            train, valid = hold_out_text(train, share, seed)
+        say(
+            f"{train.characters:,} characters in {len(train):,} documents to train on, "
+            f"{valid.characters:,} to validate on"
+        )
+        return train, valid
+
+
+def text_task(data: TextData, inputs: Any, settings: GPTSettings, setup: Setup) -> "GPTTask":
+    """Train on documents. Without a validation part, some of the text is held out."""
+    return gpt_task(
+        TextMaterial(*data.parts(settings.data, settings.seed, setup.say), settings), settings, setup
+    )
+
+
+def music_task(data: Music, inputs: Any, settings: MusicSettings, setup: Setup) -> "GPTTask":
+    setup.say(f"{len(data.train):,} pieces of music to train on, {len(data.valid):,} to validate on")
+    return gpt_task(MusicMaterial(data, settings), settings, setup)
+
+
+def gpt_task(material: Material, settings: GPTSettings | MusicSettings, setup: Setup) -> "GPTTask":
+    settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
+    return GPTTask(material, settings)
+
+
+@dataclass(frozen=True)
+class GPTTask(Task[Generator]):
     material: Material
     settings: GPTSettings | MusicSettings
 
@@ -182,8 +229,8 @@ class GPTTask:
             tokens = len(part) - 1  # without the end after it
             if tokens < context:
                 raise UserError(
-                    f"the {name} has {tokens:,} tokens, which is less than a context of {context:,}: give more "
-                    "text, or a smaller --model.context."
+                    f"the {name} has {tokens:,} tokens, fewer than the context of {context:,}. Give more text, or a "
+                    "shorter context."
                 )
         model = GPT(architecture(settings.model, len(tokenizer), tokenizer.end))
         return Assembled(
@@ -194,6 +241,9 @@ class GPTTask:
         report = measured(product, self.material, self.settings, run, chosen)
         keep(out, product, report)
         return report
+
+    def example(self) -> Example[Generator] | None:
+        return self.material.example()
 
 
 def both_parts(

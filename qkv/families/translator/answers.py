@@ -35,6 +35,9 @@ class Answer:
         return " ".join(f"{source}-{target + shift}" for source, target in self.alignment or [])
 
 
+FEATURES = 3  # see `features_of`
+
+
 @dataclass(frozen=True, kw_only=True)
 class Confidence:
     """A logistic regression on what the model thinks of its own words, fitted on the validation set."""
@@ -43,6 +46,10 @@ class Confidence:
     weights: tuple[float, ...]
     good: str
     """What counted as a good translation when this was fitted."""
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != FEATURES:
+            raise ValueError(f"a confidence has {FEATURES} weights, not {len(self.weights)}")
 
     def of(self, features: Sequence[float]) -> float:
         total = self.bias + sum(w * x for w, x in zip(self.weights, features, strict=True))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from qkv.configs import from_dict
+from qkv.configs import from_dict, shown
 from qkv.core.pairs import TranslationConfig, TranslationModel
 from qkv.errors import UserError
 from qkv.families.translator.model import OneStream, OneStreamConfig, Translator, TranslatorConfig
@@ -25,7 +25,9 @@ def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig
     """As a file has it."""
     known = {model.architecture: config for config, model in MODELS.items()}
     if str(architecture) not in known:
-        raise UserError(f"{where}: this version of qkv knows {', '.join(known)}, and no {architecture!r}.")
+        raise UserError(
+            f"{where}: this version of qkv knows {', '.join(known)}, and no {shown(architecture)}."
+        )
     config: TranslationConfig = from_dict(known[architecture], values, where)
     return config
 

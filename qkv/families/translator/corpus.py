@@ -1,6 +1,6 @@
 """Sentence pairs made ready for training: cleaned, split, encoded, and put together in batches."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 
@@ -10,10 +10,10 @@ from qkv.data.batching import pad_rows, token_batches
 from qkv.data.cleaning import clean, hold_out
 from qkv.data.parallel import ParallelText
 from qkv.families.translator.defaults import Languages
+from qkv.families.translator.settings import DataSettings, PairSettings
 from qkv.text.subword_dropout import SubwordDropout
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
-from qkv.training.settings import DataSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,7 @@ class Corpus:
     languages: Languages
     origin: str  # for the model card
     tests: Mapping[str, ParallelText] = field(default_factory=dict)  # by name; training never looks at them
+    shown: str = ""  # a sentence to translate at every validation
 
     def fingerprint(self) -> dict[str, str]:
         """Of the languages too, which may be read off the names of files, and files may be given by other names."""
@@ -59,6 +60,32 @@ def prepare_corpus(
     return Corpus(
         train=train, valid=valid, dropped=dropped, languages=languages, origin=origin, tests=tests or {}
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairFiles:
+    """Sentence pairs as they were read from files."""
+
+    pairs: ParallelText
+    valid: ParallelText | None
+    languages: Languages
+    origin: str  # for the model card
+    tests: dict[str, ParallelText] = field(
+        default_factory=dict
+    )  # by name: the finished model is scored on them
+
+    @property
+    def amount(self) -> int:
+        return len(self.pairs)
+
+    def corpus(self, settings: PairSettings, say: Callable[[str], None]) -> Corpus:
+        corpus = prepare_corpus(
+            self.pairs, self.valid, self.languages, settings.data, settings.seed, self.origin, self.tests
+        )
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in corpus.dropped.items())
+        say(f"{len(self.pairs):,} pairs read; dropped: {counts}")
+        say(f"{len(corpus.train):,} to train on, {len(corpus.valid):,} to validate on")
+        return corpus
 
 
 class PairData:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from qkv.families.translator.alignment import Aligner
 from qkv.families.translator.answers import Confidence
+from qkv.families.translator.options import STRONGEST_PENALTY, WIDEST_BEAM
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,3 +37,15 @@ class TranslatorDefaults:
     stand_ins: tuple[str, ...] = ()  # words that it copies, for spans that it does not know
     aligner: Aligner | None = None
     confidence: Confidence | None = None
+
+    def __post_init__(self) -> None:
+        rules = {
+            "longest should be at least 1": self.longest >= 1,
+            f"beam should be from 1 to {WIDEST_BEAM}": 1 <= self.beam <= WIDEST_BEAM,
+            f"length_penalty should be from 0 to {STRONGEST_PENALTY:g}": (
+                0 <= self.length_penalty <= STRONGEST_PENALTY
+            ),
+        }
+        for rule, holds in rules.items():
+            if not holds:
+                raise ValueError(rule)

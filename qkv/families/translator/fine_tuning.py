@@ -1,6 +1,5 @@
 """How a translator that was trained or imported before goes on with other sentence pairs: its sizes and its vocabulary stay."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,56 +12,57 @@ from qkv.evaluation.overlap import both_seen, read_seen, seen_in
 from qkv.evaluation.scores import Scorer
 from qkv.families.loading import load_for
 from qkv.families.translator.architectures import built
-from qkv.families.translator.corpus import Corpus
+from qkv.families.translator.corpus import Corpus, PairFiles
 from qkv.families.translator.defaults import Languages
 from qkv.families.translator.model import OneStreamConfig, TranslatorConfig
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recurrent import RecurrentConfig
-from qkv.families.translator.task import TOKENIZER_FILE, both_parts, keep, measured
+from qkv.families.translator.settings import FineTuneTranslatorSettings
+from qkv.families.translator.task import TOKENIZER_FILE, both_parts, keep, measured, shown_translation
 from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch, loss_on
-from qkv.training.runs import Assembled, Chosen, Outcome, train, with_epochs
-from qkv.training.settings import FineTuneTranslatorSettings, check_fine_tuning
+from qkv.training.loop import Run, loss_on
+from qkv.training.runs import Assembled, Chosen, Example, Task, with_epochs
+from qkv.training.trainable import Setup
 
 SHOWN = 40  # characters of a sentence in a complaint
 
 
-def fine_tune_translator(
+def pairs_task(
+    data: PairFiles, inputs: Any, settings: FineTuneTranslatorSettings, setup: Setup
+) -> "FineTuneTranslatorTask":
+    """Fine-tune the translator `inputs.fine_tune` on sentence pairs that were read from files."""
+    return fine_tune_task(data.corpus(settings, setup.say), inputs.fine_tune, settings, setup)
+
+
+def fine_tune_task(
     corpus: Corpus,
     base: Path,
     settings: FineTuneTranslatorSettings,
-    out: Path,
-    *,
-    watch: Callable[[Translator], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[Translator]:
-    check_fine_tuning(settings)
-    before = load_for(base, "translate", Translator)
+    setup: Setup = Setup(),  # noqa: B008
+) -> "FineTuneTranslatorTask":
+    settings.check()
+    before = load_for(base, "train translator --fine-tune", Translator)
     recurrent = isinstance(before.model.config, RecurrentConfig)
     settings = with_precision(
-        settings, before.model.tokens.embedding_dim, choose_device(), group, kinds_for(recurrent)
+        settings, before.model.tokens.embedding_dim, choose_device(), setup.group, kinds_for(recurrent)
     )
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
     tokenizer = asked_for(before.tokenizer, settings.language, corpus)
     if settings.data.subword_dropout and not isinstance(tokenizer, Tokenizer):
         raise UserError(
-            "--data.subword-dropout is for pieces that qkv has learned: this model brings its own, so leave it out."
+            "BPE dropout needs a vocabulary that qkv has learned; this model brings its own. Leave it out."
         )
     settings = with_epochs(
         settings, lambda: both_parts(corpus, tokenizer, settings, before.model.config.context)[0]
     )
-    task = FineTuneTranslatorTask(corpus, before, base, tokenizer, settings, scorer)
-    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+    return FineTuneTranslatorTask(corpus, before, base, tokenizer, settings, scorer)
 
 
 @dataclass(frozen=True)
-class FineTuneTranslatorTask:
+class FineTuneTranslatorTask(Task[Translator]):
     corpus: Corpus
     before: Translator
     base: Path
@@ -105,12 +105,15 @@ class FineTuneTranslatorTask:
         keep(out, product, report, seen)
         return report
 
+    def example(self) -> Example[Translator]:
+        return shown_translation(self.corpus)
+
 
 def asked_for(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vocabulary:
     """The tokenizer that puts the wanted target language before each source, where the model knows several."""
     if not tokenizer.languages or not isinstance(tokenizer, SentencePieces):
         if language is not None:
-            raise UserError("this model translates into one language: --language is for models of several.")
+            raise UserError("this model translates into one language. Leave out the target language.")
         return tokenizer
     if language is not None:
         return tokenizer.other(language=language)
@@ -119,7 +122,7 @@ def asked_for(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vo
         if marker is None or marker not in tokenizer.ids:
             raise UserError(
                 f"this model translates into {', '.join(tokenizer.languages)}, and the source '{text[:SHOWN]}' asks for "
-                f"none of these: give --language, or begin each source with {tokenizer.marker('LANGUAGE')}."
+                f"none of these. Choose a target language, or begin each source with {tokenizer.marker('LANGUAGE')}."
             )
     return tokenizer
 

@@ -67,7 +67,7 @@ OUR_POSITIONS = {theirs: ours for ours, theirs in POSITIONS.items()}
 THEIR_PARTS = {ours: theirs for theirs, ours in PARTS.items()}
 
 
-class MarianFamily:
+class MarianMapping:
     def read(self, published: Published, language: str | None) -> Translator:
         where, weights = published.where, dict(published.weights)
         share_tokens(weights, where)

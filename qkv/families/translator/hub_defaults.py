@@ -4,7 +4,6 @@ from qkv.configs import from_dict
 from qkv.errors import UserError
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import TranslatorConfig
-from qkv.families.translator.options import STRONGEST_PENALTY, WIDEST_BEAM
 from qkv.hub.folder import Published
 from qkv.hub.mapping import NOTES
 
@@ -33,17 +32,6 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
 
 def checked(defaults: TranslatorDefaults, config: TranslatorConfig, where: str) -> TranslatorDefaults:
     """What was written beside a model may have been written for another one."""
-    aligner = defaults.aligner
-    holds = {
-        "longest should be at least 1": defaults.longest >= 1,
-        f"beam should be from 1 to {WIDEST_BEAM}": 1 <= defaults.beam <= WIDEST_BEAM,
-        f"length_penalty should be from 0 to {STRONGEST_PENALTY:g}": 0
-        <= defaults.length_penalty
-        <= STRONGEST_PENALTY,
-        "the aligner should look with heads that the model has": aligner is None
-        or aligner.fits(*config.looking),
-    }
-    for rule, kept in holds.items():
-        if not kept:
-            raise UserError(f"{where}: {rule}.")
+    if defaults.aligner is not None and not defaults.aligner.fits(*config.looking):
+        raise UserError(f"{where}: the aligner should look with heads that the model has.")
     return defaults

@@ -4,6 +4,7 @@ Translator   the encoder-decoder Transformer of the paper (T-ED in deck 003)
 OneStream    the decoder alone (T-D): source and target are one causal stream, and the loss is on the target
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from qkv.core.block import Stack, StackConfig
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
+from qkv.core.limits import check_context, check_tokens
 from qkv.core.masks import causal_mask
 from qkv.core.pairs import TranslationModel, joint_embedding, source_mask
 from qkv.core.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions
@@ -37,6 +39,21 @@ class OneStreamConfig:
             raise ValueError("rotary positions turn pairs of columns: the width of a head must be even")
         if not 0 <= self.smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
+        check_context(self.context, self.decoder.width)
+        check_tokens(self.vocab, pad=self.pad, start=self.start, end=self.end)
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        yield from self.embedding_shapes()
+        yield "sides", (2, self.decoder.width)
+        yield from self.decoder.shapes("decoder")
+
+    def embedding_shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        yield "tokens.weight", (self.vocab, self.decoder.width)
+        if self.positions == "learned":
+            for side in ("source", "target"):
+                yield f"{side}_positions.table", (self.context, self.decoder.width)
+        if self.output_bias:
+            yield "bias", (self.vocab,)
 
     @property
     def stacks(self) -> tuple[StackConfig, ...]:
@@ -58,6 +75,11 @@ class TranslatorConfig(OneStreamConfig):
         super().__post_init__()
         if self.encoder.width != self.decoder.width:
             raise ValueError(f"encoder width {self.encoder.width} is not decoder width {self.decoder.width}")
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        yield from self.embedding_shapes()
+        yield from self.encoder.shapes("encoder")
+        yield from self.decoder.shapes("decoder", cross=True)
 
     @property
     def stacks(self) -> tuple[StackConfig, ...]:

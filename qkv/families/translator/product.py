@@ -14,7 +14,6 @@ from qkv.core.pairs import TranslationModel, recorded_look
 from qkv.core.tape import Tape
 from qkv.engine import Engine
 from qkv.errors import UserError
-from qkv.families.loading import load_weights
 from qkv.families.translator.alignment import Aligner, WordLooks, looks_of_words
 from qkv.families.translator.answers import Answer, Links, distinct, surrounded, together
 from qkv.families.translator.architectures import built, config_from, two_stacks
@@ -36,6 +35,7 @@ from qkv.families.translator.segments import (
 )
 from qkv.families.translator.text_search import HALF, TextSearch
 from qkv.runtime.compute import Compute, computing_in, silent
+from qkv.runtime.weights import build_model
 from qkv.text.protect import BY_DEFAULT, Kind
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.text.words import FINE
@@ -76,17 +76,16 @@ class Translator:
     @classmethod
     def from_bundle(cls, bundle: Bundle) -> Self:
         config, where = dict(bundle.config), bundle.folder
-        tokenizer = load_vocabulary(where / TOKENIZER_FILE)
         kind, values = config.pop("architecture", "transformer"), config.pop("model", None)
-        model = built(config_from(kind, values, f"{where}/config.json"))
+        architecture = config_from(kind, values, f"{where}/config.json")
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
-        if len(tokenizer) != model.config.vocab:
+        tokenizer = load_vocabulary(where / TOKENIZER_FILE)
+        if len(tokenizer) != architecture.vocab:
             raise UserError(
-                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {model.config.vocab}; "
+                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab}; "
                 f"these files do not belong together."
             )
-        load_weights(model, bundle.weights, str(where))
-        return cls(model, tokenizer, defaults)
+        return cls(build_model(built, architecture, bundle), tokenizer, defaults)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""

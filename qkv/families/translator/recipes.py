@@ -1,22 +1,18 @@
 """Recipes: functions that state a whole run. The docstring says when to use it and what to expect."""
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
-from qkv.errors import UserError
-from qkv.training.settings import (
+from qkv.families.translator.settings import (
     DataSettings,
     DecodingSettings,
     FineTuneTranslatorSettings,
     ModelSettings,
     ScoringSettings,
-    TrainingSettings,
     TranslatorSettings,
 )
-
-Recipe = TypeVar("Recipe", bound=Callable[..., Any])
+from qkv.training.settings import TrainingSettings
 
 
 def automatic(pairs: int) -> TranslatorSettings:
@@ -235,14 +231,6 @@ def fine_tuning(pairs: int) -> FineTuneTranslatorSettings:
 
 
 FINE_TUNE_RECIPES = {"automatic": fine_tuning}
-
-
-def find_recipe(name: str, recipes: Mapping[str, Recipe]) -> Recipe:
-    if name not in recipes:
-        near = difflib.get_close_matches(name, recipes, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(recipes)}."
-        raise UserError(f"there is no recipe '{name}'; {hint}")
-    return recipes[name]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,14 +5,17 @@ has found is not fed back into the LSTM that asks, so in training each LSTM runs
 attention is computed for all words together; only the step from state to state is one after another.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from qkv.core.attention import Attention
+from qkv.core.block import linear_shapes
 from qkv.core.cache import Fixed
 from qkv.core.dropout import Dropout
+from qkv.core.limits import check_context, check_tokens
 from qkv.core.masks import as_scores
 from qkv.core.pairs import TranslationModel, joint_embedding, source_mask
 from qkv.core.tape import Tape, inside
@@ -58,6 +61,23 @@ class RecurrentConfig:
             raise ValueError("dropout must be at least 0 and below 1")
         if not 0 <= self.smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
+        check_context(self.context, self.width)
+        check_tokens(self.vocab, pad=self.pad, start=self.start, end=self.end)
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        width, hidden = self.width, self.hidden
+        yield "tokens.weight", (self.vocab, width)
+        for depth in range(self.encoder_depth):
+            for direction in ("onward", "back"):
+                name = f"encoder.{depth}.{direction}"
+                yield from lstm_shapes(name, hidden if depth else width, hidden // 2)
+        yield from linear_shapes("first_states", hidden, self.decoder_depth * hidden)
+        for depth in range(self.decoder_depth):
+            yield from lstm_shapes(f"decoder.{depth}", hidden if depth else width, hidden)
+        for each in ("query", "key", "value", "output"):
+            yield from linear_shapes(f"cross_attention.{each}", hidden, hidden)
+        yield from linear_shapes("combine", 2 * hidden, hidden)
+        yield from linear_shapes("to_words", hidden, width)
 
     @property
     def looking(self) -> tuple[int, int]:
@@ -207,6 +227,13 @@ class RecurrentCache:
         if self.states is not None:
             self.states = [(shown[:, rows], kept[:, rows]) for shown, kept in self.states]
         self.memory.select(rows)
+
+
+def lstm_shapes(name: str, width: int, hidden: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield f"{name}.weight_ih_l0", (4 * hidden, width)
+    yield f"{name}.weight_hh_l0", (4 * hidden, hidden)
+    yield f"{name}.bias_ih_l0", (4 * hidden,)
+    yield f"{name}.bias_hh_l0", (4 * hidden,)
 
 
 @torch.no_grad()

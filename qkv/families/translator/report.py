@@ -9,9 +9,10 @@ from qkv.evaluation.overlap import Seen, find_overlap
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.corpus import Corpus
 from qkv.families.translator.product import Translator
+from qkv.families.translator.settings import PairSettings
+from qkv.training.card import cell
 from qkv.training.loop import Run
 from qkv.training.runs import Chosen, facts_of_run
-from qkv.training.settings import PairSettings
 
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
 
@@ -83,10 +84,10 @@ Made by qkv {report["made_with"]["qkv"]}. Raw text in, raw text out:
 
 | | |
 |---|---|
-| trained on | {data["origin"]}: {data["pairs"]:,} sentence pairs (dropped: {dropped}) |
+| trained on | {cell(data["origin"])}: {data["pairs"]:,} sentence pairs (dropped: {cell(dropped)}) |
 | size | {report["parameters"]:,} parameters, {report["vocabulary"]:,} pieces in the vocabulary |
 | training | {training["steps"]:,} steps, {training["epochs"]} epochs, {training["minutes"]} minutes, seed {training["seed"]} |
-| weights | {training["weights"]} |
+| weights | {cell(training["weights"])} |
 
 ## Scores
 
@@ -95,8 +96,8 @@ length penalty {validation["length_penalty"]}:
 
 | measure | value | signature |
 |---|---|---|
-| BLEU | {validation["bleu"]["value"]:.2f} | `{validation["bleu"]["signature"]}` |
-| chrF | {validation["chrf"]["value"]:.2f} | `{validation["chrf"]["signature"]}` |
+| BLEU | {validation["bleu"]["value"]:.2f} | `{cell(validation["bleu"]["signature"])}` |
+| chrF | {validation["chrf"]["value"]:.2f} | `{cell(validation["chrf"]["signature"])}` |
 | exact match | {validation["exact_match"]:.1f} % | |
 | loss per piece | {validation["loss"]:.3f} | |
 
@@ -120,9 +121,9 @@ def on_trust(report: Mapping[str, Any]) -> str:
 
 def on_test_parts(report: Mapping[str, Any]) -> str:
     rows = "\n".join(
-        f"| {name} | {test['sentences']:,} | {test['overlap']['sentences']:,} "
+        f"| {cell(name)} | {test['sentences']:,} | {test['overlap']['sentences']:,} "
         f"| {test['bleu']['value']:.2f} | {test['chrf']['value']:.2f} "
-        f"| `{test['bleu']['signature']}` |"
+        f"| `{cell(test['bleu']['signature'])}` |"
         for name, test in report.get("tests", {}).items()
     )
     if not rows:

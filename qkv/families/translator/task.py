@@ -8,55 +8,57 @@ from typing import Any
 from qkv.checkpoint.bundle import save_report
 from qkv.core.block import StackConfig
 from qkv.core.pairs import TranslationConfig
-from qkv.errors import UserError
+from qkv.errors import OptionError, UserError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.architectures import built
-from qkv.families.translator.corpus import Corpus, PairData
+from qkv.families.translator.corpus import Corpus, PairData, PairFiles
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.model import OneStreamConfig, TranslatorConfig
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recurrent import RecurrentConfig
 from qkv.families.translator.report import SCORED, make_report, model_card
+from qkv.families.translator.settings import (
+    UNUSED_BY_LSTMS,
+    ModelSettings,
+    PairSettings,
+    TranslatorSettings,
+)
 from qkv.families.translator.trust import learn_trust
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch
-from qkv.training.runs import Assembled, Chosen, Outcome, train
-from qkv.training.settings import ModelSettings, PairSettings, TranslatorSettings, check_settings
+from qkv.training.loop import Run
+from qkv.training.runs import Assembled, Chosen, Example, Task
+from qkv.training.trainable import Setup
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
 ALWAYS_WHOLE = 64  # pieces: so long a sentence is not cut, even where training has shown shorter ones only
 
 
-def train_translator(
-    corpus: Corpus,
-    settings: TranslatorSettings,
-    out: Path,
-    *,
-    watch: Callable[[Translator], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    exact_vocabulary: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[Translator]:
-    """Learn the vocabulary, train, and write the bundle with its report.
+def pairs_task(data: PairFiles, inputs: Any, settings: TranslatorSettings, setup: Setup) -> "TranslatorTask":
+    """Train on sentence pairs that were read from files."""
+    refuse_unused(settings.model, setup.given)
+    return translator_task(data.corpus(settings, setup.say), settings, setup)
 
-    With `exact_vocabulary`, data that cannot fill the vocabulary are refused instead of given a smaller one.
-    """
-    check_settings(settings)
-    settings = with_precision(
-        settings, settings.model.width, choose_device(), group, kinds_for(settings.model.kind == "recurrent")
-    )
-    scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
-    task = TranslatorTask(corpus, settings, scorer, exact_vocabulary)
-    return train(task, out, watch=watch, group=group, resume=resume, remember=remember)
+
+def translator_task(corpus: Corpus, settings: TranslatorSettings, setup: Setup = Setup()) -> "TranslatorTask":  # noqa: B008  (it is frozen)
+    """Train on a corpus. A vocabulary size that the user chose must be reached; otherwise it is an upper bound."""
+    settings.check()
+    kinds = kinds_for(settings.model.kind == "recurrent")
+    settings = with_precision(settings, settings.model.width, choose_device(), setup.group, kinds)
+    scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is found before the training
+    return TranslatorTask(corpus, settings, scorer, "vocabulary" in setup.given)
+
+
+def refuse_unused(model: ModelSettings, given: frozenset[str]) -> None:
+    unused = sorted(UNUSED_BY_LSTMS & given) if model.kind == "recurrent" else []
+    if unused:
+        raise OptionError((", ".join(unused), "cannot be used with LSTMs"))
 
 
 @dataclass(frozen=True)
-class TranslatorTask:
+class TranslatorTask(Task[Translator]):
     corpus: Corpus
     settings: TranslatorSettings
     scorer: Scorer
@@ -89,6 +91,15 @@ class TranslatorTask:
         report = measured(product, self.corpus, self.settings, self.scorer, run, chosen, seen)
         keep(out, product, report, seen)
         return report
+
+    def example(self) -> Example[Translator]:
+        return shown_translation(self.corpus)
+
+
+def shown_translation(corpus: Corpus) -> Example[Translator]:
+    """A validation sentence of about 40 characters."""
+    text = corpus.shown or min(corpus.valid.source[:50], key=lambda source: abs(len(source) - 40))
+    return Example(f"Translation of   {text}", lambda translator: translator.translate(text, beam=1))
 
 
 def both_parts(
@@ -132,8 +143,8 @@ def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) 
     tokenizer = Tokenizer.learn([*corpus.train.source, *corpus.train.target], settings.vocabulary)
     if exact and len(tokenizer) < settings.vocabulary:
         raise UserError(
-            f"the data fill a vocabulary of {len(tokenizer)} pieces at most: "
-            f"give --vocabulary {len(tokenizer)} or less, not {settings.vocabulary}."
+            f"the data fill a vocabulary of at most {len(tokenizer):,} tokens, not {settings.vocabulary:,}. "
+            "Choose a smaller vocabulary."
         )
     return tokenizer
 

@@ -22,7 +22,7 @@ from qkv.families.translator.recurrent import Recurrent
 from qkv.families.translator.search import Request, Searcher
 from qkv.families.translator.segments import is_for_translation
 from qkv.tracing.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
-from qkv.tracing.trace import CANDIDATES, Beams, Side, Trace, choices_of, without_batch
+from qkv.tracing.trace import CANDIDATES, Beams, Side, Trace, check_length, choices_of, without_batch
 from qkv.tracing.watching import Watched
 
 PLACES = {"encoder": Place("encoder", False), "decoder": Place("decoder", True)}
@@ -73,10 +73,7 @@ def trace_translator(
     attempt = Attempt(reading=Reading.plain(translator.texts.job(text, decoding)))
     ids = translator.tokenizer.encode(attempt.reading.text)
     most = translator.limit if longest is None else min(longest, translator.limit)
-    if len(ids) > most:
-        raise UserError(
-            f"this text has {len(ids):,} pieces, and at most {most} can be looked at: shorten it."
-        )
+    check_length(len(ids), most)
     model = two_stacks(translator.model)
     model = changed(model, experiment, OF_LSTMS if isinstance(model, Recurrent) else PLACES)
     if experiment.changes_model:
@@ -135,7 +132,7 @@ def recorded(
     model.eval()
     logits = model(torch.tensor([read], device=device), torch.tensor([shifted], device=device), tape)[0]
     return Trace(
-        kind="translator" if blocks else "recurrent",
+        kind="translator",
         text=text,
         answer=answer,
         config=to_dict(config),

@@ -1,6 +1,5 @@
 """How a picture classifier that was trained or imported before learns from other pictures: its body goes on."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,28 +10,22 @@ from qkv.errors import UserError
 from qkv.families.loading import load_for
 from qkv.families.vit.model import VitConfig
 from qkv.families.vit.product import PictureClassifier
-from qkv.families.vit.settings import FineTuneVitSettings, check_fine_tuned_vit
-from qkv.families.vit.task import Gallery, VitTask, accuracy, percent
+from qkv.families.vit.settings import FineTuneVitSettings
+from qkv.families.vit.task import Gallery, VitTask, accuracy, describe, percent
 from qkv.training.device import choose_device, with_precision
-from qkv.training.distributed import Group
-from qkv.training.loop import Run, Watch
-from qkv.training.runs import Assembled, Chosen, Outcome, train, with_epochs
+from qkv.training.loop import Run
+from qkv.training.runs import Assembled, Chosen, with_epochs
+from qkv.training.trainable import Setup
 
 HEAD = "head."  # how the names of its weights begin
 
 
-def fine_tune_vit(
-    gallery: Gallery,
-    base: Path,
-    settings: FineTuneVitSettings,
-    out: Path,
-    *,
-    watch: Callable[[PictureClassifier], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[PictureClassifier]:
-    check_fine_tuned_vit(settings)
+def fine_tune_task(
+    data: Gallery, inputs: Any, settings: FineTuneVitSettings, setup: Setup
+) -> "FineTuneVitTask":
+    """Fine-tune the classifier `inputs.fine_tune` on other pictures."""
+    gallery, base = data, inputs.fine_tune
+    describe(gallery, setup)
     before = classifier_in(base)
     if gallery.train.form != before.form:
         raise UserError(
@@ -40,10 +33,9 @@ def fine_tune_vit(
         )
     if same_classes(gallery, before):
         gallery = gallery.numbered_as(before.classes)
-    settings = with_precision(settings, before.model.config.stack.width, choose_device(), group)
+    settings = with_precision(settings, before.model.config.stack.width, choose_device(), setup.group)
     task = FineTuneVitTask(gallery, settings, tuned_config(before, gallery, settings), before, base)
-    task = replace(task, settings=with_epochs(settings, lambda: task.data(gallery.train, shuffled=True)))
-    return train(task, out, watch=task.noting(watch, out), group=group, resume=resume, remember=remember)
+    return replace(task, settings=with_epochs(settings, lambda: task.data(gallery.train, shuffled=True)))
 
 
 def classifier_in(base: Path) -> PictureClassifier:

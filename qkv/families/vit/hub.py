@@ -48,7 +48,7 @@ OUT = {
 }
 
 
-class VitFamily:
+class VitMapping:
     def read(self, published: Published, language: str | None) -> PictureClassifier:
         weights, where = published.weights, published.where
         config = vit_config(published.config, outputs_of(weights, where), where)

@@ -4,6 +4,7 @@ picture ─► patches ─► linear map ─► [class token, patch 1, patch 2, 
                                           └────────────────────────────────────────────────► head ─► logits
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.core.block import Stack, StackConfig
+from qkv.core.block import Stack, StackConfig, linear_shapes
 from qkv.core.dropout import Dropout
 from qkv.core.positions import LearnedPositions
 from qkv.core.tape import Tape, inside
@@ -40,6 +41,14 @@ class VitConfig:
             raise ValueError("a picture has at least one channel, and there are at least two classes")
         if not 0 <= self.smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        width = self.stack.width
+        yield from linear_shapes("patches", self.channels * self.patch**2, width)
+        yield "class_token", (width,)
+        yield "positions.table", (1 + self.patches, width)
+        yield from self.stack.shapes("stack")
+        yield from linear_shapes("head", width, self.classes)
 
     @property
     def patches(self) -> int:

@@ -13,11 +13,10 @@ from qkv.checkpoint.bundle import Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes, Form, read_picture
 from qkv.errors import UserError
-from qkv.families.loading import load_weights
 from qkv.families.vit.model import Vit, VitConfig
+from qkv.runtime.pixels import AT_ONCE, as_input
 from qkv.runtime.predictions import Verdict
-
-AT_ONCE = 64  # pictures
+from qkv.runtime.weights import build_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +47,7 @@ class PictureClassifier:
             raise UserError(
                 f"{where}: its classes and colours do not fit its model; restore it or train again."
             )
-        model = Vit(architecture)
-        load_weights(model, bundle.weights, str(bundle.folder))
+        model = build_model(Vit, architecture, bundle)
         return cls(model, defaults)
 
     def save(self, folder: Path) -> None:
@@ -93,13 +91,3 @@ class PictureClassifier:
             for start in range(0, len(pixels), AT_ONCE)
         ]
         return torch.cat(parts).cpu()
-
-
-def as_input(pixels: Tensor) -> Tensor:
-    """Bytes as a model reads them: black is −1, white is 1."""
-    return pixels.float() / 127.5 - 1
-
-
-def as_pixels(values: Tensor) -> Tensor:
-    """And back."""
-    return ((values.clamp(-1, 1) + 1) * 127.5).round().to(torch.uint8)

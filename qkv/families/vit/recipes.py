@@ -1,13 +1,10 @@
-"""Recipes for pictures: functions that state a whole run. The docstring says when to use it and what to expect."""
+"""Recipes for image classifiers: functions that state a whole run. The docstring says when to use it and what to expect."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from qkv.data.augmentation import Augmentation
 from qkv.families.vit.settings import (
-    CodebookSettings,
-    DalleModelSettings,
-    DalleSettings,
     FineTuneVitSettings,
     VitModelSettings,
     VitSettings,
@@ -75,57 +72,3 @@ def fine_tuning(pictures: int, width: int) -> FineTuneVitSettings:
         ),
         augment=USUAL,
     )
-
-
-def fine_tune_recipes(width: int) -> dict[str, Callable[[int], FineTuneVitSettings]]:
-    """For a model of that width."""
-
-    def automatic(pictures: int) -> FineTuneVitSettings:
-        return fine_tuning(pictures, width)
-
-    automatic.__doc__ = fine_tuning.__doc__
-    return {"automatic": automatic}
-
-
-def codebook(pictures: int) -> CodebookSettings:
-    """Chosen where no recipe is named: a code for each 4 × 4 pixels; 9 minutes."""
-    return CodebookSettings(
-        steps=None,
-        minutes=9,
-        training=TrainingSettings(
-            batch_tokens=32 * 64,
-            rate=3e-3,
-            warmup=200,
-            validate_every=500,
-        ),
-    )
-
-
-CODEBOOK_RECIPES: dict[str, Callable[[int], CodebookSettings]] = {"automatic": codebook}
-
-
-def dalle(pictures: int) -> DalleSettings:
-    """Chosen where no recipe is named: about 1.6 million weights; 45 minutes, or 20 for less than 10,000 pictures.
-
-    Of so few the last weights are kept: names that were held out are guesses at any time, and the best guesses come
-    before the others are remembered.
-    """
-    few = pictures < 10_000
-    return DalleSettings(
-        vocabulary=2_000 if few else 1_000,
-        steps=None,
-        minutes=20 if few else 45,
-        model=DalleModelSettings(depth=4, width=192, heads=6, hidden=512, dropout=0.1 if few else 0.0),
-        training=TrainingSettings(
-            batch_tokens=32 * 84,
-            rate=3e-3,
-            warmup=300,
-            optimiser="muon",
-            weight_decay=0.1,
-            validate_every=500,
-            keep="last" if few else "best",
-        ),
-    )
-
-
-DALLE_RECIPES: dict[str, Callable[[int], DalleSettings]] = {"automatic": dalle}

@@ -1,24 +1,12 @@
-"""What a person may choose about training on pictures. Importing this needs no torch."""
+"""Settings for training an image classifier. Importing this needs no torch."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated
 
 from qkv.data.augmentation import Augmentation
-from qkv.training.settings import (
-    BlockSettings,
-    RunSettings,
-    SmoothedGoingOnSettings,
-    refuse_broken,
-    rules_of_blocks,
-    rules_of_run,
-    rules_of_smoothed_going_on,
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmoothedBlockSettings(BlockSettings):
-    smoothing: float = 0.0
-    """Label smoothing."""
+from qkv.errors import Rule
+from qkv.training.picture_settings import HeldOutSettings, SmoothedBlockSettings
+from qkv.training.settings import FLAT, RunSettings, SmoothedContinueSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,147 +14,37 @@ class VitModelSettings(SmoothedBlockSettings):
     patch: int
     """Pixels on a side of a patch."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class HeldOutSettings:
-    valid: int
-    """Pictures held out for validation where none are given (a tenth of the data at most)."""
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), ("patch", "must be at least 1", self.patch >= 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassedPictureSettings(RunSettings):
     """What every run on pictures with classes has."""
 
-    data: HeldOutSettings = HeldOutSettings(valid=5_000)
+    data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid=5_000)  # noqa: RUF009  (it is frozen)
     augment: Augmentation = field(default_factory=Augmentation)
+
+    def rules(self) -> list[Rule]:
+        augment = self.augment
+        shares = 0 <= augment.magnitude <= 1 and 0 <= augment.erase <= 1
+        return [
+            *super().rules(),
+            *self.data.rules(),
+            ("crop", "must not be negative", augment.crop >= 0),
+            ("operations", "must be from 0 to 20", 0 <= augment.operations <= 20),
+            ("magnitude, erase", "must be from 0 to 1", shares),
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class VitSettings(ClassedPictureSettings):
-    model: VitModelSettings
+    model: Annotated[VitModelSettings, FLAT]
+
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), *self.model.rules()]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneVitSettings(ClassedPictureSettings, SmoothedGoingOnSettings):
+class FineTuneVitSettings(ClassedPictureSettings, SmoothedContinueSettings):
     """Sizes are those of the model that is fine-tuned, and so is the form of its pictures."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CodebookModelSettings:
-    patch: int = 4
-    """Pixels on a side that one code stands for."""
-    width: int = 64
-    """Width of the convolutions."""
-    depth: int = 1
-    """Pairs of convolutions in the encoder, and in the decoder."""
-    quantiser: Literal["lattice", "gumbel"] = "lattice"
-    """How a code is chosen: by rounding a few numbers, or among scores with noise as in the paper."""
-    levels: tuple[int, ...] = (8, 8, 8)
-    """Levels of each number of the lattice; their product is the number of codes."""
-    temperature: float = 1.0
-    """Of the noisy choice."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CodebookSettings(RunSettings):
-    model: CodebookModelSettings = CodebookModelSettings()
-    data: HeldOutSettings = HeldOutSettings(valid=1_000)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DalleModelSettings(SmoothedBlockSettings):
-    text_share: float = 1 / 8
-    """Of the loss; the rest is that of the picture."""
-    blank_captions: float = 0.1
-    """Share of captions left out in training, so that a drawing can be pulled towards its caption."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DrawingSettings:
-    temperature: float = 0.8
-    """Below 1 the likely codes become likelier."""
-    top_p: float = 0.95
-    """Only the fewest codes that together are as likely as this."""
-    guidance: float = 2.0
-    """How strongly what the caption changes is exaggerated; 1 for not at all."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuredSettings:
-    captions: int = 200
-    """Captions of built-in scenes drawn for the report, of seen and of unseen combinations each."""
-    candidates: int = 8
-    """Pictures drawn for each, of which the best counts."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DalleSettings(RunSettings):
-    vocabulary: int
-    """Pieces of captions."""
-    model: DalleModelSettings
-    data: HeldOutSettings = HeldOutSettings(valid=1_000)
-    drawing: DrawingSettings = DrawingSettings()
-    measured: MeasuredSettings = MeasuredSettings()
-
-
-def rules_of_smoothed(model: SmoothedBlockSettings) -> dict[str, bool]:
-    smoothing = {"--model.smoothing must be at least 0 and below 1": 0 <= model.smoothing < 1}
-    return rules_of_blocks(model) | smoothing
-
-
-def check_vit(settings: VitSettings) -> None:
-    refuse_broken(
-        rules_of_run(settings)
-        | rules_of_smoothed(settings.model)
-        | {"--model.patch must be at least 1": settings.model.patch >= 1}
-        | rules_of_classed_pictures(settings)
-    )
-
-
-def check_fine_tuned_vit(settings: FineTuneVitSettings) -> None:
-    refuse_broken(rules_of_smoothed_going_on(settings) | rules_of_classed_pictures(settings))
-
-
-def rules_of_classed_pictures(settings: ClassedPictureSettings) -> dict[str, bool]:
-    augment = settings.augment
-    return {
-        "--data.valid must be at least 1": settings.data.valid >= 1,
-        "--augment.crop must not be negative": augment.crop >= 0,
-        "--augment.operations must lie between 0 and 20": 0 <= augment.operations <= 20,
-        "--augment.magnitude and --augment.erase must lie between 0 and 1": 0 <= augment.magnitude <= 1
-        and 0 <= augment.erase <= 1,
-    }
-
-
-def check_codebook(settings: CodebookSettings) -> None:
-    model = settings.model
-    refuse_broken(
-        rules_of_run(settings)
-        | {
-            "--model.patch and --model.width must be at least 1": min(model.patch, model.width) >= 1,
-            "--model.depth must not be negative": model.depth >= 0,
-            "--model.levels must each be at least 2": bool(model.levels) and min(model.levels) >= 2,
-            "--model.temperature must be more than 0": model.temperature > 0,
-            "--data.valid must be at least 1": settings.data.valid >= 1,
-        }
-    )
-
-
-def check_dalle(settings: DalleSettings) -> None:
-    from qkv.families.dalle.options import rules_of_drawing  # in a room that needs torch
-
-    model, drawing = settings.model, settings.drawing
-    refuse_broken(
-        rules_of_run(settings)
-        | rules_of_smoothed(model)
-        | rules_of_drawing("--drawing.", drawing.temperature, drawing.top_p, drawing.guidance)
-        | {
-            "--model.text-share must lie between 0 and 1": 0 <= model.text_share <= 1,
-            "--model.blank-captions must be at least 0 and below 1": 0 <= model.blank_captions < 1,
-            "--measured.captions and --measured.candidates must be at least 1": min(
-                settings.measured.captions, settings.measured.candidates
-            )
-            >= 1,
-            "--data.valid must be at least 1": settings.data.valid >= 1,
-        }
-    )

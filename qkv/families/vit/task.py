@@ -1,7 +1,7 @@
 """How a picture classifier is trained: pictures with classes in, a bundle with its report out."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,21 +10,21 @@ from typing import Any
 import torch
 
 from qkv.checkpoint.bundle import save_report
-from qkv.core.block import StackConfig
 from qkv.data.augmentation import Augmentation
 from qkv.data.augmented import augmented
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
 from qkv.families.vit.model import PictureBatch, Vit, VitConfig
-from qkv.families.vit.product import ClassifierDefaults, PictureClassifier, as_input
-from qkv.families.vit.settings import ClassedPictureSettings, VitSettings, check_vit
+from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
+from qkv.families.vit.settings import ClassedPictureSettings, VitSettings
+from qkv.runtime.pixels import as_input
+from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.distributed import Group
 from qkv.training.loop import Position, Run, Watch
 from qkv.training.picture_data import Rows, hash_of, split
-from qkv.training.runs import Assembled, Chosen, Outcome, facts_of_run, train
-from qkv.training.settings import BlockSettings
+from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.trainable import Setup
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 
@@ -48,6 +48,10 @@ class Gallery:
             train, valid = split(train, most, seed=1)
         return cls(train=train, valid=valid, test=test, origin=origin)
 
+    @property
+    def amount(self) -> int:
+        return len(self.train)
+
     def numbered_as(self, classes: tuple[str, ...]) -> "Gallery":
         test = None if self.test is None else self.test.numbered_as(classes)
         return replace(
@@ -55,24 +59,20 @@ class Gallery:
         )
 
 
-def train_vit(
-    gallery: Gallery,
-    settings: VitSettings,
-    out: Path,
-    *,
-    watch: Callable[[PictureClassifier], Watch],
-    group: Group | None = None,
-    resume: bool = False,
-    remember: Mapping[str, Any] | None = None,
-) -> Outcome[PictureClassifier]:
-    check_vit(settings)
-    settings = with_precision(settings, settings.model.width, choose_device(), group)
-    task = VitTask(gallery, settings, architecture(settings, gallery.train))
-    return train(task, out, watch=task.noting(watch, out), group=group, resume=resume, remember=remember)
+def vit_task(data: Gallery, inputs: Any, settings: VitSettings, setup: Setup) -> "VitTask":
+    describe(data, setup)
+    settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
+    return VitTask(data, settings, architecture(settings, data.train))
+
+
+def describe(gallery: Gallery, setup: Setup) -> None:
+    test = "" if gallery.test is None else f", {len(gallery.test):,} to test on"
+    setup.say(f"{gallery.origin}: {len(gallery.train.classes)} classes, pictures of {gallery.train.form}")
+    setup.say(f"{len(gallery.train):,} to train on, {len(gallery.valid):,} to validate on{test}")
 
 
 @dataclass(frozen=True)
-class VitTask:
+class VitTask(Task[PictureClassifier]):
     gallery: Gallery
     settings: ClassedPictureSettings
     config: VitConfig
@@ -81,13 +81,12 @@ class VitTask:
     def width(self) -> int:
         return self.config.stack.width
 
-    def noting(
-        self, watch: Callable[[PictureClassifier], Watch], out: Path
-    ) -> Callable[[PictureClassifier], Watch]:
-        """The watch that also notes accuracies."""
-        return lambda product: Accuracies(
-            watch(product), product, self.gallery, out / "training" / CURVE_FILE
-        )
+    def watched(self, watch: Watch, product: PictureClassifier, out: Path) -> Watch:
+        return Accuracies(watch, product, self.gallery, out / "training" / CURVE_FILE)
+
+    def example(self) -> Example[PictureClassifier]:
+        title = "Accuracy on the validation pictures at every validation:"
+        return Example(title, lambda product: f"{100 * self.gallery.accuracies[-1]:.2f} %")
 
     def fingerprint(self) -> dict[str, str]:
         train, valid, test = self.gallery.train, self.gallery.valid, self.gallery.test
@@ -96,9 +95,6 @@ class VitTask:
             "validation pictures": hash_of(valid.pictures, valid.labels),
             "test pictures": "none" if test is None else hash_of(test.pictures, test.labels),
         }
-
-    def files(self) -> dict[str, bytes]:
-        return {}
 
     def data(self, pictures: Labelled, *, shuffled: bool) -> Rows:
         """Those to learn from are shuffled, and shown differently each time."""
@@ -153,20 +149,9 @@ def architecture(settings: VitSettings, pictures: Labelled) -> VitConfig:
             smoothing=settings.model.smoothing,
         )
     except ValueError as error:
-        raise UserError(f"such a model cannot be built: {error}; --model.patch and --size say so.") from None
-
-
-def stack_of(model: BlockSettings) -> StackConfig:
-    return StackConfig(
-        depth=model.depth,
-        width=model.width,
-        heads=model.heads,
-        hidden=model.hidden,
-        norm="pre",
-        activation=model.activation,
-        dropout=model.dropout,
-        attention_dropout=model.attention_dropout,
-    )
+        raise UserError(
+            f"such a model cannot be built: {error}. Change the patch or the size of the pictures."
+        ) from None
 
 
 class Augmented:

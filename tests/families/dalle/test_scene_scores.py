@@ -11,6 +11,7 @@ from drawings import untrained_painter
 from qkv.data.worlds.scenes import Part, Scene, Thing, drawn, measured_captions
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.options import Drawn
+from qkv.families.dalle.recipes import dalle
 from qkv.families.dalle.scene_scores import (
     SEEN_PAIRS,
     UNSEEN_PAIRS,
@@ -20,7 +21,6 @@ from qkv.families.dalle.scene_scores import (
     reconstructed_scenes,
     scene_scores,
 )
-from qkv.families.vit.recipes import dalle
 
 ONCE = Drawn(candidates=1)
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from qkv.core.pairs import CrossHeads, TranslationBatch
 from qkv.core.tape import Tape
-from qkv.explore import recompute_recurrent as by_numpy
+from qkv.families.translator import recompute_recurrent as by_numpy
 from qkv.families.translator.recurrent import BothWays, Recurrent, RecurrentConfig, from_the_end, lstm
 
 B, T, S, V = 2, 5, 7, 11

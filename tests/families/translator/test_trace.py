@@ -67,7 +67,7 @@ def test_bertviz_gets_what_it_takes() -> None:
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("12 + 3", "nothing to translate"), ("", "nothing"), ("nine " * 70, "can be looked at")],
+    [("12 + 3", "nothing to translate"), ("", "nothing"), ("nine " * 70, "can be traced")],
 )
 def test_what_cannot_be_looked_at_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):

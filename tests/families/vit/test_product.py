@@ -11,7 +11,8 @@ from PIL import Image
 import qkv
 from qkv.checkpoint.files import read_json, write_json
 from qkv.errors import UserError
-from qkv.families.vit.product import PictureClassifier, as_input, as_pixels
+from qkv.families.vit.product import PictureClassifier
+from qkv.runtime.pixels import as_input, as_pixels
 
 
 @pytest.fixture

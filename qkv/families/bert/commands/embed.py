@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> None:
 
 
 def check(command: Embed) -> None:
-    from qkv.families.translator.commands.translate import check_text
+    from qkv.cli.texts import check_text
 
     for text in command.text:
         check_text(text)
@@ -89,7 +89,7 @@ def check(command: Embed) -> None:
 
 def all_texts(command: Embed) -> list[str]:
     from qkv.cli.file_job import lines_of
-    from qkv.families.translator.commands.translate import standard_input
+    from qkv.cli.texts import standard_input
 
     if command.text:
         return list(command.text)

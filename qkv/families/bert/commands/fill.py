@@ -33,9 +33,9 @@ def main(arguments: list[str]) -> None:
     )
     if command.best < 1:
         raise UserError("--best must be at least 1.")
+    from qkv.cli.texts import check_text
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
-    from qkv.families.translator.commands.translate import check_text
 
     check_text(command.text)
     places = load_for(command.model, "fill", Bert).fill(command.text, command.best)

@@ -42,9 +42,9 @@ def main(arguments: list[str]) -> None:
     import json
 
     from qkv.cli.terminal import warn
+    from qkv.cli.texts import check_text
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
-    from qkv.families.translator.commands.translate import check_text
 
     for text in command.text:
         check_text(text)

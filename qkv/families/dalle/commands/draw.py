@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> None:
     if not 1 <= command.scale <= 64:
         raise UserError("--scale must lie between 1 and 64.")
     check_threads(command.threads)
-    from qkv.families.translator.commands.translate import check_text
+    from qkv.cli.texts import check_text
 
     check_text(command.caption)
     from qkv.cli.terminal import counting, say

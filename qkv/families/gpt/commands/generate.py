@@ -109,8 +109,8 @@ def write(generator: Generator, command: Generate, generation: Generation) -> No
 
 
 def prompt_of(command: Generate) -> str:
+    from qkv.cli.texts import check_text, decoded
     from qkv.data.documents import with_plain_breaks
-    from qkv.families.translator.commands.translate import check_text, decoded
 
     if command.prompt != "-":
         check_text(command.prompt)

@@ -1,302 +1,182 @@
-"""`qkv train gpt`: a language model from text or from music, or one that was trained before and learns more."""
+"""`qkv train gpt`: train a language model on text or music, or fine-tune one on text, music or labels."""
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import tyro
-
-from qkv.cli import program, training
-from qkv.cli.training import (
-    TrainCommand,
-    draw_learning_curve,
-    names_in,
-    names_in_run,
-    option,
-    say_how_it_went,
-)
+from qkv.cli.inputs import OptionalFile, OptionalModel, SomeFiles
+from qkv.cli.text_inputs import LabelInputs, width_of
 from qkv.errors import UserError
 from qkv.families.gpt.settings import (
     MUSIC_RECIPES,
     RECIPES,
+    FineTuneMusicSettings,
+    FineTuneSettings,
     FineTuneTextSettings,
     GPTSettings,
     MusicSettings,
-    check_gpt,
-    check_music,
+    fine_tuning,
+    more_music,
+    more_text,
 )
+from qkv.training.settings import for_width
+from qkv.training.trainable import Inputs, Recipe, Trainable, always
 
 if TYPE_CHECKING:
-    from qkv.cli.terminal import TrainingDisplay
     from qkv.data.chorales import Music
-    from qkv.data.documents import Documents
-    from qkv.families.gpt.product import Generator
-    from qkv.families.gpt.task import MusicMaterial, TextMaterial, TextPassages
-    from qkv.training.runs import Outcome
+    from qkv.families.gpt.labels_task import Labels
+    from qkv.families.gpt.task import TextData
 
-SomeFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]", help_behavior_hint="")]
-SHOWN = 60  # characters of an example
-
-
-class StoredPaths:
-    """Files that are given as several paths each."""
-
-    def paths(self) -> dict[str, tuple[Path, ...]]:
-        return dict(vars(self))
-
-    def stored(self) -> dict[str, Any]:
-        """For a run that may be resumed from another folder."""
-        return {name: [str(path.resolve()) for path in paths] for name, paths in self.paths().items()}
-
-    def can_be_read_again(self) -> bool:
-        """Not a pipe, which only the first process could read."""
-        return all(path.is_file() for paths in self.paths().values() for path in paths)
+NOMINAL_WIDTH = 128  # of the model to fine-tune, for the defaults in --help
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextFiles(StoredPaths):
+class TextFiles(Inputs):
     text: SomeFiles = ()
-    """Text to learn from: each file is a document, or of .jsonl each line with its "text". Without any, the source of
-    Python's standard library."""
+    """Text to train on. Each file is a document; of .jsonl, each line's "text". By default, the source code of Python's
+    standard library."""
     valid_text: SomeFiles = ()
-    """Text to validate on; held out of the training text where none is given."""
+    """Text to validate on; by default some of the training text is held out."""
+
+    def read(self, settings: Any, say: Callable[[str], None]) -> TextData:
+        from qkv.data.documents import python_source, read_documents
+        from qkv.families.gpt.task import TextData
+
+        if self.valid_text and not self.text:
+            raise UserError("--valid-text needs --text.")
+        if not self.text:
+            say("no --text given: training on the source code of Python's standard library")
+        train = read_documents(self.text) if self.text else python_source()
+        return TextData(train, read_documents(self.valid_text) if self.valid_text else None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MusicFiles(StoredPaths):
+class MusicFiles(Inputs):
     music: SomeFiles = ()
     """Chorales as .json with train, valid and test, or MIDI files."""
 
-
-Command = TrainCommand[Any, Any]  # those who fine-tune have other files and settings
-
-
-def from_stored(kind: Any, stored: dict[str, list[str]]) -> Any:
-    return kind(**{name: tuple(map(Path, paths)) for name, paths in stored.items()})
-
-
-class TextKind:
-    name: ClassVar = "gpt"
-    command: ClassVar[Any] = TrainCommand[TextFiles, GPTSettings]
-    files: ClassVar[Any] = TextFiles
-    settings: ClassVar[Any] = GPTSettings
-    recipes: ClassVar[Any] = RECIPES
-    nominal: ClassVar = 1_000_000
-    amount: ClassVar = "characters"
-    summary: ClassVar = (
-        "Train a language model on text (subwords, or --pieces characters), for example\n"
-        "  qkv train gpt --text book.txt --out runs/book\n\n"
-        "or on music:\n"
-        "  qkv train gpt --music chorales.json --out runs/chorales      (--music --help for its options)\n\n"
-        "One that is there already, trained or imported, goes on with your text or music:\n"
-        "  qkv train gpt --fine-tune runs/book --text mine.txt --out runs/mine     (--fine-tune --text --help)\n\n"
-        "or is fine-tuned for a task with labels:\n"
-        "  qkv train gpt --fine-tune runs/book --labels reviews.tsv --out runs/reviews     (--fine-tune --help)"
-    )
-
-    def from_stored(self, stored: dict[str, Any]) -> TextFiles:
-        files: TextFiles = from_stored(TextFiles, stored)
-        return files
-
-    def check(self, settings: Any) -> None:
-        check_gpt(settings)
-
-    def begun_with(self, names: set[str]) -> bool:
-        """There is text on every machine, but a run that is resumed may be misspelt."""
-        return bool(names - training.OF_ANY_RESUMED)
-
-    def read(self, command: Command) -> tuple[Documents, Documents | None]:
-        from qkv.cli.terminal import say
-        from qkv.data.documents import python_source, read_documents
-
-        files = command.files
-        if files.valid_text and not files.text:
-            raise UserError("--valid-text needs --text: give the text to learn from as well.")
-        if not files.text:
-            say("no --text: learning from the source of Python's standard library")
-        text = read_documents(files.text) if files.text else python_source()
-        return text, read_documents(files.valid_text) if files.valid_text else None
-
-    def size(self, read: tuple[Documents, Documents | None]) -> int:
-        return read[0].characters
-
-    def prepare(self, command: Command, read: tuple[Documents, Documents | None]) -> TextPassages:
-        from qkv.families.gpt.task import TextMaterial
-
-        return TextMaterial(*parted(read, command.settings), command.settings)
-
-    def display(self, prepared: TextPassages) -> TrainingDisplay:
-        from qkv.cli.terminal import TrainingDisplay
-
-        lines = [line for line in prepared.valid.texts[0].splitlines() if line.strip()]
-        prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:SHOWN]
-        return TrainingDisplay(
-            f"How it goes on after   {prompt}", lambda generator: example(generator, prompt)
-        )
-
-    def train(
-        self, command: Command, prepared: TextMaterial, arguments: list[str], **how: Any
-    ) -> Outcome[Generator]:
-        from qkv.families.gpt.task import train_gpt
-
-        return train_gpt(prepared, command.settings, command.out, **how)
-
-    def summarise(self, report: dict[str, Any], out: Path) -> None:
-        from qkv.cli.terminal import say
-
-        summarise(report, out)
-        say(f'the model is in {out}: try  {program()} generate {shlex.quote(str(out))} "…"')
-
-
-class MusicKind:
-    name: ClassVar = "gpt"
-    command: ClassVar[Any] = TrainCommand[MusicFiles, MusicSettings]
-    files: ClassVar[Any] = MusicFiles
-    settings: ClassVar[Any] = MusicSettings
-    recipes: ClassVar[Any] = MUSIC_RECIPES
-    nominal: ClassVar = 50_000
-    amount: ClassVar = "frames"
-    summary: ClassVar = (
-        "Train a language model on music in four voices, for example\n"
-        "  qkv train gpt --music chorales.json --out runs/chorales"
-    )
-
-    def from_stored(self, stored: dict[str, Any]) -> MusicFiles:
-        files: MusicFiles = from_stored(MusicFiles, stored)
-        return files
-
-    def check(self, settings: Any) -> None:
-        check_music(settings)
-
-    def begun_with(self, names: set[str]) -> bool:
-        return "--music" in names
-
-    def read(self, command: Command) -> Music:
-        from qkv.cli.terminal import say
+    def read(self, settings: Any, say: Callable[[str], None]) -> Music:
         from qkv.data.chorales import read_music
 
-        return read_music(command.files.music, command.settings.seed, say)
-
-    def size(self, read: Music) -> int:
-        return sum(map(len, read.train))
-
-    def prepare(self, command: Command, read: Music) -> MusicMaterial:
-        from qkv.cli.terminal import say
-        from qkv.families.gpt.task import MusicMaterial
-
-        say(f"{len(read.train):,} pieces of music to train on, {len(read.valid):,} to validate on")
-        return MusicMaterial(read, command.settings)
-
-    def display(self, prepared: MusicMaterial) -> TrainingDisplay:
-        from qkv.cli.terminal import TrainingDisplay
-
-        return TrainingDisplay()
-
-    def train(
-        self, command: Command, prepared: MusicMaterial, arguments: list[str], **how: Any
-    ) -> Outcome[Generator]:
-        from qkv.families.gpt.task import train_gpt
-
-        return train_gpt(prepared, command.settings, command.out, **how)
-
-    def summarise(self, report: dict[str, Any], out: Path) -> None:
-        from qkv.cli.terminal import say
-
-        summarise(report, out)
-        say(
-            f"the model is in {out}: try  {program()} generate {shlex.quote(str(out))} -o music.mid --tokens 1024"
-        )
+        return read_music(self.music, settings.seed, say)
 
 
-def main(arguments: list[str]) -> None:
-    """What is trained is told by the options, or by the run that is resumed."""
-    helps = bool({"-h", "--help"} & set(arguments))
-    if not helps:
-        check_files_are_named(arguments)
-    named = names_in(arguments) | names_in_run(arguments)
-    kind: training.Kind = MusicKind() if "--music" in named else TextKind()
-    if "--fine-tune" in named:
-        wanted = learned_from(named, helps=helps)
-        if wanted == "--labels":
-            from qkv.families.gpt.commands.labels import main as learn_task
-
-            learn_task(arguments)
-        else:
-            from qkv.families.gpt.commands.fine_tune import main as go_on
-
-            go_on(arguments, music=wanted == "--music")
-        return
-    if helps:  # an option that chooses the kind may stand there without its value
-        recipe = option(arguments, "--recipe")
-        arguments = ["--help", *([] if recipe is None else ["--recipe", recipe])]
-    else:
-        check_together(named)
-    training.main(kind, arguments)
+@dataclass(frozen=True, kw_only=True)
+class MoreText(TextFiles):
+    fine_tune: OptionalModel = None
+    """Folder of the language model to fine-tune, from `qkv train gpt` or `qkv import`."""
+    text: SomeFiles = ()
+    """Text to train on. Each file is a document; of .jsonl, each line's "text"."""
 
 
-def check_files_are_named(arguments: list[str]) -> None:
-    """Options that take any number of files would take none, as from a pattern that matched nothing."""
-    for name in sorted({"--text", "--valid-text", "--music"} & names_in(arguments)):
-        if (option(arguments, name) or "--").startswith("--"):
-            raise UserError(f"{name} names no file: give one at least, or leave the option out.")
+@dataclass(frozen=True, kw_only=True)
+class MoreMusic(MusicFiles):
+    fine_tune: OptionalModel = None
+    """Folder of the music model to fine-tune."""
 
 
-def learned_from(named: set[str], *, helps: bool) -> str:
-    """What a model that was trained before learns from now."""
-    given = [each for each in ("--text", "--music", "--labels") if each in named]
-    if len(given) > 1:
-        raise UserError(
-            f"with --fine-tune a model learns from one kind of data: give one of {', '.join(given)}."
-        )
-    for beside, wanted in (("--valid-text", "--text"), ("--valid-labels", "--labels")):
-        if beside in named and wanted not in given:
-            raise UserError(f"{beside} belongs to {wanted}: give both, or neither.")
-    if not given and not helps:
-        raise UserError(
-            "say what the model shall learn from: --text or --music to go on with what it does, --labels for a task."
-        )
-    return given[0] if given else "--labels"
+@dataclass(frozen=True, kw_only=True)
+class GPTLabels(LabelInputs):
+    labels: OptionalFile = None
+    """Labelled texts: text, tab, label; or two texts and a label. With --form choice: text, answers, and the number of
+    the right answer."""
+
+    def read(self, settings: Any, say: Callable[[str], None]) -> Labels:
+        from qkv.families.gpt.labels_task import read_labels
+
+        _, labels = self.required()
+        return read_labels(labels, self.valid_labels, self.columns, settings, say)
 
 
-def check_together(named: set[str]) -> None:
-    """What one kind does not know would be called an option that there is not."""
-    if {"--labels", "--valid-labels"} & named and "--fine-tune" not in named:
-        raise UserError("--labels is for fine-tuning: say which model to begin with, by --fine-tune MODEL.")
-    if "--music" in named and {"--text", "--valid-text"} & named:
-        raise UserError("a model learns from text or from music: give --text or --music, one of both.")
+def recipes_by_width(recipe: Callable[[int, int], Any]) -> Callable[[Any], Mapping[str, Recipe]]:
+    """The wider the model to fine-tune, the lower the learning rate."""
+
+    def recipes(command: Any) -> Mapping[str, Recipe]:
+        base: Path | None = None if command is None else command.inputs.fine_tune
+        width = None if base is None else width_of(base)
+        return for_width(recipe, width or NOMINAL_WIDTH)
+
+    return recipes
 
 
-def parted(
-    read: tuple[Documents, Documents | None], settings: GPTSettings | FineTuneTextSettings
-) -> tuple[Documents, Documents]:
-    """To train on and to validate on."""
-    from qkv.cli.terminal import say
-    from qkv.data.documents import hold_out_text
-
-    train, valid = read
-    if valid is None:
-        share = min(settings.data.valid, settings.data.most_valid / max(1, train.characters))
-        train, valid = hold_out_text(train, share, settings.seed)
-    say(
-        f"{train.characters:,} characters in {len(train):,} documents to train on, "
-        f"{valid.characters:,} to validate on"
-    )
-    return train, valid
-
-
-def example(generator: Generator, prompt: str) -> str:
-    from qkv.families.gpt.product import Generation
-
-    return generator.generate(prompt, Generation(tokens=SHOWN))
-
-
-def summarise(report: dict[str, Any], out: Path) -> None:
-    from qkv.cli.terminal import say
-
-    say_how_it_went(report)
-    for name, value in report["results"].items():
-        say(f"{name}: {value}")
-    draw_learning_curve(out)
+TEXT = Trainable(
+    name="gpt",
+    summary="Train a language model on text, for example\n"
+    "  qkv train gpt --text book.txt --output runs/book\n\n"
+    "Train on music:\n"
+    "  qkv train gpt --music chorales.json --output runs/chorales      (--music --help)\n\n"
+    "Fine-tune a language model on your text or music:\n"
+    "  qkv train gpt --fine-tune runs/book --text mine.txt --output runs/mine     (--fine-tune --text --help)\n\n"
+    "Fine-tune a language model on labelled texts:\n"
+    "  qkv train gpt --fine-tune runs/book --labels reviews.tsv --output runs/reviews     (--fine-tune --labels --help)",
+    inputs=TextFiles,
+    settings=GPTSettings,
+    recipes=always(RECIPES),
+    nominal=1_000_000,
+    unit="characters",
+    task="qkv.families.gpt.task:text_task",
+    usage='generate {out} "…"',
+)
+MUSIC = Trainable(
+    name="gpt",
+    summary="Train a language model on music in four voices, for example\n"
+    "  qkv train gpt --music chorales.json --output runs/chorales",
+    inputs=MusicFiles,
+    settings=MusicSettings,
+    recipes=always(MUSIC_RECIPES),
+    nominal=50_000,
+    unit="frames",
+    task="qkv.families.gpt.task:music_task",
+    needs=frozenset(("music",)),
+    starts_with=frozenset(("music",)),
+    usage="generate {out} -o music.mid --tokens 1024",
+)
+MORE_TEXT = Trainable(
+    name="gpt",
+    summary="Fine-tune a language model on your own text, for example\n"
+    "  qkv train gpt --fine-tune runs/gpt2 --text mine.txt --output runs/mine\n\n"
+    "Its sizes and its vocabulary stay as they are.",
+    inputs=MoreText,
+    settings=FineTuneTextSettings,
+    recipes=recipes_by_width(more_text),
+    nominal=100_000,
+    unit="characters",
+    task="qkv.families.gpt.fine_tuning:text_task",
+    needs=frozenset(("fine_tune", "text")),
+    starts_with=frozenset(("text",)),
+    usage='generate {out} "…"',
+)
+MORE_MUSIC = Trainable(
+    name="gpt",
+    summary="Fine-tune a music model on your own music in four voices, for example\n"
+    "  qkv train gpt --fine-tune runs/chorales --music mine.json --output runs/mine\n\n"
+    "Its sizes stay as they are.",
+    inputs=MoreMusic,
+    settings=FineTuneMusicSettings,
+    recipes=recipes_by_width(more_music),
+    nominal=10_000,
+    unit="frames",
+    task="qkv.families.gpt.fine_tuning:music_task",
+    needs=frozenset(("fine_tune", "music")),
+    starts_with=frozenset(("music",)),
+    usage="generate {out} -o music.mid --tokens 1024",
+)
+LABELS = Trainable(
+    name="gpt",
+    summary="Fine-tune a language model on labelled texts, for example\n"
+    "  qkv train gpt --fine-tune runs/book --labels reviews.tsv --output runs/reviews\n\n"
+    "To fine-tune it on text or music instead: --fine-tune --text --help and --fine-tune --music --help.",
+    inputs=GPTLabels,
+    settings=FineTuneSettings,
+    recipes=recipes_by_width(fine_tuning),
+    nominal=10_000,
+    unit="examples",
+    task="qkv.families.gpt.labels_task:labels_task",
+    needs=frozenset(("fine_tune", "labels")),
+    starts_with=frozenset(("labels",)),
+    usage="classify {out} …",
+)
+TRAINABLES = (TEXT, MUSIC, LABELS, MORE_TEXT, MORE_MUSIC)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from qkv.cli.inputs import OptionalFile, OptionalLanguage
 from qkv.cli.options import check_output, read_options
-from qkv.cli.training import names_in
 from qkv.errors import UserError
-from qkv.families.translator.commands.files import OptionalFile, OptionalLanguage
-from qkv.training.settings import ScoringSettings
+from qkv.families.translator.settings import ScoringSettings
 
 if TYPE_CHECKING:
     from qkv.evaluation.evaluation import Evaluation, Sentences
@@ -26,12 +25,6 @@ ModelOrFile = Annotated[Path, tyro.conf.arg(metavar="MODEL|FILE")]
 OtherModelOrFile = Annotated[Path | None, tyro.conf.arg(metavar="MODEL|FILE", help_behavior_hint="")]
 ReferenceFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
 OptionalName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
-OTHER_KINDS = {
-    "gpt": "--text FILE, or --music FILE where it makes music",
-    "vit": "--images FOLDER",
-    "dalle": "--scenes NUMBER or --images FOLDER",
-    "codebook": "--scenes NUMBER or --images FOLDER",
-}
 STANDARD = asdict(ScoringSettings())  # where no report says how a model is scored
 
 
@@ -94,23 +87,12 @@ class System:
 
 
 def main(arguments: list[str]) -> None:
-    if {"--text", "--music"} & names_in(arguments):  # of a language model there is another question
-        from qkv.families.gpt.commands.evaluate import main as of_a_text
-
-        of_a_text(arguments)
-        return
-    if {"--scenes", "--images"} & names_in(arguments):  # of what sees or draws there is another question
-        from qkv.families.vit.commands.evaluate import main as of_pictures
-
-        of_pictures(arguments)
-        return
     command = read_options(
         Evaluate,
         arguments,
         prog="qkv evaluate",
         description="BLEU, chrF and TER by sacrebleu with signatures and 95 % intervals, exact matches, scores by "
-        "sentence length, the worst sentences, and what was in the training data. Of a language model, with --text FILE: "
-        "how likely a text is (`qkv evaluate --text --help`).",
+        "sentence length, the worst sentences, and what was in the training data.",
     )
     check_options(command)
     from qkv.cli.terminal import warn
@@ -164,8 +146,6 @@ def check_options(command: Evaluate) -> None:
                 f"there is no folder and no file {path}: give a model that `qkv train` or `qkv demo` has made, "
                 "or a file of translations."
             )
-        if path is not None and path.is_dir():
-            refuse_other_kinds(path)
     if (command.pairs is None) == (not command.reference):
         raise UserError("give either --reference with one file or more, or --pairs.")
     if command.pairs is not None and command.source is not None:
@@ -188,14 +168,6 @@ def check_options(command: Evaluate) -> None:
     if any(path is not None and path.resolve() == command.output.resolve() for path in given):
         raise UserError(f"--output would overwrite {command.output}, which is read: give another name.")
     check_output("--output", command.output)
-
-
-def refuse_other_kinds(model: Path) -> None:
-    from qkv.checkpoint.bundle import read_config
-
-    kind = read_config(model)["kind"]
-    if kind in OTHER_KINDS:
-        raise UserError(f"{model} holds a {kind}: to evaluate it, give {OTHER_KINDS[kind]}.")
 
 
 def place_in(command: Evaluate) -> str:

@@ -1,27 +1,25 @@
-"""The files that a training command is given, and what they hold."""
+"""The files that `qkv train translator` reads."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import tyro
-
+from qkv.cli.inputs import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel
 from qkv.errors import UserError
+from qkv.training.trainable import Inputs
 
 if TYPE_CHECKING:
     from qkv.data.parallel import ParallelText
-    from qkv.families.translator.defaults import Languages
-    from qkv.training.settings import DataSettings
-
-OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
-OptionalLanguage = Annotated[str | None, tyro.conf.arg(metavar="CODE", help_behavior_hint="")]
+    from qkv.families.translator.corpus import PairFiles
+    from qkv.families.translator.settings import DataSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Files:
-    data: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")] = None
+class Files(Inputs):
+    data: OptionalFolder = None
     """A folder with train, valid and test parts, such as train.en and train.de, or train.en-de.tsv."""
     source: OptionalFile = None
     """Text to translate from, one sentence per line."""
@@ -40,12 +38,13 @@ class Files:
     target_language: OptionalLanguage = None
     """Such as de; otherwise read off the file's ending, or off a .tmx."""
 
-    def stored(self) -> dict[str, str | None]:
-        """For a run that may be resumed from another folder, and with files of other names."""
-        return {
-            name: str(value.resolve()) if isinstance(value, Path) else value
-            for name, value in asdict(self.naming_languages()).items()
-        }
+    def stored(self) -> dict[str, Any]:
+        """With the languages: the run may be resumed with files of other names."""
+        named = self.naming_languages()
+        return super(Files, named).stored()
+
+    def read(self, settings: Any, say: Callable[[str], None]) -> PairFiles:
+        return read_files(self, settings.data)
 
     def naming_languages(self) -> Self:
         """Those that can be read off the names of two files are named."""
@@ -56,28 +55,16 @@ class Files:
             self, source_language=source, target_language=self.target_language or language_of(self.target)
         )
 
-    @classmethod
-    def from_stored(cls, stored: dict[str, str | None]) -> Self:
-        is_path = {name: not name.endswith("language") for name in stored}
-        return cls(**{name: Path(v) if v and is_path[name] else v for name, v in stored.items()})  # type: ignore[arg-type]
-
-    def can_be_read_again(self) -> bool:
-        """Not a pipe, which only the first process could read."""
-        paths = [value for value in vars(self).values() if isinstance(value, Path)]
-        return all(path.is_file() or path.is_dir() for path in paths)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    pairs: ParallelText
-    valid: ParallelText | None
-    languages: Languages
-    origin: str  # for the model card
-    tests: dict[str, ParallelText]  # by name: what the finished model is reported on
+class FilesAndModel(Files):
+    fine_tune: OptionalModel = None
+    """Folder of the translator to fine-tune, from `qkv train translator` or `qkv import`."""
 
 
-def read_files(files: Files, settings: DataSettings) -> Given:
+def read_files(files: Files, settings: DataSettings) -> PairFiles:
     from qkv.data.parallel import languages_in, read_pairs, read_two
+    from qkv.families.translator.corpus import PairFiles
     from qkv.families.translator.defaults import Languages
 
     if files.data is not None:
@@ -94,18 +81,18 @@ def read_files(files: Files, settings: DataSettings) -> Given:
         origin = f"{files.source.name} and {files.target.name}"
     else:
         raise UserError("give the training data: either --source and --target, or --pairs, or --data.")
-    return Given(
+    return PairFiles(
         pairs=pairs,
         valid=read_validation(files, source, target),
         languages=Languages.of(source, target),
         origin=origin,
-        tests={},
     )
 
 
-def read_folder(folder: Path, files: Files, settings: DataSettings) -> Given:
+def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles:
     """Everything from the folder of --data, by the names of its files."""
     from qkv.data.folder import find_parts
+    from qkv.families.translator.corpus import PairFiles
     from qkv.families.translator.defaults import Languages
 
     others = (
@@ -123,7 +110,7 @@ def read_folder(folder: Path, files: Files, settings: DataSettings) -> Given:
     if source is None or target is None:
         raise UserError("--data needs to know the languages: give --source-language and --target-language.")
     parts = find_parts(folder, source, target, settings.variant)
-    return Given(
+    return PairFiles(
         pairs=parts.train.read(),
         valid=None if parts.valid is None else parts.valid.read(),
         languages=Languages(source=source, target=target),

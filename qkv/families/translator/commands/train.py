@@ -1,136 +1,37 @@
-"""`qkv train translator`: from the user's files to a bundle."""
+"""`qkv train translator`: train a translator on sentence pairs, or fine-tune one."""
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
 
-from qkv.cli import program, training
-from qkv.cli.training import (
-    TrainCommand,
-    draw_learning_curve,
-    names_in,
-    names_in_run,
-    option,
-    say_how_it_went,
-)
-from qkv.errors import UserError
-from qkv.families.translator.commands.files import Files, Given, read_files
-from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES, published_rows
-from qkv.training.settings import WITHOUT_MEANING, TranslatorSettings, check_settings
+from qkv.families.translator.commands.files import Files, FilesAndModel
+from qkv.families.translator.recipes import FINE_TUNE_RECIPES, RECIPES, RECURRENT_RECIPES, published_rows
+from qkv.families.translator.settings import FineTuneTranslatorSettings, TranslatorSettings
+from qkv.training.trainable import Recipe, Trainable, always
 
-if TYPE_CHECKING:
-    from qkv.cli.terminal import TrainingDisplay
-    from qkv.families.translator.corpus import Corpus
-    from qkv.families.translator.product import Translator
-    from qkv.training.runs import Outcome
+DATA = frozenset(("source", "target", "pairs", "data"))
 
 
-Command = TrainCommand[Any, Any]  # those who fine-tune have other files and settings
+def recipes_for(command: Any) -> Mapping[str, Recipe]:
+    recurrent = command is not None and command.settings.model.kind == "recurrent"
+    return RECURRENT_RECIPES if recurrent else RECIPES
 
 
-class TranslatorKind:
-    name: ClassVar = "translator"
-    command: ClassVar[Any] = TrainCommand[Files, TranslatorSettings]
-    files: ClassVar[Any] = Files
-    settings: ClassVar[Any] = TranslatorSettings
-    recipes: ClassVar[Any] = RECIPES
-    nominal: ClassVar = 30_000
-    amount: ClassVar = "pairs"
-    summary: ClassVar = (
-        "Train a translator on your own sentence pairs, for example\n"
-        "  qkv train translator --source a.en --target a.de --out runs/en-de\n\n"
-        "With --model recurrent it is made of LSTMs with attention, as before the Transformer; the defaults follow.\n\n"
-        "One that is there already, trained or imported, goes on with your pairs:\n"
-        "  qkv train translator --fine-tune runs/opus --source a.en --target a.de --out runs/mine     (--fine-tune --help)"
-    )
-
-    def from_stored(self, stored: dict[str, Any]) -> Files:
-        return Files.from_stored(stored)
-
-    def check(self, settings: Any) -> None:
-        check_settings(settings)
-
-    def begun_with(self, names: set[str]) -> bool:
-        return bool({"--source", "--target", "--pairs", "--data"} & names)
-
-    def read(self, command: Command) -> Given:
-        return read_files(command.files, command.settings.data)
-
-    def size(self, read: Given) -> int:
-        return len(read.pairs)
-
-    def prepare(self, command: Command, read: Given) -> Corpus:
-        from qkv.cli.terminal import say
-        from qkv.families.translator.corpus import prepare_corpus
-
-        settings = command.settings
-        corpus = prepare_corpus(
-            read.pairs, read.valid, read.languages, settings.data, settings.seed, read.origin, read.tests
-        )
-        counts = ", ".join(f"{count:,} {reason}" for reason, count in corpus.dropped.items())
-        say(f"{len(read.pairs):,} pairs read; dropped: {counts}")
-        say(f"{len(corpus.train):,} to train on, {len(corpus.valid):,} to validate on")
-        return corpus
-
-    def display(self, prepared: Corpus) -> TrainingDisplay:
-        example = min(prepared.valid.source[:50], key=lambda text: abs(len(text) - 40))
-        return showing_a_translation(example)
-
-    def train(
-        self, command: Command, prepared: Corpus, arguments: list[str], **how: Any
-    ) -> Outcome[Translator]:
-        from qkv.families.translator.task import train_translator
-
-        exact = "--vocabulary" in names_in(arguments)
-        return train_translator(prepared, command.settings, command.out, exact_vocabulary=exact, **how)
-
-    def summarise(self, report: dict[str, Any], out: Path) -> None:
-        from qkv.cli.terminal import say
-
-        validation = report["validation"]
-        say_how_it_went(report)
-        say(
-            f"on {validation['sentences']:,} held-out pairs: BLEU {validation['bleu']['value']:.1f}, "
-            f"chrF {validation['chrf']['value']:.1f}, exact match {validation['exact_match']:.1f} %"
-        )
-        show_tests(report)
-        draw_learning_curve(out)
-        say(f'the model is in {out}: try  {program()} translate {shlex.quote(str(out))} "…"')
+def validation(report: Mapping[str, Any]) -> list[str]:
+    scores = report["validation"]
+    return [
+        f"on {scores['sentences']:,} held-out pairs: BLEU {scores['bleu']['value']:.1f}, "
+        f"chrF {scores['chrf']['value']:.1f}, exact match {scores['exact_match']:.1f} %"
+    ]
 
 
-class RecurrentKind(TranslatorKind):
-    recipes: ClassVar[Any] = RECURRENT_RECIPES
+def improvement(report: Mapping[str, Any]) -> list[str]:
+    before, now = report["fine_tuned"]["validation_loss_before"], report["validation"]["loss"]
+    return [f"loss per token on the held-out pairs: {before:.4f} before, {now:.4f} now", *validation(report)]
 
 
-KINDS = {"transformer": TranslatorKind, "recurrent": RecurrentKind}
-
-
-def main(arguments: list[str]) -> None:
-    if "--fine-tune" in names_in(arguments) | names_in_run(arguments):
-        from qkv.families.translator.commands.fine_tune import main as fine_tune
-
-        fine_tune(arguments)
-        return
-    chosen = option(arguments, "--model") or option(arguments, "--model.kind") or "transformer"
-    idle = sorted(WITHOUT_MEANING.get(chosen, frozenset()) & names_in(arguments))
-    if idle:
-        raise UserError(f"{' and '.join(idle)} mean nothing with --model {chosen}: leave them out.")
-    kind = KINDS.get(chosen, TranslatorKind)  # what is no kind at all is told when the options are read
-    training.main(kind(), arguments)
-
-
-def showing_a_translation(example: str) -> TrainingDisplay:
-    """With what the model makes of a sentence at every validation."""
-    from qkv.cli.terminal import TrainingDisplay
-
-    return TrainingDisplay(
-        f"What it makes of   {example}", lambda translator: str(translator.translate(example, beam=1))
-    )
-
-
-def show_tests(report: dict[str, Any]) -> None:
+def show_tests(report: Mapping[str, Any]) -> None:
     """What was reached on the test parts, with the published figure for the same part beside it."""
     from rich.table import Table
 
@@ -155,3 +56,42 @@ def show_tests(report: dict[str, Any]) -> None:
             rest = without_them(None if without is None else without["bleu"]["value"])
             count = f"{overlap['sentences']:,} of {test['sentences']:,} sentences of {name}"
             say(f"{count} occur in the training data; {rest}")
+
+
+TRANSFORMER = Trainable(
+    name="translator",
+    summary="Train a translator on your own sentence pairs, for example\n"
+    "  qkv train translator --source a.en --target a.de --output runs/en-de\n\n"
+    "--architecture recurrent trains LSTMs with attention, as before the Transformer.\n\n"
+    "Fine-tune a translator that was trained or imported before:\n"
+    "  qkv train translator --fine-tune runs/opus --source a.en --target a.de --output runs/mine\n"
+    "(`qkv train translator --fine-tune --help` shows its options.)",
+    inputs=Files,
+    settings=TranslatorSettings,
+    recipes=recipes_for,
+    nominal=30_000,
+    unit="pairs",
+    task="qkv.families.translator.task:pairs_task",
+    starts_with=DATA,
+    usage='translate {out} "…"',
+    tells=validation,
+    shows=show_tests,
+)
+FINE_TUNE = Trainable(
+    name="translator",
+    summary="Fine-tune a translator on your own sentence pairs, for example\n"
+    "  qkv train translator --fine-tune runs/opus --source a.en --target a.de --output runs/mine\n\n"
+    "Its sizes, its vocabulary and its decoding defaults stay as they are.",
+    inputs=FilesAndModel,
+    settings=FineTuneTranslatorSettings,
+    recipes=always(FINE_TUNE_RECIPES),
+    nominal=30_000,
+    unit="pairs",
+    task="qkv.families.translator.fine_tuning:pairs_task",
+    needs=frozenset(("fine_tune",)),
+    starts_with=DATA,
+    usage='translate {out} "…"',
+    tells=improvement,
+    shows=show_tests,
+)
+TRAINABLES = (TRANSFORMER, FINE_TUNE)

@@ -1,9 +1,6 @@
 """`qkv translate`: text or lines in, one line for each out."""
 
-import codecs
 import json
-import os
-import select
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.pace import Pace
+from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
 from qkv.families.translator.options import DEFAULTS, PROTECTED, Decoding
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from qkv.families.translator.answers import Answer
     from qkv.families.translator.product import Translator
 
-LINES_AT_ONCE = 2_000  # bounds the memory that a long file takes
 UNSURE = "[unsure] "  # before what --min-confidence marks
 
 FROM_STRINGS = tyro.constructors.ConstructorRegistry()
@@ -107,12 +105,14 @@ def main(arguments: list[str]) -> None:
         job.run(lambda first, lines, done: records(command, translator, decoding, lines, done, first))
         return
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-    for number, lines in enumerate_chunks(chunks(command)):
+    number, pace = 1, Pace(LINES_AT_ONCE)
+    for lines in chunks(command):
         with counting("translating", len(lines)) as done:
-            found = records(command, translator, decoding, lines, done, first=number)
-        for record in found:
-            print(record)
-        sys.stdout.flush()
+            for portion in pace.portions(lines):
+                for record in records(command, translator, decoding, portion, done, first=number):
+                    print(record)
+                sys.stdout.flush()
+                number += len(portion)
 
 
 def check(command: Translate) -> None:
@@ -247,13 +247,6 @@ def chunks(command: Translate) -> Iterator[list[str]]:
     return standard_input()
 
 
-def enumerate_chunks(found: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    number = 1
-    for lines in found:
-        yield number, lines
-        number += len(lines)
-
-
 def identity(command: Translate) -> dict[str, Any]:
     """What makes two jobs the same: the model's files and every option that can change a translation."""
     from dataclasses import asdict
@@ -270,48 +263,3 @@ def identity(command: Translate) -> dict[str, Any]:
         for name in (MODEL_FILE, CONFIG_FILE)
     ]
     return {"options": options, "models": models}
-
-
-def check_text(text: str) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise UserError(
-            "the text is not UTF-8: convert it, or set your terminal's encoding to UTF-8."
-        ) from None
-
-
-def standard_input() -> Iterator[list[str]]:
-    """Lines as they come: many at a time from a file, one by one from a person or a slow pipe."""
-    rest, number, ended = b"", 0, False
-    while not ended:
-        block = os.read(0, 1 << 16)
-        ended = not block
-        rest += block
-        if not ended and more_is_there() and rest.count(b"\n") < LINES_AT_ONCE:
-            continue
-        *lines, rest = rest.split(b"\n")
-        if ended and rest:
-            lines.append(rest)
-        for start in range(0, len(lines), LINES_AT_ONCE):
-            chunk = lines[start : start + LINES_AT_ONCE]
-            yield [decoded(line, number + index, "standard input") for index, line in enumerate(chunk, 1)]
-            number += len(chunk)
-
-
-def more_is_there() -> bool:
-    try:
-        return bool(select.select([0], [], [], 0)[0])
-    except (OSError, ValueError):  # Windows can select sockets only
-        return False
-
-
-def decoded(line: bytes, number: int, where: str) -> str:
-    if number == 1:
-        line = line.removeprefix(codecs.BOM_UTF8)
-    try:
-        return line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError:
-        raise UserError(
-            f"line {number} of {where} is not UTF-8: convert it, for example with iconv."
-        ) from None

@@ -87,7 +87,7 @@ class Job:
         wanted += [Wanted(phrase) for phrase in decoding.contain]
         for each in wanted:
             for avoided in decoding.avoid:
-                if avoided in each.text:
+                if avoided in f" {each.text}":  # it is a word of its own
                     raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
         return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
 
@@ -198,13 +198,13 @@ def is_stand_in(word: str) -> bool:
     return len(word) > 1
 
 
-def completed(reading: Reading, said: str, links: Links) -> str:
+def completed(reading: Reading, said: str, links: Links, begins: int = 0) -> str:
     """What was said with spans and tags where they belong: every one of them exactly as often as in the source.
 
-    `links` are pairs of words of `reading.text` and of `said`.
+    `links` are pairs of words of `reading.text` and of `said`. No span goes before the first `begins` characters.
     """
     places = Places(reading.text, said, links)
-    edits = repairs(reading, said, places)
+    edits = [outside(edit, [(-1, begins)]) for edit in repairs(reading, said, places)]
     taken = {edit.start for edit in edits if edit.end > edit.start}
     edits += [edit for edit in reading.back_edits(said) if edit.start not in taken]
     edits += [

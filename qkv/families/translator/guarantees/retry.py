@@ -20,6 +20,7 @@ from qkv.families.translator.guarantees.attempts import (
     spans_kept,
     words_replaced,
 )
+from qkv.families.translator.guarantees.avoidance import check_kept
 from qkv.families.translator.guarantees.job import Job, Reading
 from qkv.families.translator.guarantees.repetition import is_loop, repeats_a_word
 from qkv.families.translator.options import Decoding
@@ -63,6 +64,7 @@ class Retry:
         return results
 
     def course(self, job: Job, options: Decoding) -> Course:
+        check_kept(job.text, job.kept_texts, options)
         return self.with_promises(job, options) if job.kept or job.wanted else self.plain(job, options)
 
     def plain(self, job: Job, options: Decoding) -> Course:
@@ -187,8 +189,7 @@ class Retry:
         said = self.said(trial)
         if HALF in said and HALF not in reading.text:
             return False
-        begins = self.texts.tokenizer.decode(self.texts.prefix_ids(options.prefix)).rstrip()
-        if not said.startswith(begins) or any(each in said for each in options.avoid):
+        if not said.startswith(self.texts.beginning(options)) or any(each in said for each in options.avoid):
             return False
         return not repeats_a_word(said, [reading.text, options.prefix, *reading.phrases])
 

@@ -262,7 +262,7 @@ def test_music_goes_on_after_a_midi_file(music: Path, tmp_path: Path) -> None:
 def test_a_model_that_does_not_generate_says_what_it_is_for(model: Path, capsys: Output) -> None:
     code = code_of("generate", model, "one")
     shown = capsys.readouterr()
-    assert "which is for `qkv translate`" in refused(shown.err, shown.out, code)
+    assert "It is for `qkv translate`" in refused(shown.err, shown.out, code)
 
 
 # Evaluating -------------------------------------------------------------------------------------------------
@@ -285,8 +285,8 @@ def test_a_mistake_in_evaluating_is_one_sentence(
     empty.write_text("\n")
     for arguments, sentence in (
         ([base, "--text", empty], "is empty"),
-        ([base], "holds a gpt: to evaluate it, give --text FILE"),
-        ([base, "--source", text, "--reference", text], "give --text FILE"),
+        ([base], "kind 'gpt'. To evaluate it, give --text or --music."),
+        ([base, "--source", text, "--reference", text], "give --text or --music"),
         ([music, "--text", text], "needs --music"),
         ([base, "--music", text], "needs --text"),
         ([music, "--music", chorales(tmp_path / "a.json"), "--text", text], "give either"),

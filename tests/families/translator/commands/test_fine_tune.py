@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from commands import code_of, refused
+from family_bundles import save_gpt
 
 from qkv import load
 
@@ -65,3 +66,16 @@ def test_help_needs_no_folder_and_names_what_can_be_chosen(capsys: pytest.Captur
         assert option in shown
     assert "--model.width" not in shown
     assert "--vocabulary" not in shown
+
+
+def test_a_model_of_another_kind_is_named_with_the_commands_that_accept_it(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_gpt(tmp_path / "gpt")
+    code = code_of(*asked(tmp_path / "gpt", files, "--out", str(files / "out")))
+    shown = capsys.readouterr()
+    wanted = (
+        "kind 'gpt'. It is for `qkv generate` or `qkv evaluate` or `qkv train gpt --fine-tune`, "
+        "not for `qkv train translator --fine-tune`."
+    )
+    assert wanted in refused(shown.err, shown.out, code)

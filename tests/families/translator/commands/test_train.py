@@ -13,7 +13,7 @@ from commands import code_of, content, process, refused, training
 from digits import digit_lines
 
 from qkv.checkpoint.files import read_json
-from qkv.cli.training import names_in
+from qkv.cli.fields import names_in
 
 TRAINING_MISTAKES = {
     "unequal files": (["--target", "shorter.xx"], "has 60 lines but"),
@@ -139,8 +139,11 @@ def test_a_path_in_brackets_is_shown_as_it_is(files: Path, capsys: pytest.Captur
 def test_minutes_take_the_place_of_steps_and_a_dotted_option_that_of_the_recipe(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert code_of(*training(files, "--minutes", "0.01", "--training.rate", "0.123", "--seed", "9")) == 0
-    settings = read_json(files / "out" / "report.json")["settings"]
+    options = ("--training.rate", "0.123", "--training.warmup", "100000")
+    assert code_of(*training(files, "--minutes", "0.01", *options, "--seed", "9")) == 0
+    report = read_json(files / "out" / "report.json")
+    settings = report["settings"]
+    assert settings["training"]["warmup"] == -(-report["training"]["steps"] // 8) + 1, "not the recipe's"
     assert (settings["steps"], settings["minutes"], settings["seed"]) == (None, 0.01, 9)
     assert settings["training"]["rate"] == 0.123
     assert settings["model"]["width"] == 16

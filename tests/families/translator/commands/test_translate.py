@@ -48,7 +48,7 @@ def test_every_line_is_answered_in_order_whatever_the_batching(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(translate_command, "LINES_AT_ONCE", lines_at_once)
+    monkeypatch.setattr("qkv.cli.texts.LINES_AT_ONCE", lines_at_once)
     with standard_input(("\n".join(LINES) + ending).encode(), tmp_path):
         assert code_of("translate", model) == 0
     answers = capsys.readouterr().out.split("\n")

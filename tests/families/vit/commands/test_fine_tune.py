@@ -100,7 +100,7 @@ def test_what_is_no_picture_classifier_is_refused(images: Path, tmp_path: Path, 
     out = tmp_path / "out"
     code = code_of("train", "vit", "--fine-tune", tmp_path / "texts", "--images", images, "--out", out)
     shown = capsys.readouterr()
-    assert "holds a bert-classifier" in refused(shown.err, shown.out, code)
+    assert "kind 'bert-classifier'" in refused(shown.err, shown.out, code)
     code = code_of("train", "vit", "--fine-tune", tmp_path / "nowhere", "--images", images, "--out", out)
     shown = capsys.readouterr()
     refused(shown.err, shown.out, code)

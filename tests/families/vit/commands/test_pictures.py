@@ -209,8 +209,8 @@ def test_a_classifier_is_measured_on_the_part_that_training_has_seen_least_of(
     ("options", "sentence"),
     [
         (["--scenes", "3"], "or a multiple of that: not 8"),
-        (["--images", ".", "--sheet", "a.png"], "draws nothing: leave out --sheet"),
-        (["--scenes", "3", "--guidance", "2"], "draws nothing: leave out --guidance"),
+        (["--images", ".", "--sheet", "a.png"], "there is no place for --sheet"),
+        (["--scenes", "3", "--guidance", "2"], "there is no place for --guidance"),
     ],
 )
 def test_a_classifier_is_not_asked_to_draw(
@@ -361,9 +361,9 @@ def test_a_picture_that_cannot_be_classified_is_one_sentence(
         ),
         (["draw", "MODEL", "a ring", "-o", "a.png", "--best", "99"], "--best must lie between"),
         (["draw", "MODEL", "a ring", "-o", "a.png", "--candidates", "0"], "--candidates must lie between"),
-        (["translate", "MODEL", "a ring"], "holds a dalle, which is for `qkv draw`"),
+        (["translate", "MODEL", "a ring"], "kind 'dalle'. It is for `qkv draw`"),
         (["train", "dalle", "--scenes", "100", "--out", "OUT"], "--codebook is missing"),
-        (["train", "dalle", "--scenes", "100", "--codebook", "MODEL", "--out", "OUT"], "holds a dalle"),
+        (["train", "dalle", "--scenes", "100", "--codebook", "MODEL", "--out", "OUT"], "kind 'dalle'"),
         (["train", "vit", "--out", "OUT"], "give --images with pictures, or --scenes"),
         (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must lie between 100 and 1,000,000"),
         (["train", "vit", "--scenes", "100", "--size", "40", "--out", "OUT"], "or a multiple of that"),

@@ -1,0 +1,111 @@
+"""The header of a safetensors file, read and checked without torch: which tensors there are and how large."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qkv.errors import UserError
+
+Shape = tuple[int, ...]
+
+LARGEST_HEADER = 2**24  # bytes; a model of 1,000 blocks needs a sixth of this
+MOST_DIMENSIONS = 8
+MOST_FAULTS = 12  # that one message lists
+BYTES = {
+    "BOOL": 1, "U8": 1, "I8": 1, "U16": 2, "I16": 2, "F16": 2, "BF16": 2,
+    "U32": 4, "I32": 4, "F32": 4, "U64": 8, "I64": 8, "F64": 8,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    shapes: Mapping[str, Shape]
+    metadata: Mapping[str, str]
+
+
+def read_header(path: Path) -> Header:
+    """The file begins with the length of the header in 8 bytes, little-endian; the header is JSON."""
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            size = path.stat().st_size - 8 - length
+            if size < 0 or length > LARGEST_HEADER:
+                raise ValueError("its header is too long")
+            return parse_header(file.read(length), size)
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} is damaged ({error}); restore it from a copy or train again.") from None
+
+
+def parse_header(content: bytes, size: int) -> Header:
+    """Tensors lie one behind the other and fill the `size` bytes that follow the header."""
+    entries = json.loads(content, object_pairs_hook=object_of)
+    if not isinstance(entries, dict):
+        raise ValueError("its header is not a JSON object")
+    metadata = entries.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise ValueError("its metadata are not strings")
+    shapes, ranges = {}, []
+    for name, entry in entries.items():
+        shapes[name], begin, end = parse_entry(name, entry)
+        ranges.append((begin, end))
+    at = 0
+    for begin, end in sorted(ranges):
+        if begin != at:
+            raise ValueError("its tensors overlap or leave gaps")
+        at = end
+    if at != size:
+        raise ValueError(f"its tensors take {at} bytes, and it has {size}")
+    return Header(shapes=shapes, metadata=metadata)
+
+
+def parse_entry(name: str, entry: Any) -> tuple[Shape, int, int]:
+    """The shape of a tensor, and where it begins and ends."""
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise ValueError(f"its entry for {name[:80]!r} is not a tensor")
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in BYTES:
+        raise ValueError(f"{name[:80]!r} has an unknown number format")
+    if not are_sizes(shape) or len(shape) > MOST_DIMENSIONS or not are_sizes(offsets) or len(offsets) != 2:
+        raise ValueError(f"{name[:80]!r} has an invalid shape or place")
+    if offsets[1] - offsets[0] != math.prod(shape) * BYTES[dtype]:
+        raise ValueError(f"{name[:80]!r} does not have the size of its shape")
+    return tuple(shape), offsets[0], offsets[1]
+
+
+def are_sizes(values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**63 for value in values)
+
+
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON allows a name twice, and readers differ in which one they believe."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("its header has a name twice")
+    return found
+
+
+def check_shapes(wanted: Iterable[tuple[str, Shape]], found: Mapping[str, Shape], where: str) -> None:
+    """Compare what a config describes with what a file holds.
+
+    All faults are in one message, up to a limit: a config may describe more tensors than anyone can count, so this
+    stops reading `wanted` after a number of faults, and what a file lacks is a fault.
+    """
+    faults, known = [], set()
+    for name, shape in wanted:
+        known.add(name)
+        if name not in found:
+            faults.append(f"{name} is missing")
+        elif found[name] != shape:
+            faults.append(f"{name} has shape {found[name]} instead of {shape}")
+        if len(faults) >= MOST_FAULTS:
+            faults.append("…")
+            break
+    else:
+        faults += [f"{name[:80]} is unknown" for name in found if name not in known][:MOST_FAULTS]
+    if faults:
+        raise UserError(f"{where}: the weights do not fit the config: {'; '.join(faults)}.")

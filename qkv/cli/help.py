@@ -1,0 +1,90 @@
+"""`--help`: the common options of a command. `--help-all`: all of them."""
+
+import shutil
+import textwrap
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from qkv.cli.fields import OptionField, is_missing
+
+MARGIN = 30  # columns for the flags
+HELP, HELP_ALL = ("-h", "--help"), "--help-all"
+
+
+def wants_help(arguments: Sequence[str]) -> bool:
+    return bool({*HELP, HELP_ALL} & set(arguments))
+
+
+def help_text(
+    prog: str,
+    description: str,
+    fields: Sequence[OptionField],
+    common: Collection[str] | None,
+    *,
+    everything: bool,
+) -> str:
+    """`common` are the names of options to show first; None for all."""
+    width = max(60, min(110, shutil.get_terminal_size((100, 24)).columns))
+    positional = [field for field in fields if field.positional]
+    options = [field for field in fields if not field.positional]
+    first = [field for field in options if common is None or field.name in common]
+    rest = [field for field in options if field not in first]
+    usage = " ".join([prog, *(shown_positional(field) for field in positional), "[OPTIONS]"])
+    parts = [f"usage: {usage}", filled(description, width)]
+    if positional:
+        parts.append(section("Arguments", positional, width))
+    parts.append(section("Options", first, width))
+    if rest and everything:
+        parts.append(section("More options", rest, width))
+    elif rest:
+        parts.append(f"{len(rest)} more options: {prog} --help-all")
+    return "\n\n".join(parts) + "\n"
+
+
+def shown_positional(field: OptionField) -> str:
+    return field.metavar if is_missing(field.default) else f"[{field.metavar}]"
+
+
+def filled(text: str, width: int) -> str:
+    """Wrapped, but for lines that are indented: they hold commands."""
+    lines = []
+    for line in text.splitlines():
+        lines += [line] if line.startswith(" ") else textwrap.wrap(line, width) or [""]
+    return "\n".join(lines)
+
+
+def section(title: str, fields: Sequence[OptionField], width: int) -> str:
+    return "\n".join([f"{title}:", *(row(field, width) for field in fields)])
+
+
+def row(field: OptionField, width: int) -> str:
+    left = (
+        field.metavar
+        if field.positional
+        else " ".join([", ".join([field.flag, *field.aliases]), field.metavar]).rstrip()
+    )
+    right = textwrap.wrap(f"{field.doc} {shown_default(field)}".strip(), width - MARGIN - 2)
+    indent = "\n" + " " * (MARGIN + 2)
+    if len(left) >= MARGIN:
+        return f"  {left}" + "".join(indent + line for line in right)
+    return f"  {left:<{MARGIN}}" + indent.join(right)
+
+
+def shown_default(field: OptionField) -> str:
+    value = field.default
+    if is_missing(value):
+        return "" if field.positional else "[required]"
+    if value is None or value is False or value == () or value == "":
+        return ""
+    return f"[default: {shown(value)}]"
+
+
+def shown(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return " ".join(map(shown, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    if value is True:
+        return "on"
+    return str(value) if isinstance(value, int | str | Path) else repr(value)

@@ -1,0 +1,31 @@
+"""What every `qkv evaluate` of images shares: its data, and how scores are printed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from qkv.errors import UserError
+
+MOST_SCENES = 10_000
+
+
+def check_scenes_or_images(scenes: int, images: Path | None) -> None:
+    if bool(scenes) == (images is not None):
+        raise UserError("give either --scenes with a number, or --images.")
+    if scenes < 0 or scenes > MOST_SCENES:
+        raise UserError(f"--scenes must lie between 1 and {MOST_SCENES:,}.")
+
+
+def show_scores(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for name, value in found.items():
+        if isinstance(value, dict):
+            print(f"{name}\t" + "\t".join(f"{key} {shown(each)}" for key, each in value.items()))
+        else:
+            print(f"{name}\t{shown(value)}")
+
+
+def shown(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

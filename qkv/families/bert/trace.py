@@ -1,0 +1,63 @@
+"""A trace of a BERT: a text as the encoder reads it, with every intermediate value."""
+
+import torch
+
+from qkv.configs import to_dict
+from qkv.core.tape import Tape
+from qkv.errors import UserError
+from qkv.families.bert.product import Bert
+from qkv.tracing.experiments import Experiment, Place, changed, shuffled
+from qkv.tracing.trace import Choice, Side, Trace, at_rows, check_length, choices_of, without_batch
+
+
+@torch.inference_mode()
+def trace_bert(
+    bert: Bert,
+    text: str,
+    experiment: Experiment = Experiment(),  # noqa: B008
+    *,
+    beam: int | None = None,
+    longest: int | None = None,
+) -> Trace:
+    """A text as the encoder reads it; where a word is masked, what could stand there."""
+    pieces, config = bert.pieces, bert.model.config
+    text = shuffled(text.strip(), experiment.shuffle)
+    if not text:
+        raise UserError("there is nothing to read: write a sentence.")
+    ids = [pieces.begin, *pieces.encode_with_masks(text), pieces.separator]
+    check_length(len(ids), min(longest or bert.defaults.longest, bert.defaults.longest))
+    model, tape = changed(bert.model, experiment, {"encoder": Place("encoder.stack", False)}).eval(), Tape()
+    given = torch.tensor([ids])
+    states = model.encoder(given, None, tape.inside("encoder"))[0]
+    masked = [place for place, number in enumerate(ids) if number == pieces.mask]
+    choices: tuple[Choice, ...] = ()
+    answer = text
+    if model.words is not None:
+        logits = model.word_logits(states)
+        tape.record("logits", logits[None])
+        if masked:
+            best = logits[masked].argmax(-1).tolist()
+            choices = at_rows(choices_of(logits[masked], best, pieces.show), masked)
+            answer = " / ".join(pieces.show(best))
+    return Trace(
+        kind="bert",
+        text=text,
+        answer=answer,
+        config={**to_dict(config), "vocab": config.encoder.vocab, "positions": "learned"},
+        sides=(
+            Side(
+                name="encoder",
+                pieces=tuple(pieces.show(ids)),
+                ids=tuple(ids),
+                stack=to_dict(config.encoder.stack),
+                weights="encoder.stack",
+                causal=False,
+                embedding="encoder.tokens.weight",
+                sum_is_normed=True,
+            ),
+        ),
+        arrays=without_batch(tape),
+        weights=model.state_dict(),
+        choices=choices,
+        experiment=experiment,
+    )

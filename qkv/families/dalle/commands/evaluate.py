@@ -1,0 +1,167 @@
+"""`qkv evaluate` of models that draw, and of the codebooks that they draw with."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from qkv.cli.fields import names_in
+from qkv.cli.options import read_options
+from qkv.cli.picture_files import check_picture_path, side_of_scenes
+from qkv.cli.picture_scores import check_scenes_or_images, show_scores
+from qkv.cli.threads import check_threads, use_threads
+from qkv.errors import UserError
+from qkv.families.dalle.options import Drawn
+
+if TYPE_CHECKING:
+    from qkv.data.captioned import Captioned
+    from qkv.families.dalle.codes import Codes
+    from qkv.families.dalle.product import Painter
+    from qkv.pictures import Exhibit
+
+ON_SHEET = 24  # pictures of each part on a sheet
+FEW_CANDIDATES = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateDrawing:
+    model: tyro.conf.Positional[Path]
+    """Folder of the model."""
+    scenes: int = 0
+    """This many built-in scenes. DALL-E draws their captions, of seen and of unseen combinations, and the drawings are
+    checked. A codebook encodes and decodes their pictures, and the results are checked."""
+    part: Literal["test", "valid"] = "test"
+    """Captions of --scenes: choose --guidance, --ranking and the like by valid ones, and measure with test ones."""
+    images: Path | None = None
+    """DALL-E: the pictures that it was trained on, for --sheet. A codebook: any pictures of its size."""
+    captions: Path | None = None
+    """Captions of --images, as for training."""
+    sheet: Path | None = None
+    """DALL-E: write the drawings with their captions to this .png file."""
+    json: bool = False
+    """Everything as one JSON document."""
+    how: Annotated[Drawn, tyro.conf.arg(name="")] = field(
+        default_factory=lambda: Drawn(candidates=FEW_CANDIDATES)
+    )
+    threads: int | None = None
+    """Cores to use; by default all."""
+
+
+def main(arguments: list[str]) -> None:
+    command = read_options(
+        EvaluateDrawing,
+        arguments,
+        prog="qkv evaluate",
+        description="How much of its captions DALL-E draws, or how well a codebook reconstructs pictures.",
+    )
+    check_scenes_or_images(command.scenes, command.images)
+    if command.sheet is not None:
+        check_picture_path("--sheet", command.sheet)
+    check_threads(command.threads)
+    from qkv.families.dalle.codes import Codes
+    from qkv.families.dalle.product import Painter
+    from qkv.families.loading import load_for
+
+    use_threads(command.threads)
+    if command.sheet is not None:
+        from qkv.pictures import figure_class, sheet_picture
+
+        figure_class()  # what is not installed is said before minutes of drawing
+    model: Any = load_for(command.model, "evaluate", object)
+    exhibits: list[Exhibit] = []
+    if isinstance(model, Painter):
+        if command.images is not None and "--part" in names_in(arguments):
+            raise UserError("--part is for --scenes: leave it out.")
+        found, exhibits = on_scenes(command, model) if command.scenes else on_own_pictures(command, model)
+    elif isinstance(model, Codes):
+        refuse_drawing(names_in(arguments), command.model)
+        found = of_codebook(command, model)
+    else:
+        raise UserError(f"{command.model} neither draws pictures nor encodes them.")
+    show_scores(found, command.json)
+    if command.sheet is not None:
+        sheet_picture(command.sheet, exhibits)
+
+
+def refuse_drawing(given: set[str], model: Path) -> None:
+    kept = {"--scenes", "--images", "--json", "--threads"}
+    others = sorted(
+        {f"--{field.name.replace('_', '-')}" for field in (*fields(EvaluateDrawing), *fields(Drawn))} - kept
+    )
+    drawing = [name for name in others if name in given]
+    if drawing:
+        raise UserError(f"{model} draws nothing: leave out {drawing[0]}.")
+
+
+def of_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
+    """Reconstruction error and use of the codes; of scenes also what can be read off them."""
+    from qkv.data.captioned import read_plain, scene_pictures
+    from qkv.families.dalle.codebook_task import reconstruction
+    from qkv.families.dalle.scene_scores import reconstructed_scenes
+
+    side = codes.model.config.side
+    if command.images is None:
+        pictures = scene_pictures("valid", command.scenes, side_of_scenes(side)).pictures
+        known = {"part": "valid", **reconstructed_scenes(codes, command.scenes)["scenes"]}
+    else:
+        pictures, known = read_plain(command.images, side if command.images.is_dir() else None), {}
+    if pictures.shape[2] != side:
+        raise UserError(
+            f"the pictures of {command.images} are {pictures.shape[2]} pixels large, and those of the codebook {side}."
+        )
+    return {"pictures": len(pictures), "reconstruction": reconstruction(codes, pictures), **known}
+
+
+def on_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
+    from qkv.cli.terminal import counting
+    from qkv.families.dalle.scene_scores import PARTS, scene_scores
+    from qkv.pictures import Exhibit
+
+    if not painter.defaults.words:
+        raise UserError(f"{command.model} was not trained on the built-in scenes.")
+    exhibits: list[Exhibit] = []
+
+    def keep(name: str, captions: list[str], drawings: list[Any]) -> None:
+        best = [each[0].pixels for each in drawings[:ON_SHEET]]
+        exhibits.append(Exhibit(f"{name} of colour and shape", captions[:ON_SHEET], best))
+
+    with counting("drawing", len(PARTS[command.part]) * command.scenes) as done:
+        found = scene_scores(painter, command.scenes, command.how, command.part, done=done, keep=keep)
+    return {"part": command.part, "captions": command.scenes, "how": asdict(command.how), **found}, exhibits
+
+
+def on_own_pictures(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
+    """Drawings of captions that training has shown, and of others that it has not, beside the real pictures."""
+    from qkv.checkpoint.files import read_json
+    from qkv.families.dalle.commands.files import CaptionedPictures
+
+    if command.sheet is None or command.images is None:
+        raise UserError("--images of a painter are for a sheet of drawings: give --sheet too.")
+    settings = read_json(command.model / "report.json")["settings"]
+    size = painter.codes.model.config.side if command.images.is_dir() else None  # as --size of the training
+    files = CaptionedPictures(images=command.images, captions=command.captions, size=size)
+    shown, unshown = files.parts(settings["data"]["valid"])
+    exhibits = [
+        each
+        for part, name in ((shown, "in the training data"), (unshown, "never seen in training"))
+        for each in side_by_side(painter, part, name, command.how)
+    ]
+    return {"sheet": str(command.sheet), "in training": len(shown), "held out": len(unshown)}, exhibits
+
+
+def side_by_side(painter: Painter, part: Captioned, name: str, how: Drawn) -> list[Exhibit]:
+    from qkv.cli.terminal import counting
+    from qkv.pictures import Exhibit
+
+    step = max(1, len(part) // (ON_SHEET // 2))
+    chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])
+    captions = [each[0] for each in chosen.captions]
+    with counting("drawing", len(captions)) as done:
+        drawings = painter.draw_each(captions, how, done=done)
+    return [
+        Exhibit(f"{name}: drawn", captions, [each[0].pixels for each in drawings]),
+        Exhibit(f"{name}: the real ones", captions, list(chosen.pictures)),
+    ]

@@ -1,0 +1,107 @@
+"""Pictures, with captions or without, that training is given: as options of a command, and from there to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qkv.cli.picture_files import GivenPictures
+from qkv.errors import UserError
+
+if TYPE_CHECKING:
+    from qkv.data.captioned import Captioned
+    from qkv.families.dalle.codebook_task import Sights
+    from qkv.families.dalle.task import Album
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainPictures(GivenPictures):
+    images: Path | None = None
+    """Folder of pictures, or an .npz file with an array `images`."""
+
+    def read(self, settings: Any, say: Callable[[str], None]) -> Sights:
+        from qkv.data.captioned import read_plain, scene_pictures
+        from qkv.families.dalle.codebook_task import Sights
+        from qkv.families.dalle.scene_scores import reconstructed_scenes
+        from qkv.training.picture_data import held_out as hold_out
+
+        held_out = settings.data.valid
+        self.check()
+        if self.images is None:
+            train = scene_pictures("train", self.scenes, self.side).pictures
+            valid = scene_pictures("valid", min(held_out, self.scenes // 10), self.side).pictures
+            return Sights(
+                train=train,
+                valid=valid,
+                origin=f"{self.scenes:,} built-in scenes",
+                measure=reconstructed_scenes,
+            )
+        pictures = read_plain(self.images, self.size)
+        kept, out = hold_out(len(pictures), held_out, seed=1)
+        return Sights(
+            train=pictures[kept],
+            valid=pictures[out],
+            origin=self.images.resolve().name,
+            measure=lambda codes: {},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptionedPictures(GivenPictures):
+    images: Path | None = None
+    """Folder of pictures with captions.tsv (file name, tab, caption), or an .npz file with an array `images`."""
+    captions: Path | None = None
+    """Where the captions are, if not there: .tsv for a folder, a list in .json for an .npz file."""
+    codebook: Path | None = None
+    """Folder of a codebook made by `qkv train codebook` from pictures of the same kind."""
+
+    def read(self, settings: Any, say: Callable[[str], None]) -> Album:
+        return read_album(self, settings.data.valid)
+
+    def parts(self, held_out: int) -> tuple[Captioned, Captioned]:
+        """To train on, and held out."""
+        from qkv.data.captioned import read_captioned, scene_pictures
+        from qkv.training.picture_data import held_out as hold_out
+
+        self.check()
+        if self.images is None:
+            return (
+                scene_pictures("train", self.scenes, self.side),
+                scene_pictures("valid", min(held_out, self.scenes // 10), self.side),
+            )
+        given = read_captioned(self.images, self.captions, self.size)
+        kept, out = hold_out(len(given), held_out, seed=1)
+        return given.take(kept.tolist()), given.take(out.tolist())
+
+
+def read_album(files: CaptionedPictures, held_out: int) -> Album:
+    from qkv.data.worlds.scenes import all_captions
+    from qkv.families.dalle.codes import Codes
+    from qkv.families.dalle.scene_scores import measured_on_scenes
+    from qkv.families.dalle.task import Album
+    from qkv.families.loading import load_for
+
+    files.check()
+    if files.codebook is None:
+        raise UserError(
+            "--codebook is missing: the folder of one that `qkv train codebook` has made from such pictures."
+        )
+    codes = load_for(files.codebook, "train dalle", Codes)
+    train, valid = files.parts(held_out)
+    own, shape = codes.model.config, train.pictures.shape[1:]
+    if shape != (own.channels, own.side, own.side):
+        raise UserError(
+            f"the pictures have {shape[2]} × {shape[1]} pixels of {shape[0]} numbers each, and those of the codebook "
+            f"{own.side} × {own.side} of {own.channels}: train one with these pictures."
+        )
+    built_in = files.images is None
+    return Album(
+        train=train,
+        valid=valid,
+        codes=codes,
+        origin=f"{files.scenes:,} built-in scenes" if files.images is None else files.images.resolve().name,
+        world=all_captions() if built_in else [],
+        measure=measured_on_scenes if built_in else lambda painter, wanted: {},
+    )

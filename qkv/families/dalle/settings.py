@@ -1,0 +1,95 @@
+"""Settings for training a codebook and a DALL-E. Importing this needs no torch."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from qkv.errors import Rule
+from qkv.families.dalle.options import rules_of_drawing
+from qkv.training.picture_settings import HeldOutSettings, SmoothedBlockSettings
+from qkv.training.settings import FLAT, RunSettings, share_below_one
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookModelSettings:
+    patch: int = 4
+    """Pixels on a side that one code stands for."""
+    width: int = 64
+    """Width of the convolutions."""
+    depth: int = 1
+    """Pairs of convolutions in the encoder, and in the decoder."""
+    quantiser: Literal["lattice", "gumbel"] = "lattice"
+    """How a code is chosen: by rounding a few numbers, or among scores with noise as in the paper."""
+    levels: tuple[int, ...] = (8, 8, 8)
+    """Levels of each number of the lattice; their product is the number of codes."""
+    temperature: float = 1.0
+    """Of the noisy choice."""
+
+    def rules(self) -> list[Rule]:
+        return [
+            ("patch, width", "must be at least 1", min(self.patch, self.width) >= 1),
+            ("depth", "must not be negative", self.depth >= 0),
+            ("levels", "must each be at least 2", bool(self.levels) and min(self.levels) >= 2),
+            ("temperature", "must be more than 0", self.temperature > 0),
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookSettings(RunSettings):
+    model: Annotated[CodebookModelSettings, FLAT] = CodebookModelSettings()
+    data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid=1_000)  # noqa: RUF009  (it is frozen)
+
+    def rules(self) -> list[Rule]:
+        return [*super().rules(), *self.model.rules(), *self.data.rules()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DalleModelSettings(SmoothedBlockSettings):
+    text_share: float = 1 / 8
+    """Of the loss; the rest is that of the picture."""
+    blank_captions: float = 0.1
+    """Share of captions left out in training, so that a drawing can be pulled towards its caption."""
+
+    def rules(self) -> list[Rule]:
+        return [
+            *super().rules(),
+            ("text_share", "must be from 0 to 1", 0 <= self.text_share <= 1),
+            share_below_one("blank_captions", self.blank_captions),
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawingSettings:
+    temperature: float = 0.8
+    """Below 1 the likely codes become likelier."""
+    top_p: float = 0.95
+    """Only the fewest codes that together are as likely as this."""
+    guidance: float = 2.0
+    """How strongly what the caption changes is exaggerated; 1 for not at all."""
+
+    def rules(self) -> list[Rule]:
+        return rules_of_drawing(self.temperature, self.top_p, self.guidance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredSettings:
+    captions: int = 200
+    """Captions of built-in scenes drawn for the report, of seen and of unseen combinations each."""
+    candidates: int = 8
+    """Pictures drawn for each, of which the best counts."""
+
+    def rules(self) -> list[Rule]:
+        return [("captions, candidates", "must be at least 1", min(self.captions, self.candidates) >= 1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DalleSettings(RunSettings):
+    vocabulary: int
+    """Pieces of captions."""
+    model: Annotated[DalleModelSettings, FLAT]
+    data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid=1_000)  # noqa: RUF009  (it is frozen)
+    drawing: Annotated[DrawingSettings, FLAT] = DrawingSettings()
+    measured: MeasuredSettings = MeasuredSettings()
+
+    def rules(self) -> list[Rule]:
+        groups = (self.model, self.data, self.drawing, self.measured)
+        return [*super().rules(), *(rule for group in groups for rule in group.rules())]

@@ -1,0 +1,61 @@
+"""The recurrent translator once more, from its weights alone: every number that a tape records."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from qkv.tracing.formulas import Array, Weights, attended, linear, side_by_side, sigmoid, split
+
+
+def recurrent(
+    config: Mapping[str, Any], weights: Weights, source: Sequence[int], shifted: Sequence[int]
+) -> dict[str, Array]:
+    """Of one sentence, by the names on the tape."""
+    found: dict[str, Array] = {}
+    embedding = weights["tokens.weight"]
+    x = found["encoder.tokens"] = embedding[list(source)] * config["width"] ** 0.5
+    for depth in range(config["encoder_depth"]):
+        onward = lstm(weights, f"encoder.{depth}.onward", x)
+        back = lstm(weights, f"encoder.{depth}.back", x[::-1])[::-1]
+        both = np.concatenate([onward, back], axis=-1)
+        x = found[f"encoder.{depth}.states"] = x + both if depth else both
+    memory = found["encoder.output"] = x
+    first = np.tanh(linear(weights, "first_states", memory.mean(0)))
+    x = found["decoder.tokens"] = embedding[list(shifted)] * config["width"] ** 0.5
+    for depth, shown in enumerate(np.split(first, config["decoder_depth"])):
+        said = lstm(weights, f"decoder.{depth}", x, shown)
+        x = found[f"decoder.{depth}.states"] = x + said if depth else said
+        if depth == 0:
+            looked = look(config["heads"], weights, x, memory)
+            x = looked["result"]
+            found |= {f"decoder.0.cross_attention.{part}": array for part, array in looked.items()}
+    words = found["decoder.output"] = linear(weights, "to_words", x)
+    found["logits"] = words @ embedding.T
+    return found
+
+
+def lstm(weights: Weights, name: str, x: Array, shown: Array | None = None) -> Array:
+    """What is shown after every word, (T, F); what is kept begins as nothing."""
+    from_below, from_before = weights[f"{name}.weight_ih_l0"], weights[f"{name}.weight_hh_l0"]
+    bias = weights[f"{name}.bias_ih_l0"] + weights[f"{name}.bias_hh_l0"]
+    hidden = from_before.shape[1]
+    shown, kept, rows = np.zeros(hidden) if shown is None else shown, np.zeros(hidden), []
+    for row in x:
+        enter, forget, new, leave = np.split(from_below @ row + from_before @ shown + bias, 4)
+        kept = sigmoid(forget) * kept + sigmoid(enter) * np.tanh(new)
+        shown = sigmoid(leave) * np.tanh(kept)
+        rows.append(shown)
+    return np.stack(rows)
+
+
+def look(heads: int, weights: Weights, x: Array, memory: Array) -> dict[str, Array]:
+    """The attention of the first LSTM on the memory, and tanh(W [c; h]) of what it has found."""
+    q, k, v = (
+        split(linear(weights, f"cross_attention.{part}", each), heads)
+        for part, each in [("query", x), ("key", memory), ("value", memory)]
+    )  # (H, T, K)
+    found = attended(q, k, v, causal=False)
+    output = linear(weights, "cross_attention.output", side_by_side(found["heads"]))
+    result = np.tanh(linear(weights, "combine", np.concatenate([output, x], axis=-1)))
+    return {**found, "output": output, "result": result}

@@ -1,0 +1,77 @@
+"""Labelled images that training is given: as options of a command, and from there to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from qkv.cli.inputs import OptionalModel
+from qkv.cli.picture_files import GivenPictures, PicturesOrScenes, side_of_scenes
+from qkv.errors import UserError
+
+if TYPE_CHECKING:
+    from qkv.data.labelled_pictures import LabelledParts
+    from qkv.families.vit.task import Gallery
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledPictures(GivenPictures):
+    images: Path | None = None
+    """Folder whose folders are named like the classes (perhaps below train, val and test), or with idx files."""
+    scenes: int = 0
+    """Instead: so many built-in pictures of one thing, whose class is its colour and shape."""
+    colours: Literal["grey", "colour"] | None = None
+    """Make all pictures grey, or coloured."""
+
+    def read(self, settings: Any, say: Callable[[str], None]) -> Gallery:
+        from qkv.data.labelled_pictures import read_image_folder
+
+        held_out = settings.data.valid
+        self.check()
+        if self.images is None and self.colours is not None:
+            raise UserError(
+                "built-in scenes are coloured, for colours are in their classes: leave out --colours."
+            )
+        if self.images is None:
+            return gallery_of_scenes(self.scenes, self.side, held_out)
+        parts = read_image_folder(self.images, size=self.size, colours=self.colours)
+        return gallery_of(parts, self.images.resolve().name, held_out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PicturesForModel(PicturesOrScenes):
+    fine_tune: OptionalModel = None
+    """Folder of the classifier to fine-tune, from `qkv train vit` or `qkv import`."""
+    images: Path | None = None
+    """Folder whose folders are named like the classes (perhaps below train, val and test), or with idx files."""
+    scenes: int = 0
+    """Instead: so many built-in pictures of one thing, whose class is its colour and shape."""
+    fit: bool = False
+    """Bring pictures of another size or mode to those of the model instead of refusing them."""
+
+    def read(self, settings: Any, say: Callable[[str], None]) -> Gallery:
+        from qkv.data.labelled_pictures import read_images_for
+        from qkv.families.vit.fine_tuning import classifier_in
+
+        if self.fine_tune is None:
+            raise UserError("give --fine-tune with the folder of an image classifier.")
+        form, held_out = classifier_in(self.fine_tune).form, settings.data.valid
+        self.check()
+        if self.images is None:
+            return gallery_of_scenes(self.scenes, side_of_scenes(form.height), held_out)
+        parts = read_images_for(self.images, form, fit=self.fit)
+        return gallery_of(parts, self.images.resolve().name, held_out)
+
+
+def gallery_of_scenes(count: int, side: int, held_out: int) -> Gallery:
+    from qkv.data.worlds.labelled_scenes import labelled_scenes
+
+    return gallery_of(labelled_scenes(count, side), f"{count:,} built-in scenes", held_out)
+
+
+def gallery_of(parts: LabelledParts, origin: str, held_out: int) -> Gallery:
+    from qkv.families.vit.task import Gallery
+
+    return Gallery.of(parts.train, parts.valid, parts.test, origin, held_out)

@@ -1,0 +1,67 @@
+"""A trace of a ViT: an image as a sequence of patches, with every intermediate value."""
+
+from pathlib import Path
+
+import torch
+
+from qkv.configs import to_dict
+from qkv.core.tape import Tape
+from qkv.data.images import read_picture
+from qkv.errors import UserError
+from qkv.families.vit.product import PictureClassifier
+from qkv.tracing.experiments import Experiment, Place, changed
+from qkv.tracing.trace import Side, Trace, choices_of, without_batch
+
+MOST_PATCHES = 100  # of an image that can be traced
+
+
+@torch.inference_mode()
+def trace_vit(
+    classifier: PictureClassifier,
+    text: str,
+    experiment: Experiment = Experiment(),  # noqa: B008
+    *,
+    beam: int | None = None,
+    longest: int | None = None,
+) -> Trace:
+    """A picture, by the name of its file, as the sentence of its patches; the class is told by the row before them."""
+    config = classifier.model.config
+    if config.patches > MOST_PATCHES:
+        raise UserError(
+            f"its pictures have {config.patches} patches, and at most {MOST_PATCHES} can be looked at."
+        )
+    pixels = torch.tensor(read_picture(Path(text), classifier.form, fit=True))[None].float() / 127.5 - 1
+    model, tape = changed(classifier.model, experiment, {"stack": Place("stack", False)}).eval(), Tape()
+    logits = model(pixels, tape)
+    classes = classifier.classes
+    best = int(logits[0].argmax())
+    across = config.width // config.patch
+    names = ["class", *(f"{place // across + 1}·{place % across + 1}" for place in range(config.patches))]
+    arrays = {
+        f"stack.{name}" if name in ("patches", "tokens", "embedded") else name: each
+        for name, each in without_batch(tape).items()
+    }
+    arrays["stack.positions"] = model.positions(0, len(names)).float().numpy()
+    return Trace(
+        kind="vit",
+        text=text,
+        answer=classes[best],
+        config={**to_dict(config), "vocab": len(classes), "positions": "learned"},
+        sides=(
+            Side(
+                name="stack",
+                pieces=tuple(names),
+                ids=(),
+                stack=to_dict(config.stack),
+                weights="stack",
+                causal=False,
+            ),
+        ),
+        arrays=arrays,
+        weights=model.state_dict(),
+        choices=choices_of(logits, [best], lambda ids: [classes[each] for each in ids]),
+        picture=pixels[0].numpy(),
+        output_weight="head.weight",
+        output_bias="head.bias",
+        experiment=experiment,
+    )

@@ -1,0 +1,54 @@
+"""Which mapping reads a published model, and which one writes a bundle of ours: the family records say so."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from qkv.errors import UserError
+from qkv.families import exports, hub_formats
+from qkv.families.family import HubFormat, resolve
+from qkv.hub.mapping import HubMapping
+
+
+def format_of(config: Mapping[str, Any], where: str) -> HubFormat:
+    """The format of a published folder, by the model_type and the classes in its config.json."""
+    formats, name = hub_formats(), config.get("model_type")
+    if not isinstance(name, str) or name not in formats:
+        near = difflib.get_close_matches(str(name), formats, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; it knows {', '.join(formats)}."
+        raise UserError(f"{where} is a model of the type '{name}', which qkv cannot read{hint}")
+    check_class(config, formats[name], where)
+    return formats[name]
+
+
+def check_class(config: Mapping[str, Any], format: HubFormat, where: str) -> None:
+    """A folder that names its class is read as that class, or not at all."""
+    names = config.get("architectures") or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UserError(
+            f"{where}: architectures in its config.json should be a list of names, not {names!r}."
+        )
+    for name in names:
+        if name not in format.classes:
+            raise UserError(
+                f"{where} is a {name} (architectures in its config.json), which qkv cannot read; of such models it reads "
+                f"{', '.join(format.classes)}."
+            )
+
+
+def reader_of(config: Mapping[str, Any], where: str) -> HubMapping:
+    return mapping_at(format_of(config, where).mapping)
+
+
+def writer_of(kind: str, where: str) -> HubMapping:
+    mappings = exports()
+    if kind not in mappings:
+        raise UserError(
+            f"{where} holds a model of kind '{kind}', for which transformers has no class: it cannot be exported."
+        )
+    return mapping_at(mappings[kind])
+
+
+def mapping_at(reference: str) -> HubMapping:
+    mapping: HubMapping = resolve(reference)()
+    return mapping

@@ -1,0 +1,17 @@
+"""Settings of blocks as the config of a stack."""
+
+from qkv.core.block import StackConfig
+from qkv.training.settings import BlockSettings
+
+
+def stack_of(model: BlockSettings) -> StackConfig:
+    return StackConfig(
+        depth=model.depth,
+        width=model.width,
+        heads=model.heads,
+        hidden=model.hidden,
+        norm="pre",
+        activation=model.activation,
+        dropout=model.dropout,
+        attention_dropout=model.attention_dropout,
+    )

@@ -1,0 +1,112 @@
+"""What can be trained: the data it reads, the settings it has, and the task that learns. Importing this needs no torch.
+
+A `Trainable` is a record; the command line reads its options off it. The one protocol that trains is
+`qkv.training.runs.Task`, which `Trainable.task` names.
+"""
+
+import dataclasses
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from qkv.training.settings import RunSettings
+
+if TYPE_CHECKING:
+    from qkv.training.distributed import Group
+
+Recipe = Callable[[int], RunSettings]
+"""Settings for an amount of data."""
+
+
+class Data(Protocol):
+    """What the inputs of a run hold, before the settings are final."""
+
+    @property
+    def amount(self) -> int:
+        """How much there is to learn from; recipes choose the size of a model by it."""
+
+
+class Inputs:
+    """Base of the dataclasses that name the data of a run: paths, tuples of paths, words and numbers."""
+
+    def read(self, settings: Any, say: Callable[[str], None]) -> Data:
+        """Read the data. `say` is told what the user should know about them."""
+        raise NotImplementedError
+
+    def stored(self) -> dict[str, Any]:
+        """As JSON, with absolute paths: a run may be resumed from another folder."""
+        return {name: to_json(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Self:
+        hints = typing.get_type_hints(cls)
+        fields = [field.name for field in dataclasses.fields(cls) if field.name in stored]  # type: ignore[arg-type]
+        return cls(**{name: from_json(hints[name], stored[name]) for name in fields})
+
+    def can_be_read_again(self) -> bool:
+        """Not a pipe, which only the first process could read."""
+        return all(path.is_file() or path.is_dir() for path in self.paths())
+
+    def paths(self) -> list[Path]:
+        values = [value if isinstance(value, tuple) else (value,) for value in vars(self).values()]
+        return [each for value in values for each in value if isinstance(each, Path)]
+
+
+def to_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [to_json(each) for each in value]
+    return str(value.resolve()) if isinstance(value, Path) else value
+
+
+def from_json(hint: Any, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(from_json(hint, each) for each in value)
+    is_path = hint is Path or Path in typing.get_args(hint)
+    return Path(value) if is_path and value is not None else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What a task may need besides its data and settings."""
+
+    group: "Group | None" = None
+    given: frozenset[str] = frozenset()
+    """Names of the settings that the user chose; the others follow from the recipe."""
+    say: Callable[[str], None] = lambda line: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trainable:
+    """One thing that can be trained."""
+
+    name: str
+    """As in `qkv train NAME`. Several may share a name; the options that are given choose among them."""
+    summary: str
+    """The beginning of its help, with an example."""
+    inputs: type[Inputs]
+    settings: type[RunSettings]
+    recipes: Callable[[Any], Mapping[str, Recipe]]
+    """Recipes by name, for a parsed command: its inputs and settings may choose among them. None for the usual ones."""
+    nominal: int
+    """The amount of data for which the help shows the automatic settings."""
+    unit: str
+    """What is counted: "pairs"."""
+    task: str
+    """Reference to a function of (data, inputs, settings, setup) that returns a `qkv.training.runs.Task`."""
+    needs: frozenset[str] = frozenset()
+    """Inputs that choose this trainable when they are given, such as `fine_tune`."""
+    starts_with: frozenset[str] = frozenset()
+    """Inputs of which one must be given to start a run; none if there is built-in data."""
+    usage: str
+    """How to use the result, after the program's name. {out} is the bundle."""
+    tells: Callable[[Mapping[str, Any]], list[str]] = lambda report: []
+    """More lines for the end of a run."""
+    shows: Callable[[Mapping[str, Any]], None] | None = None
+    """Print a table at the end of a run."""
+
+
+def always(recipes: Mapping[str, Recipe]) -> Callable[[Any], Mapping[str, Recipe]]:
+    """Recipes that do not depend on the command."""
+    return lambda command: recipes
