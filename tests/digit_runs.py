@@ -69,6 +69,7 @@ class Recorder:
         self.losses: list[float] = []
         self.validations: list[tuple[int, float, bool]] = []
         self.warnings: list[str] = []
+        self.work: list[tuple[str, int, int]] = []
 
     def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
         self.steps.append(position.step)
@@ -81,6 +82,9 @@ class Recorder:
 
     def logged(self, facts: Mapping[str, Any]) -> None:
         pass
+
+    def working(self, what: str, completed: int, total: int) -> None:
+        self.work.append((what, completed, total))
 
     def warn(self, sentence: str) -> None:
         self.warnings.append(sentence)

@@ -152,7 +152,7 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     from rich.table import Table
 
     from qkv.checkpoint.bundle import save_report
-    from qkv.cli.terminal import err
+    from qkv.cli.terminal import counting, err
     from qkv.data.worlds import pairs, reference_agrees
     from qkv.evaluation.scores import score_translations
     from qkv.families.translator.report import model_card
@@ -160,7 +160,9 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     tested = pairs(
         command.source_language, command.target_language, TESTED_ON, part="test", seed=command.seed
     )
-    answers = translator.translate([pair.source for pair in tested])
+    with counting("translating", len(tested), lines=True) as done:
+        fast = translator.computing_in("float32")
+        answers = fast.translate([pair.source for pair in tested], done=done)
     scores = score_translations(answers, [pair.target for pair in tested])
     right = [answer == pair.target for answer, pair in zip(answers, tested, strict=True)]
     agrees = [reference_agrees(pair, answer) for answer, pair in zip(answers, tested, strict=True)]

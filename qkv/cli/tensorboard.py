@@ -26,6 +26,9 @@ class Scalars:
     def warn(self, sentence: str) -> None:
         self.inner.warn(sentence)
 
+    def working(self, what: str, completed: int, total: int) -> None:
+        self.inner.working(what, completed, total)
+
     def logged(self, facts: Mapping[str, Any]) -> None:
         self.inner.logged(facts)
         step = facts["step"]

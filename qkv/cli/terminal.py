@@ -15,6 +15,7 @@ from qkv.training.loop import Position
 from qkv.training.runs import Example
 
 LINE_EVERY = 10.0  # seconds between lines that tell how far a work has come, where there is no bar
+STEP_LINE_EVERY = 30.0  # seconds between lines about a training run, which may take hours
 
 
 class Notices(Console):
@@ -44,8 +45,15 @@ class TrainingDisplay:
     `unit` is what the speed counts.
     """
 
-    def __init__(self, example: Example[Any] | None = None, unit: str = "tokens"):
-        self.example = example
+    def __init__(
+        self,
+        example: Example[Any] | None = None,
+        unit: str = "tokens",
+        now: Callable[[], float] = time.monotonic,
+    ):
+        self.example, self.unit, self.now = example, unit, now
+        self.told = now()  # when the last line was printed
+        self.work: tuple[str, Lines] | None = None
         self.product: Any = None
         columns = (
             TextColumn("{task.description}"),
@@ -75,6 +83,10 @@ class TrainingDisplay:
 
     def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
         left = position.seconds * (1 - progress) / max(progress, 1e-9)
+        if not self.live:
+            self.step_line(
+                position, progress, f"loss {loss:.3f}, {tokens_per_second:,.0f} {self.unit}/s", left
+            )
         self.progress.update(
             self.task,
             description="training" if progress < 1 else "scoring",
@@ -85,7 +97,26 @@ class TrainingDisplay:
             left=f"{clock(left)} left" if progress < 1 else "",
         )
 
+    def step_line(self, position: Position, progress: float, how: str, left: float) -> None:
+        """Without a terminal there is no bar, and the first validation may be an hour away."""
+        if progress >= 1 or self.now() - self.told < STEP_LINE_EVERY:
+            return
+        self.told = self.now()
+        say(f"step {position.step:>6,}   {position.seconds / 60:4.1f} min   {how}, about {clock(left)} left")
+
+    def working(self, what: str, completed: int, total: int) -> None:
+        if self.live:
+            self.progress.update(
+                self.task, description=what, completed=completed / max(1, total), speed=0.0, left=""
+            )
+            return
+        if self.work is None or self.work[0] != what:
+            say(what)
+            self.work = what, Lines(what, total, completed, self.now)
+        self.work[1].advance(completed - self.work[1].completed)
+
     def validated(self, position: Position, loss: float, improved: bool) -> None:
+        self.told = self.now()
         mark = "  [green]best so far[/green]" if improved else ""
         say_line = self.progress.console.print
         say_line(
@@ -116,13 +147,14 @@ def clock(seconds: float) -> str:
 class Lines:
     """How far a long work has come, a line at most every so many seconds."""
 
-    def __init__(self, what: str, total: int, before: int):
+    def __init__(self, what: str, total: int, before: int, now: Callable[[], float] = time.monotonic):
         self.what, self.total, self.before, self.completed = what, total, before, before
-        self.begun = self.told = time.monotonic()
+        self.now = now
+        self.begun = self.told = now()
 
     def advance(self, count: int) -> None:
         self.completed += count
-        now = time.monotonic()
+        now = self.now()
         if now - self.told < LINE_EVERY or self.completed >= self.total:
             return
         self.told = now

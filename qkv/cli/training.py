@@ -262,6 +262,14 @@ def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
     return replace(before, tensorboard=command.tensorboard, inputs=command.inputs)
 
 
+def data_of_run(out: Path) -> dict[str, str]:
+    """Hashes of the data that a run was started with."""
+    from qkv.checkpoint.files import read_sealed
+
+    hashes: dict[str, str] = read_sealed(run_file(out))["data"]
+    return hashes
+
+
 def with_training(command: Command, training: TrainingSettings) -> Command:
     return replace(command, settings=replace(command.settings, training=training))
 
@@ -302,7 +310,12 @@ def train(
         elif not again:
             command = with_training(command, replace(command.settings.training, processes=1))
         with shared_run(["train", trainable.name, *arguments], command.settings.training.processes) as group:
-            setup = Setup(group=group, given=frozenset(path[-1] for path in given), say=say)
+            setup = Setup(
+                group=group,
+                given=frozenset(path[-1] for path in given),
+                say=say,
+                data_before=data_of_run(command.output) if command.resume else {},
+            )
             outcome = run(trainable, command, data, setup)
     if is_helper():
         sys.exit(outcome.exit_code)
@@ -401,6 +414,8 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
     say(
         f"{training['steps']:,} steps in {training['minutes']} minutes, {speed}; kept the {training['weights']}"
     )
+    if training["ended_by"] == "minutes" and training["still_falling"]:
+        say(advice_on_time(trainable))
     for line in trainable.tells(report):
         say(line)
     for name, value in report.get("results", {}).items():
@@ -410,6 +425,16 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
     draw_learning_curve(out)
     folder = shlex.quote(str(out))
     say(f"the model is in {out}. Try: {program()} {trainable.usage.format(out=folder)}")
+
+
+def advice_on_time(trainable: Trainable) -> str:
+    siblings: tuple[Trainable, ...] = resolve(trainings()[trainable.name].trainables)
+    fine_tunes = any("fine_tune" in each.needs for each in siblings)
+    others = ", or continue from this model or a published one with --fine-tune" if fine_tunes else ""
+    return (
+        "advice: the time limit ended training while the validation loss was still falling. For a better model, train "
+        f"again with more --minutes{others}."
+    )
 
 
 def draw_learning_curve(out: Path) -> None:

@@ -67,28 +67,49 @@ def _length(text: str) -> int:
     return len(text) + sum(east_asian_width(character) in "WF" for character in text)
 
 
-def hold_out(pairs: ParallelText, *, count: int, seed: int) -> tuple[ParallelText, ParallelText]:
+def duplicates_in(pairs: ParallelText) -> int:
+    """Pairs that repeat an earlier one exactly."""
+    return len(pairs) - len(set(zip(pairs.source, pairs.target, strict=True)))
+
+
+def shared_by(train: ParallelText, valid: ParallelText) -> int:
+    """Validation pairs that the training data contain exactly."""
+    known = set(zip(train.source, train.target, strict=True))
+    return sum(pair in known for pair in zip(valid.source, valid.target, strict=True))
+
+
+def hold_out(
+    pairs: ParallelText, *, count: int, seed: int, repeated: bool = False
+) -> tuple[ParallelText, ParallelText]:
     """Split into training and validation: about `count` pairs for the latter, never above a tenth of all.
 
     A source sentence goes to one side with all its translations, chosen by a hash of it and the seed: the
-    same on every machine, and hardly changed when the data grows.
+    same on every machine, and hardly changed when the data grows. The validation part contains a pair once, however
+    often the data do; earlier versions of qkv kept them all, and with `repeated` so does this one.
     """
-    total = len(pairs.source)
+    distinct = pairs if repeated else without_duplicates(pairs)
+    total = len(distinct)
     advice = "give validation files by --valid-source and --valid-target, or by --valid-pairs"
     if total < FEWEST_TO_SPLIT:
         raise UserError(
-            f"There are {total} sentence pairs, too few to hold some out for validation "
+            f"There are {total} different sentence pairs, too few to hold some out for validation "
             f"(at least {FEWEST_TO_SPLIT}): {advice}."
         )
     if count < 1:
         raise UserError(f"Holding out {count} pairs leaves nothing to validate on: hold out 1 or more.")
-    held = _held_sources(pairs.source, most=min(count, total // 10), seed=seed)
+    held = _held_sources(distinct.source, most=min(count, total // 10), seed=seed)
     if not held:
         raise UserError(
             f"Nothing can be held out of the {total} sentence pairs, because the same few source sentences "
             f"are repeated in all of them: {advice}."
         )
-    return _where(pairs, held, inside=False), _where(pairs, held, inside=True)
+    return _where(pairs, held, inside=False), _where(distinct, held, inside=True)
+
+
+def without_duplicates(pairs: ParallelText) -> ParallelText:
+    """Every pair once, in the order of the first ones."""
+    distinct = list(dict.fromkeys(zip(pairs.source, pairs.target, strict=True)))
+    return ParallelText(source=[source for source, _ in distinct], target=[target for _, target in distinct])
 
 
 def _held_sources(sources: list[str], *, most: int, seed: int) -> set[str]:

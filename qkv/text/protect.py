@@ -1,29 +1,38 @@
 """Spans of a text that are not for translation: placeholders, markup, addresses, numbers."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from qkv.text.entities import character_of
+from qkv.text.markup import Markup, MarkupScanner, pairs
 from qkv.text.segment import split_to_fit
 
-Kind = Literal["placeholders", "tags", "urls", "emails", "numbers"]
+Kind = Literal["tags", "urls", "emails", "placeholders", "numbers"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
-PATTERNS: dict[Kind, str] = {
-    "tags": r"</?[A-Za-z][^<>]*>|<!--(?s:.*?)-->|&(?:[A-Za-z][A-Za-z0-9]*|#\d+|#[xX][0-9A-Fa-f]+);",
+# Linear on any text: what repeats without a bound cannot begin again inside its own match, and no two repeats in a row
+# without a bound accept the same character. Tags are found by the scanner of qkv.text.markup.
+PRINTF = r"[#0+-]{0,5}\d{0,9}(?:\.\d{1,9})?"
+TEXT_PATTERNS: dict[Kind, str] = {
     "urls": r"(?:https?|ftp)://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]|www\.[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]",
     "emails": r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+",
     "placeholders": (
-        r"\{\{[^{}]*\}\}|\$?\{[^{}\s]*\}|%\([A-Za-z_]\w*\)[#0+-]*\d*(?:\.\d+)?[a-zA-Z]"
-        r"|%(?:\d+\$)?[#0+-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@](?!\w)|%%|\[\[[^\[\]]*\]\]"
+        rf"\{{\{{[^{{}}]*\}}\}}|\$?\{{[^{{}}\s]*\}}|%\([A-Za-z_]\w*\){PRINTF}[a-zA-Z]"
+        rf"|%(?:\d{{1,9}}\$)?{PRINTF}(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@](?!\w)|%%|\[\[[^\[\]]*\]\]"
     ),
     "numbers": r"(?<![\w.,])\d+(?:[.,:/-]\d+)*(?![\w])",
 }
-UNBROKEN = "\ue000"  # a letter for private use: no space, and no end of a sentence
 AFTER_ADDRESS = r"(?=$|[\s<>\"']|[.,;:!?)\]}]+(?:$|[\s<>\"']))"  # what ends it, and is not a part of it
+TAKES_NEXT_ARGUMENT = (  # placeholders that have neither a number nor a name
+    re.compile(rf"%{PRINTF}(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@]"),
+    re.compile(r"\{(?:[:!][^{}]*)?\}"),
+)
 BY_DEFAULT: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
 
 
@@ -33,18 +42,35 @@ class ProtectedSpan:
     text: str
     start: int  # characters
     end: int
+    markup: Markup | None = None  # what a tag is
 
 
 def protected_spans(text: str, kinds: Collection[Kind]) -> list[ProtectedSpan]:
     """All of these kinds, from left to right; none within another."""
-    wanted = [kind for kind in PATTERNS if kind in kinds]
-    if not wanted:
-        return []
-    pattern = re.compile("|".join(f"(?P<{kind}>{PATTERNS[kind]})" for kind in wanted))
-    return [
-        ProtectedSpan(match.lastgroup, match.group(), match.start(), match.end())  # type: ignore[arg-type]
-        for match in pattern.finditer(text)
-    ]
+    return list(spans_in_order(text, kinds))
+
+
+def spans_in_order(text: str, kinds: Collection[Kind]) -> Iterator[ProtectedSpan]:
+    pattern, scanner = pattern_for(frozenset(kinds) - {"tags"}), MarkupScanner(text)
+    match = pattern and pattern.search(text)
+    tag = scanner.after(0) if "tags" in kinds else None
+    while match or tag:
+        if tag and not (match and match.start() < tag.start):
+            yield ProtectedSpan("tags", text[tag.start : tag.end], tag.start, tag.end, tag)
+            last = tag.end
+        elif match:
+            yield ProtectedSpan(match.lastgroup, match.group(), *match.span())  # type: ignore[arg-type]
+            last = match.end()
+        if pattern and match and match.start() < last:
+            match = pattern.search(text, last)
+        if tag and tag.start < last:
+            tag = scanner.after(last)
+
+
+@cache
+def pattern_for(kinds: frozenset[Kind]) -> re.Pattern[str] | None:
+    wanted = [kind for kind in TEXT_PATTERNS if kind in kinds]
+    return re.compile("|".join(f"(?P<{kind}>{TEXT_PATTERNS[kind]})" for kind in wanted)) if wanted else None
 
 
 def character_in(span: ProtectedSpan) -> str | None:
@@ -66,40 +92,123 @@ def replaced(text: str, spans: Sequence[ProtectedSpan], by: Sequence[str]) -> st
 
 
 def lines_around(text: str, kinds: Collection[Kind]) -> list[str]:
-    """The lines of a text, each with its end; a span that goes over several lines is in one."""
-    ends: list[int] = []
+    """The segments of a text: its lines with their ends, cut around block elements such as <li> and <br>.
+
+    No protected span is cut, and a pair of tags is either inside one segment or each of its tags is one by itself.
+    """
+    spans = protected_spans(text, kinds)
+    return cut_at(text, spans, [*line_ends(text, spans), *block_edges(text, spans)])
+
+
+def line_ends(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[int]:
+    """The places behind line breaks that are in no span."""
     last = 0
-    for span in [*protected_spans(text, kinds), None]:  # they are in order, and none is in another
-        before = len(text) if span is None else span.start
-        ends += [at for at in range(last + 1, before + 1) if text[at - 1] == "\n"]
-        if span is not None:
-            last = span.end - text[span.start : span.end].endswith("\n")
-    return [text[start:end] for start, end in pairwise([0, *ends, len(text)]) if start < end]
+    for start, end in [*((span.start, span.end) for span in spans), (len(text), len(text))]:
+        yield from (last + match.end() for match in re.finditer("\n", text[last:start]))
+        last = end
+
+
+def block_edges(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[int]:
+    """Where runs of tags that end a sentence begin and end; white space between such tags is part of the run."""
+    start = end = -1
+    for span in spans:
+        if span.markup is None or not span.markup.breaks:
+            continue
+        if end < 0 or text[end : span.start].strip():
+            yield from (start, end) if end >= 0 else ()
+            start = span.start
+        end = span.end
+    yield from (start, end) if end >= 0 else ()
+
+
+def cut_at(text: str, spans: Sequence[ProtectedSpan], cuts: Collection[int]) -> list[str]:
+    """The parts of a text. A pair of tags that a cut would separate is cut off, so that it stays where it is."""
+    tags = [span.markup for span in spans if span.markup is not None]
+    ordered = sorted(cuts)
+    edges = {0, *cuts, len(text)}
+    for first, last in pairs(tags):
+        inside = bisect_left(ordered, tags[first].end)
+        if inside < len(ordered) and ordered[inside] <= tags[last].start:
+            edges.update((tags[first].start, tags[first].end, tags[last].start, tags[last].end))
+    return [text[start:end] for start, end in pairwise(sorted(edges))]
 
 
 def split_around(text: str, kinds: Collection[Kind], size: Callable[[str], int], limit: int) -> list[str]:
-    """Pieces of at most `limit` by `size`; no span is cut, and one that is larger than half of that is a piece by itself."""
-    if size(text) <= limit:
+    """Pieces of at most `limit` by `size`; no span is cut, and one that is larger than half of that is a piece by itself.
+
+    Tags have no size: no model reads them.
+    """
+    spans = protected_spans(text, kinds)
+    shown = Shown.of(text, spans)
+    if size(shown.text) <= limit:
         return [text]
-    pieces: list[str] = []
+    cuts: list[int] = []
     last = 0
-    spans = protected_spans(text, kinds)
-    for span in [each for each in spans if size(each.text) > limit // 2]:
-        pieces += split_between(text[last : span.start], kinds, size, limit)
-        pieces.append(span.text)
-        last = span.end
-    return [*pieces, *split_between(text[last:], kinds, size, limit)]
+    for start, end in [each for each in shown.spans if size(shown.text[slice(*each)]) > limit // 2]:
+        cuts += [*shown.cuts_between(last, start, size, limit), start, end]
+        last = end
+    cuts += shown.cuts_between(last, len(shown.text), size, limit)
+    return cut_at(text, spans, [shown.place(cut) for cut in cuts])
 
 
-def split_between(text: str, kinds: Collection[Kind], size: Callable[[str], int], limit: int) -> list[str]:
-    """The same for a text whose spans are all small."""
-    if not text:
-        return []
-    spans = protected_spans(text, kinds)
-    unbroken = replaced(text, spans, [re.sub(r"\s", UNBROKEN, span.text) for span in spans])
-    lengths = [len(piece) for piece in split_to_fit(unbroken, size, limit)]
-    ends = list(accumulate(lengths))
-    return [text[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+@dataclass(frozen=True)
+class Shown:
+    """A text without its tags, and where each of its characters stood."""
+
+    text: str
+    origins: Sequence[int]  # of every character, and the length of the whole text
+    spans: Sequence[tuple[int, int]]  # what is protected and not a tag
+    closing: Mapping[int, int]  # closing tags: start and end
+
+    @classmethod
+    def of(cls, text: str, spans: Sequence[ProtectedSpan]) -> "Shown":
+        shown: list[str] = []
+        origins: list[int] = []
+        kept: list[tuple[int, int]] = []
+        last = 0
+        for span in spans:
+            shown += text[last : span.start]
+            origins += range(last, span.start)
+            last = span.end
+            if not is_taken_out(span):
+                kept.append((len(shown), len(shown) + len(span.text)))
+                shown += span.text
+                origins += range(span.start, span.end)
+            elif shown and parts_words(shown[-1], text[last : last + 1]):
+                shown.append(" ")
+                origins.append(last)
+        shown += text[last:]
+        closing = {each.start: each.end for each in spans if each.markup and each.markup.kind == "close"}
+        return cls("".join(shown), [*origins, *range(last, len(text) + 1)], kept, closing)
+
+    def cuts_between(self, start: int, end: int, size: Callable[[str], int], limit: int) -> Iterator[int]:
+        """Where this part has to be cut to fit."""
+        first = bisect_left(self.spans, (start, start))
+        whole = [
+            (one - start, other - start)
+            for one, other in self.spans[first : bisect_left(self.spans, (end, end))]
+        ]
+        pieces = split_to_fit(self.text[start:end], size, limit, whole)
+        return accumulate(map(len, pieces[:-1]), initial=start)
+
+    def place(self, cut: int) -> int:
+        """Where that is in the whole text: behind the tags that close what stands before."""
+        if cut == 0:
+            return 0
+        place, behind = self.origins[cut - 1] + 1, self.origins[cut]
+        while place in self.closing and place < behind:
+            place = self.closing[place]
+        return min(place, behind)
+
+
+def is_taken_out(span: ProtectedSpan) -> bool:
+    """Whether no model reads it: it is a tag, or an entity for what cannot be seen."""
+    return span.kind == "tags" and character_in(span) is None
+
+
+def parts_words(before: str, after: str) -> bool:
+    """Whether a tag between these characters is all that stands between two words."""
+    return before.isalnum() and after.isalnum()
 
 
 def occurrences(text: str, phrase: str) -> list[int]:

@@ -1,20 +1,28 @@
 """Long text into pieces that a model can take. Nothing is dropped: the pieces add up to the text."""
 
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+|(?<=[。！？])")
 ENDS_SENTENCE = re.compile(r"[.!?…][\"'»”)\]]*\s+\Z|[。！？]\Z")
 WORD_END = re.compile(r"(?<=\S)\s+")
 
 
-def split_to_fit(text: str, size: Callable[[str], int], limit: int) -> list[str]:
-    """Pieces of at most `limit` by `size`: whole sentences as far as possible, then words, then characters."""
+Range = tuple[int, int]  # characters
+
+
+def split_to_fit(text: str, size: Callable[[str], int], limit: int, whole: Sequence[Range] = ()) -> list[str]:
+    """Pieces of at most `limit` by `size`: whole sentences as far as possible, then words, then characters.
+
+    No piece ends inside one of the ranges in `whole`, which are in order; a larger range is a piece by itself.
+    """
     if size(text) <= limit:
         return [text]
     groups: list[list[str]] = []
     room = 0
-    for unit in units_that_fit(text, size, limit):
+    for start, end in units_that_fit(text, size, limit, whole):
+        unit = text[start:end]
         needed = size(unit)
         if groups and needed <= room and not ENDS_SENTENCE.search(groups[-1][-1]):
             groups[-1].append(unit)
@@ -36,31 +44,43 @@ def joined_to_fit(units: list[str], size: Callable[[str], int], limit: int) -> I
     yield from joined_to_fit(units[middle:], size, limit)
 
 
-def units_that_fit(text: str, size: Callable[[str], int], limit: int) -> Iterator[str]:
+def units_that_fit(
+    text: str, size: Callable[[str], int], limit: int, whole: Sequence[Range]
+) -> Iterator[Range]:
     """Sentences; where one is too long, its words; where a word is too long, its halves."""
-    for sentence in cut_after(text, SENTENCE_END):
-        if size(sentence) <= limit:
+    for sentence in cut_after(SENTENCE_END, text, (0, len(text)), whole):
+        if size(text[slice(*sentence)]) <= limit:
             yield sentence
             continue
-        for word in cut_after(sentence, WORD_END):
-            yield from halves_that_fit(word, size, limit)
+        for word in cut_after(WORD_END, text, sentence, whole):
+            yield from halves_that_fit(word, lambda part: size(text[slice(*part)]) <= limit, whole)
 
 
-def cut_after(text: str, boundary: re.Pattern[str]) -> Iterator[str]:
-    """The parts of the text, each with the boundary that ends it."""
-    start = 0
-    for match in boundary.finditer(text):
-        if match.end() > start:
-            yield text[start : match.end()]
+def cut_after(boundary: re.Pattern[str], text: str, part: Range, whole: Sequence[Range]) -> Iterator[Range]:
+    """A part of the text in smaller ones, each with the boundary that ends it."""
+    start, end = part
+    for match in boundary.finditer(text, start, end):
+        if match.end() > start and around(match.end(), whole) is None:
+            yield start, match.end()
             start = match.end()
-    if start < len(text):
-        yield text[start:]
+    if start < end:
+        yield start, end
 
 
-def halves_that_fit(word: str, size: Callable[[str], int], limit: int) -> Iterator[str]:
-    if len(word) <= 1 or size(word) <= limit:
+def around(place: int, whole: Sequence[Range]) -> Range | None:
+    """The range that a cut at this place would break."""
+    index = bisect_right(whole, place, key=lambda each: each[1])
+    return whole[index] if index < len(whole) and whole[index][0] < place else None
+
+
+def halves_that_fit(word: Range, fits: Callable[[Range], bool], whole: Sequence[Range]) -> Iterator[Range]:
+    start, end = word
+    middle = (start + end) // 2
+    broken = around(middle, whole)
+    if broken is not None:
+        middle = broken[0] if broken[0] > start else broken[1]
+    if fits(word) or not start < middle < end:
         yield word
         return
-    middle = len(word) // 2
-    yield from halves_that_fit(word[:middle], size, limit)
-    yield from halves_that_fit(word[middle:], size, limit)
+    yield from halves_that_fit((start, middle), fits, whole)
+    yield from halves_that_fit((middle, end), fits, whole)

@@ -87,6 +87,8 @@ class Watch(Protocol):
 
     def logged(self, facts: Mapping[str, Any]) -> None: ...  # a line of the log
 
+    def working(self, what: str, completed: int, total: int) -> None: ...  # after the last step: scoring etc.
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -450,6 +452,10 @@ class Unhindered:
     def logged(self, facts: Mapping[str, Any]) -> None:
         with suppress(OSError):
             self.inner.logged(facts)
+
+    def working(self, what: str, completed: int, total: int) -> None:
+        with suppress(OSError):
+            self.inner.working(what, completed, total)
 
 
 class Mean:

@@ -31,6 +31,7 @@ from qkv.checkpoint.state import LOCK_FILE, load_latest, only_one_run, set_aside
 from qkv.configs import changed_paths
 from qkv.core.attention import compiled_loops
 from qkv.errors import ProcessEndedError, UserError
+from qkv.training.advice import is_still_falling, validation_losses
 from qkv.training.device import check_precision, choose_device, products_here
 from qkv.training.distributed import Alone, Group
 from qkv.training.loop import Data, Plan, Run, Watch, loss_on
@@ -73,6 +74,19 @@ class Chosen:
 
     sentence: str
     loss: float
+
+
+class Counter:
+    """Adds up what is done of some work, and reports it."""
+
+    def __init__(self, working: Callable[[str, int, int], None], what: str, total: int):
+        self.working, self.what, self.total, self.completed = working, what, total, 0
+        working(what, 0, total)
+
+    def __call__(self, count: int) -> None:
+        # A long text counts once for each of its parts.
+        self.completed = min(self.total, self.completed + count)
+        self.working(self.what, self.completed, self.total)
 
 
 @dataclass(frozen=True)
@@ -463,6 +477,14 @@ def other_digits(stored: Mapping[str, Any], now: Mapping[str, str]) -> list[str]
     ]
 
 
+def ended_by(run: Run) -> str:
+    """Which limit ended a run."""
+    plan, position = run.plan, run.position
+    if plan.steps is not None and position.step >= plan.steps:
+        return "steps"
+    return "minutes" if plan.progress(position) >= 1.0 else "patience"
+
+
 def facts_of_run(
     run: Run, model: nn.Module, chosen: Chosen, settings: RunSettings, *, counted: str = "tokens"
 ) -> dict[str, Any]:
@@ -478,6 +500,8 @@ def facts_of_run(
             "minutes": round(position.seconds / 60, 2),
             f"{counted}_per_second": round(position.tokens / max(1e-9, position.seconds)),
             "seed": settings.seed,
+            "ended_by": ended_by(run),
+            "still_falling": is_still_falling(validation_losses(run.log.path)),  # the validation loss
             "weights": chosen.sentence,
         },
         "settings": asdict(replace(settings, training=used)),

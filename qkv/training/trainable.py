@@ -75,6 +75,8 @@ class Setup:
     given: frozenset[str] = frozenset()
     """Names of the settings that the user chose; the others follow from the recipe."""
     say: Callable[[str], None] = lambda line: None
+    data_before: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Hashes of the data of the run that is resumed, by name; none for a new run."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qkv.data.cleaning import clean, hold_out
+from qkv.data.cleaning import clean, duplicates_in, hold_out, shared_by
 from qkv.data.parallel import ParallelText, read_pairs
 from qkv.errors import UserError
 
@@ -149,6 +149,21 @@ def test_too_few_pairs_to_hold_out_is_said_with_the_number_and_the_cure() -> Non
 def test_one_sentence_repeated_everywhere_cannot_be_held_out() -> None:
     with pytest.raises(UserError, match="repeated"):
         hold_out(text(*(("same", f"Satz {n}") for n in range(100))), count=5, seed=1)
+
+
+def test_a_duplicate_pair_is_counted_and_held_out_once_and_never_trained_on() -> None:
+    once = numbered(200)
+    twice = ParallelText(source=once.source * 2, target=once.target * 2)
+    assert (duplicates_in(once), duplicates_in(twice)) == (0, 200)
+    train, valid = hold_out(twice, count=10, seed=1)
+    assert valid == hold_out(once, count=10, seed=1)[1]
+    assert (len(train), len(valid), shared_by(train, valid)) == (380, 10, 0)
+
+
+def test_validation_pairs_that_training_shows_are_counted() -> None:
+    assert (
+        shared_by(numbered(5), text(("sentence 3", "Satz 3"), ("sentence 4", "anders"), ("neu", "neu"))) == 1
+    )
 
 
 def test_holding_out_nothing_is_refused() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from qkv.text.protect import (
     BY_DEFAULT,
-    PATTERNS,
+    KINDS,
     lines_around,
     occurrences,
     protected_spans,
@@ -79,7 +79,7 @@ def test_no_part_of_a_longer_word_is_an_occurrence() -> None:
 
 
 def test_every_kind_has_a_pattern() -> None:
-    assert set(BY_DEFAULT) < set(PATTERNS)
+    assert set(BY_DEFAULT) < set(KINDS)
 
 
 def test_a_text_is_cut_at_line_breaks_but_not_within_a_span() -> None:

@@ -46,6 +46,10 @@ class Confidence:
     weights: tuple[float, ...]
     good: str
     """What counted as a good translation when this was fitted."""
+    least: float = 1 / 1002
+    most: float = 1001 / 1002
+    """What the validation set supports: with n sentences, no less than 1 / (n + 2), and no more than one minus that.
+    A bundle of an earlier version does not say; it was fitted on 1,000 sentences at most."""
 
     def __post_init__(self) -> None:
         if len(self.weights) != FEATURES:
@@ -53,7 +57,11 @@ class Confidence:
 
     def of(self, features: Sequence[float]) -> float:
         total = self.bias + sum(w * x for w, x in zip(self.weights, features, strict=True))
-        return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
+        probability = 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
+        return max(self.least, min(self.most, probability))
+
+
+RISING = (0, 1)  # features that make a good translation more likely, the more there is of them
 
 
 def features_of(log_probabilities: Sequence[float]) -> tuple[float, ...]:
@@ -76,12 +84,9 @@ def joined(parts: Sequence[Answer], sources: Sequence[str], texts: Sequence[str]
         return replace(parts[0], text=texts[0])
     confidences = [each.confidence for each in parts if each.confidence is not None]
     links: Links = []
-    read = said = (
-        0  # words so far; a piece ends between words, or in one that is too long to be linked anyway
-    )
-    for part, source, text in zip(parts, sources, texts, strict=True):
-        links += [(read + one, said + other) for one, other in part.alignment or []]
-        read, said = read + len(source.split()), said + len(text.split())
+    read, said = words_before(sources), words_before(texts)
+    for part, one_offset, other_offset in zip(parts, read, said, strict=True):
+        links += [(one_offset + one, other_offset + other) for one, other in part.alignment or []]
     return Answer(
         text="".join(texts),
         score=sum(each.score for each in parts),
@@ -90,6 +95,18 @@ def joined(parts: Sequence[Answer], sources: Sequence[str], texts: Sequence[str]
         confidence=min(confidences, default=None),  # a text is as good as its worst piece
         alignment=links if any(each.alignment is not None for each in parts) else None,
     )
+
+
+def words_before(parts: Sequence[str]) -> list[int]:
+    """The number of the first word of each part in the whole; a part can end within a word, as <li> in "<li>cats"."""
+    found: list[int] = []
+    total, last = 0, " "
+    for part in parts:
+        within = bool(part) and not last.isspace() and not part[0].isspace()
+        found.append(total - within)
+        total += len(part.split()) - within
+        last = part[-1:] or last
+    return found
 
 
 def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answer]:

@@ -1,19 +1,23 @@
 """Sentence pairs made ready for training: cleaned, split, encoded, and put together in batches."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress
 
 from qkv.checkpoint.files import bytes_hash, canonical
 from qkv.core.pairs import TranslationBatch
 from qkv.data.batching import pad_rows, token_batches
-from qkv.data.cleaning import clean, hold_out
+from qkv.data.cleaning import clean, duplicates_in, hold_out, shared_by
 from qkv.data.parallel import ParallelText
+from qkv.errors import UserError
 from qkv.families.translator.defaults import Languages
 from qkv.families.translator.settings import DataSettings, PairSettings
 from qkv.text.subword_dropout import SubwordDropout
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
+from qkv.training.trainable import Setup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +31,16 @@ class Corpus:
     origin: str  # for the model card
     tests: Mapping[str, ParallelText] = field(default_factory=dict)  # by name; training never looks at them
     shown: str = ""  # a sentence to translate at every validation
+
+    @cached_property
+    def duplicates(self) -> int:
+        """Training pairs that repeat an earlier one exactly."""
+        return duplicates_in(self.train)
+
+    @cached_property
+    def shared(self) -> int:
+        """Validation pairs that the training data contain as well."""
+        return shared_by(self.train, self.valid)
 
     def fingerprint(self) -> dict[str, str]:
         """Of the languages too, which may be read off the names of files, and files may be given by other names."""
@@ -47,12 +61,14 @@ def prepare_corpus(
     seed: int,
     origin: str,
     tests: Mapping[str, ParallelText] | None = None,
+    *,
+    repeated: bool = False,
 ) -> Corpus:
-    """Clean the pairs, and hold some out for validation where none are given."""
+    """Clean the pairs, and hold some out for validation where none are given; `repeated` is as in `hold_out`."""
     cleaned = clean(pairs, longest=settings.longest, ratio=settings.ratio)
     dropped = dict(cleaned.dropped)
     if valid is None:
-        train, valid = hold_out(cleaned.pairs, count=settings.valid, seed=seed)
+        train, valid = hold_out(cleaned.pairs, count=settings.valid, seed=seed, repeated=repeated)
     else:
         cleaned_valid = clean(valid, longest=settings.longest, ratio=settings.ratio)
         train, valid = cleaned.pairs, cleaned_valid.pairs
@@ -78,14 +94,38 @@ class PairFiles:
     def amount(self) -> int:
         return len(self.pairs)
 
-    def corpus(self, settings: PairSettings, say: Callable[[str], None]) -> Corpus:
-        corpus = prepare_corpus(
-            self.pairs, self.valid, self.languages, settings.data, settings.seed, self.origin, self.tests
-        )
+    def corpus(self, settings: PairSettings, setup: Setup) -> Corpus:
+        corpus, say = self.split(settings, setup.data_before), setup.say
         counts = ", ".join(f"{count:,} {reason}" for reason, count in corpus.dropped.items())
         say(f"{len(self.pairs):,} pairs read; dropped: {counts}")
         say(f"{len(corpus.train):,} to train on, {len(corpus.valid):,} to validate on")
+        if corpus.duplicates:
+            say(f"{corpus.duplicates:,} of the training pairs are exact duplicates of others; they are kept")
+        if corpus.shared:
+            say(
+                f"advice: {corpus.shared:,} of the {len(corpus.valid):,} validation pairs are in the training data too, so "
+                "validation scores will be too high. Remove them from one of the two."
+            )
         return corpus
+
+    def split(self, settings: PairSettings, before: Mapping[str, str]) -> Corpus:
+        """As this version splits the data, or as an earlier one did whose run is resumed; `before` are its hashes."""
+        given = (
+            self.pairs,
+            self.valid,
+            self.languages,
+            settings.data,
+            settings.seed,
+            self.origin,
+            self.tests,
+        )
+        if before and self.valid is None:
+            for repeated in (False, True):
+                with suppress(UserError):  # data that cannot be split in one way may be split in the other
+                    corpus = prepare_corpus(*given, repeated=repeated)
+                    if corpus.valid.fingerprint() == before.get("validation data"):
+                        return corpus
+        return prepare_corpus(*given)
 
 
 class PairData:

@@ -34,7 +34,7 @@ def pairs_task(
     data: PairFiles, inputs: Any, settings: FineTuneTranslatorSettings, setup: Setup
 ) -> "FineTuneTranslatorTask":
     """Fine-tune the translator `inputs.fine_tune` on sentence pairs that were read from files."""
-    return fine_tune_task(data.corpus(settings, setup.say), inputs.fine_tune, settings, setup)
+    return fine_tune_task(data.corpus(settings, setup), inputs.fine_tune, settings, setup)
 
 
 def fine_tune_task(

@@ -9,14 +9,14 @@ import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, get_args
+from typing import Any
 
 from qkv.decoding.sampling_options import Sampling
 from qkv.errors import UserError
 from qkv.text.glossary import Glossary
-from qkv.text.protect import BY_DEFAULT, Kind
+from qkv.text.protect import BY_DEFAULT, KINDS, Kind
 
-PROTECTED: tuple[Kind, ...] = get_args(Kind)  # all that can be
+PROTECTED = KINDS  # all that can be
 WIDEST_BEAM = 1_000  # a typing error would take all memory
 STRONGEST_PENALTY = 50.0  # on length: to this power the length of any text is still finite
 BATCH_TOKENS = 4_096

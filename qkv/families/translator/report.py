@@ -1,6 +1,6 @@
 """What a run leaves for people: report.json, and the model card made from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +12,7 @@ from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import PairSettings
 from qkv.training.card import cell
 from qkv.training.loop import Run
-from qkv.training.runs import Chosen, facts_of_run
+from qkv.training.runs import Chosen, Counter, facts_of_run
 
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
 
@@ -28,7 +28,8 @@ def make_report(
     seen: Seen,
 ) -> dict[str, Any]:
     """`validated` are the translations of the first sentences of the validation part."""
-    train, valid = run.train, run.valid
+    train, valid, working = run.train, run.valid, run.watch.working
+    working("scoring", 0, 1)
     return {
         **facts_of_run(run, translator.model, chosen, settings),
         "kind": "translator",
@@ -40,7 +41,9 @@ def make_report(
                 **corpus.dropped,
                 "more pieces than positions": len(corpus.train) - len(train),
             },
+            "duplicates": corpus.duplicates,
             "validation_pairs": len(valid),
+            "validation_pairs_in_training": corpus.shared,
         },
         "vocabulary": len(translator.tokenizer),
         "validation": {
@@ -49,14 +52,20 @@ def make_report(
             **scorer.score(validated, corpus.valid.target[: len(validated)]).to_dict(),
         },
         "tests": {
-            name: scores_on_test(part, translator, scorer, seen) for name, part in corpus.tests.items()
+            name: scores_on_test(
+                part, translator, scorer, seen, Counter(working, f"translating {name}", len(part))
+            )
+            for name, part in corpus.tests.items()
         },
     }
 
 
-def scores_on_test(part: ParallelText, translator: Translator, scorer: Scorer, seen: Seen) -> dict[str, Any]:
+def scores_on_test(
+    part: ParallelText, translator: Translator, scorer: Scorer, seen: Seen, done: Callable[[int], None]
+) -> dict[str, Any]:
     """The scores of all sentences, and where training has shown some of them, of the others too."""
-    hypotheses, overlap = translator.translate(part.source), find_overlap(seen, part.source, [part.target])
+    hypotheses = translator.translate(part.source, done=done)
+    overlap = find_overlap(seen, part.source, [part.target])
     without = None
     if overlap.is_partial():
         without = scorer.score(overlap.unseen_of(hypotheses), overlap.unseen_of(part.target)).to_dict()

@@ -11,6 +11,7 @@ from qkv.core.pairs import TranslationConfig
 from qkv.errors import OptionError, UserError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
+from qkv.families.translator.advice import advice_before
 from qkv.families.translator.architectures import built
 from qkv.families.translator.corpus import Corpus, PairData, PairFiles
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -29,7 +30,7 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Example, Task
+from qkv.training.runs import Assembled, Chosen, Counter, Example, Task
 from qkv.training.trainable import Setup
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
@@ -39,7 +40,10 @@ ALWAYS_WHOLE = 64  # pieces: so long a sentence is not cut, even where training 
 def pairs_task(data: PairFiles, inputs: Any, settings: TranslatorSettings, setup: Setup) -> "TranslatorTask":
     """Train on sentence pairs that were read from files."""
     refuse_unused(settings.model, setup.given)
-    return translator_task(data.corpus(settings, setup.say), settings, setup)
+    corpus = data.corpus(settings, setup)
+    if advice := advice_before(len(corpus.train)):
+        setup.say(f"advice: {advice}.")
+    return translator_task(corpus, settings, setup)
 
 
 def translator_task(corpus: Corpus, settings: TranslatorSettings, setup: Setup = Setup()) -> "TranslatorTask":  # noqa: B008  (it is frozen)
@@ -124,10 +128,14 @@ def measured(
     seen: Seen,
 ) -> dict[str, Any]:
     """The report; on the way the product learns what makes its answers ones that can be trusted."""
-    answers = [best for best, *_ in product.answers(corpus.valid.source[:SCORED])]
-    trust = learn_trust(product, corpus.train, corpus.valid, answers, scorer)
+    fast = product.computing_in("float32")  # the same translations, several times as fast
+    sources = corpus.valid.source[:SCORED]
+    done = Counter(run.watch.working, "translating the validation set", len(sources))
+    answers = [best for best, *_ in fast.answers(sources, done=done)]
+    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.working)
     validated = [answer.text for answer in answers]
-    report = make_report(product, corpus, settings, run, chosen, validated, scorer, seen)
+    report = make_report(fast, corpus, settings, run, chosen, validated, scorer, seen)
+    product.defaults = fast.defaults
     return {**report, "trust": trust}
 
 

@@ -1,7 +1,7 @@
 """What makes a translator's answers ones that can be trusted, learned when its training has ended."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -12,15 +12,30 @@ from qkv.core.pairs import recorded_look
 from qkv.core.tape import Tape
 from qkv.data.parallel import ParallelText
 from qkv.evaluation.alignment import Dictionary, copied_words
-from qkv.evaluation.calibration import calibration_error, fit, held_out, tensors, told_apart
+from qkv.evaluation.calibration import (
+    Examples,
+    brier_score,
+    calibrate,
+    calibration_error,
+    held_out_best,
+    share_of,
+    told_apart,
+)
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.alignment import Aligner, links_in, rows_of, word_weights
-from qkv.families.translator.answers import Answer, Confidence, features_of
+from qkv.families.translator.answers import RISING, Answer, Confidence, distinct, features_of
+from qkv.families.translator.options import Decoding
 from qkv.families.translator.product import Translator
 from qkv.text.words import FINE, owners, spans
 
 NEAR = 50.0  # chrF from which on a translation counts as good
 ENOUGH = 20  # sentences to fit a confidence on
+VARIED_ON = 200  # validation sentences that are also translated in worse ways, to fit it on bad examples too
+WORSE = (  # a narrower search, what is drawn by chance, and what is drawn with little care
+    Decoding(beam=1),
+    Decoding(sample=True, temperature=0.7),
+    Decoding(sample=True),
+)
 ALIGNED_ON = 200  # validation pairs that choose the heads
 DICTIONARY_FROM = 10_000  # training pairs that the dictionary is learned from
 LONGEST = 40  # words of a pair that counts there: a long one says little about each of its words
@@ -33,12 +48,15 @@ def learn_trust(
     valid: ParallelText,
     answers: Sequence[Answer],
     scorer: Scorer,
+    working: Callable[[str, int, int], None],
 ) -> dict[str, Any]:
     """Give the translator its confidence, its aligner and its stand-ins; what the report says of them.
 
-    `answers` are those to the first sentences of the validation part.
+    `answers` are those to the first sentences of the validation part. `working` is told how far it has come.
     """
-    confidence, told = learned_confidence(answers, valid.target[: len(answers)], scorer)
+    worse = worse_answers(translator, valid.source[: min(VARIED_ON, len(answers))], working)
+    confidence, told = learned_confidence(answers, worse, valid.target[: len(answers)], scorer)
+    working("choosing attention heads for alignment", 0, 1)
     words = words_of(train, DICTIONARY_FROM)
     aligner, average = chosen_aligner(translator, valid, Dictionary([*words, *words_of(valid, ALIGNED_ON)]))
     stand_ins = copied_words(words, FEWEST_COPIES, STAND_INS)
@@ -57,36 +75,78 @@ def learn_trust(
     }
 
 
+def worse_answers(
+    translator: Translator, sources: Sequence[str], working: Callable[[str, int, int], None]
+) -> list[list[Answer]]:
+    """For each source some translations that are usually worse than the best one."""
+    what, total = "calibrating the confidence", (len(WORSE) + 1) * len(sources)
+    found: list[list[Answer]] = [[] for _ in sources]
+    several = Decoding(nbest=max(2, translator.defaults.beam))
+    for number, decoding in enumerate([several, *WORSE]):
+        working(what, number * len(sources), total)
+        for own, answers in zip(found, translator.answers(sources, decoding), strict=True):
+            own.append(answers[-1])
+    return found
+
+
 def learned_confidence(
-    answers: Sequence[Answer], references: Sequence[str], scorer: Scorer
+    answers: Sequence[Answer], worse: Sequence[Sequence[Answer]], references: Sequence[str], scorer: Scorer
 ) -> tuple[Confidence | None, dict[str, Any]]:
-    """None where there are too few sentences to tell."""
+    """None where there are too few sentences to tell. `worse` are other answers to the first of them."""
     exact = [answer.text == reference for answer, reference in zip(answers, references, strict=True)]
-    if 2 * sum(exact) >= len(exact):
-        good, meaning = exact, "the reference, letter for letter"
-    else:
-        near = [
-            scorer.chrf.sentence_score(answer.text, [reference]).score
-            for answer, reference in zip(answers, references, strict=True)
-        ]
-        good, meaning = [score >= NEAR for score in near], f"chrF {NEAR:g} or more against the reference"
-    rows = [
-        (features_of(answer.log_probabilities), right)
-        for answer, right in zip(answers, good, strict=True)
-        if answer.log_probabilities
-    ]
-    if len(rows) < ENOUGH:
-        return None, {"good": meaning, "sentences": len(rows), "calibration_error": None}
-    x, y = tensors([row for row, _ in rows], [right for _, right in rows])
-    learned, believed = fit(x, y), held_out(x, y)
-    apart = told_apart(believed, y)
-    return Confidence(bias=learned.bias, weights=learned.weights, good=meaning), {
+    by_letter = 2 * sum(exact) >= len(exact)
+    meaning = (
+        "the reference, letter for letter" if by_letter else f"chrF {NEAR:g} or more against the reference"
+    )
+
+    def is_good(text: str, reference: str) -> bool:
+        if by_letter:
+            return text == reference
+        return bool(scorer.chrf.sentence_score(text, [reference]).score >= NEAR)
+
+    examples = examples_of(answers, worse, references, is_good)
+    count = int(examples.best.sum())
+    if count < ENOUGH:
+        return None, {"good": meaning, "sentences": count, "calibration_error": None}
+    learned, believed = calibrate(examples, RISING), held_out_best(examples, RISING)
+    good = examples.good[examples.best]
+    apart = told_apart(believed, good)
+    confidence = Confidence(
+        bias=learned.bias, weights=learned.weights, good=meaning, least=learned.least, most=learned.most
+    )
+    return confidence, {
         "good": meaning,
-        "share_good": round(float(y.mean()), 4),
-        "calibration_error": round(calibration_error(believed, y), 4),
+        "share_good": round(float(good.mean()), 4),
+        "calibration_error": round(calibration_error(believed, good), 4),
+        "brier_score": round(brier_score(believed, good), 4),
+        "brier_score_of_a_constant": round(brier_score(torch.full_like(good, share_of(good)), good), 4),
         "told_apart": None if apart is None else round(apart, 4),
-        "sentences": len(rows),
+        "sentences": count,
+        "hypotheses": len(examples.good),
+        "range": [round(learned.least, 4), round(learned.most, 4)],
     }
+
+
+def examples_of(
+    answers: Sequence[Answer],
+    worse: Sequence[Sequence[Answer]],
+    references: Sequence[str],
+    is_good: Callable[[str, str], bool],
+) -> Examples:
+    """The best answer to each sentence, and those of the worse ones that read differently. What was copied has none."""
+    rows: list[tuple[tuple[float, ...], bool, int, bool]] = []
+    for number, (best, reference) in enumerate(zip(answers, references, strict=True)):
+        others = worse[number] if number < len(worse) else []
+        for answer in distinct([best, *others]):
+            if answer.log_probabilities:
+                features = features_of(answer.log_probabilities)
+                rows.append((features, is_good(answer.text, reference), number, answer is best))
+    return Examples(
+        features=torch.tensor([row[0] for row in rows], dtype=torch.float64),
+        good=torch.tensor([row[1] for row in rows], dtype=torch.float64),
+        sentence=torch.tensor([row[2] for row in rows], dtype=torch.long),
+        best=torch.tensor([row[3] for row in rows], dtype=torch.bool),
+    )
 
 
 def words_of(pairs: ParallelText, most: int) -> list[tuple[list[str], list[str]]]:

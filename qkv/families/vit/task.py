@@ -205,6 +205,9 @@ class Accuracies:
     def logged(self, facts: Mapping[str, Any]) -> None:
         self.inner.logged(facts)
 
+    def working(self, what: str, completed: int, total: int) -> None:
+        self.inner.working(what, completed, total)
+
 
 def curve(path: Path) -> list[dict[str, float]]:
     """One line for each step, the newest: a resumed run may have been there before."""

@@ -12,6 +12,8 @@ import torch
 from digit_runs import Recorder, digit_corpus, hashes, logged, send, tiny_settings, train
 
 from qkv.checkpoint.files import file_hash, read_sealed, read_tensors, sealed, write_json
+from qkv.core.pairs import TranslationModel
+from qkv.engine.library import NoEngineError, library
 from qkv.errors import ProcessEndedError, UserError
 from qkv.families.loading import load
 from qkv.families.translator.corpus import PairData
@@ -428,3 +430,43 @@ def test_a_folder_with_files_of_the_users_own_is_left_alone(tmp_path: Path) -> N
     with pytest.raises(UserError, match="is not empty: give another --out"):
         train(tmp_path / "out")
     assert (tmp_path / "out" / "README.md").read_text() == "mine"
+
+
+def test_the_end_of_a_run_is_scored_by_the_engine_and_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        library()
+    except NoEngineError as reason:
+        pytest.skip(f"no engine here: {reason}")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("torch decodes")
+
+    monkeypatch.setattr(TranslationModel, "begin", refuse)
+    corpus = digit_corpus()
+    outcome, recorder = train(tmp_path / "out", corpus=replace(corpus, tests={"news": corpus.valid}))
+    assert outcome.report is not None
+    count = len(corpus.valid)
+    assert ("translating the validation set", count, count) in recorder.work
+    assert ("translating news", count, count) in recorder.work
+    assert list(dict.fromkeys(what for what, _, _ in recorder.work)) == [
+        "translating the validation set",
+        "calibrating the confidence",
+        "choosing attention heads for alignment",
+        "scoring",
+        "translating news",
+    ]
+
+
+def test_a_trained_translator_never_claims_more_than_its_validation_set_supports(tmp_path: Path) -> None:
+    corpus = digit_corpus()
+    outcome, _ = train(tmp_path / "out", corpus=replace(corpus, valid=corpus.train))
+    assert outcome.report is not None
+    told = outcome.report["trust"]["confidence"]
+    assert told["hypotheses"] > told["sentences"]
+    assert {"brier_score", "brier_score_of_a_constant", "calibration_error"} <= told.keys()
+    confidence = load(tmp_path / "out").defaults.confidence  # type: ignore[union-attr]
+    least, most = 1 / (told["sentences"] + 2), (told["sentences"] + 1) / (told["sentences"] + 2)
+    assert confidence.of((-1e9, -1e9, 0.0)) >= least
+    assert confidence.of((0.0, 0.0, 1e9)) <= most

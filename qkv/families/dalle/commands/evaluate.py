@@ -128,7 +128,7 @@ def on_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any
         best = [each[0].pixels for each in drawings[:ON_SHEET]]
         exhibits.append(Exhibit(f"{name} of colour and shape", captions[:ON_SHEET], best))
 
-    with counting("drawing", len(PARTS[command.part]) * command.scenes) as done:
+    with counting("drawing", len(PARTS[command.part]) * command.scenes, lines=True) as done:
         found = scene_scores(painter, command.scenes, command.how, command.part, done=done, keep=keep)
     return {"part": command.part, "captions": command.scenes, "how": asdict(command.how), **found}, exhibits
 
@@ -159,7 +159,7 @@ def side_by_side(painter: Painter, part: Captioned, name: str, how: Drawn) -> li
     step = max(1, len(part) // (ON_SHEET // 2))
     chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])
     captions = [each[0] for each in chosen.captions]
-    with counting("drawing", len(captions)) as done:
+    with counting("drawing", len(captions), lines=True) as done:
         drawings = painter.draw_each(captions, how, done=done)
     return [
         Exhibit(f"{name}: drawn", captions, [each[0].pixels for each in drawings]),

@@ -70,7 +70,7 @@ def of_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
 
     texts = read_documents(paths).texts
     documents = [generator.tokenizer.encode(text) for text in texts]
-    with counting("reading", sum(map(len, documents))) as done:
+    with counting("reading", sum(map(len, documents)), lines=True) as done:
         nats = -sum(float(generator.log_probabilities_of(ids, done).double().sum()) for ids in documents)
     return Surprise.of(texts, nats, sum(map(len, documents))).to_dict()
 
@@ -86,7 +86,7 @@ def of_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
             raise UserError(f"{path} has no part {command.part}: it has {', '.join(parts)}.")
         chorales += parts[command.part]
     frames = sum(map(len, chorales))
-    with counting("listening", VOICES * frames) as done:
+    with counting("listening", VOICES * frames, lines=True) as done:
         nats = generator.nats_of_music(chorales, done)
     return {
         "chorales": len(chorales),

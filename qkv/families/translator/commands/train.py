@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from qkv.families.translator.advice import advice_after
 from qkv.families.translator.commands.files import Files, FilesAndModel
 from qkv.families.translator.recipes import FINE_TUNE_RECIPES, RECIPES, RECURRENT_RECIPES, published_rows
 from qkv.families.translator.settings import FineTuneTranslatorSettings, TranslatorSettings
@@ -24,6 +25,11 @@ def validation(report: Mapping[str, Any]) -> list[str]:
         f"on {scores['sentences']:,} held-out pairs: BLEU {scores['bleu']['value']:.1f}, "
         f"chrF {scores['chrf']['value']:.1f}, exact match {scores['exact_match']:.1f} %"
     ]
+
+
+def validation_and_advice(report: Mapping[str, Any]) -> list[str]:
+    advice = advice_after(report["validation"]["bleu"]["value"], report["data"]["pairs"])
+    return [*validation(report), *([f"advice: {advice} (`qkv import`, then --fine-tune)."] if advice else [])]
 
 
 def improvement(report: Mapping[str, Any]) -> list[str]:
@@ -74,7 +80,7 @@ TRANSFORMER = Trainable(
     task="qkv.families.translator.task:pairs_task",
     starts_with=DATA,
     usage='translate {out} "…"',
-    tells=validation,
+    tells=validation_and_advice,
     shows=show_tests,
 )
 FINE_TUNE = Trainable(

@@ -12,11 +12,13 @@ from qkv.families.translator.guarantees.places import Edit, Mark, Places, applie
 from qkv.families.translator.options import Decoding
 from qkv.text.entities import escaped
 from qkv.text.protect import (
+    TAKES_NEXT_ARGUMENT,
     ProtectedSpan,
     character_in,
     glued,
     located,
     occurrences,
+    parts_words,
     protected_spans,
     replaced,
     survive,
@@ -30,6 +32,25 @@ def touches(place: tuple[int, int], others: Sequence[ProtectedSpan | Edit]) -> b
 def as_read(text: str) -> str:
     """With spaces for tabs and control characters, which hardly any training text has."""
     return re.sub(r"[^\S \u00a0\u202f\u3000]|[\x00-\x1f\x7f-\x9f]", " ", text)
+
+
+def without_edges(
+    text: str, marks: Sequence[Mark], kept: Sequence[ProtectedSpan]
+) -> tuple[str, list[Mark], list[ProtectedSpan]]:
+    """Without white space between tags at the ends and the text: it goes with the tags, and no model reads it."""
+    before = len(text) - len(text.lstrip()) if marks and marks[0].place == 0 else 0
+    behind = len(text.rstrip()) if marks and marks[-1].place == len(text) else len(text)
+    if before >= behind:
+        return text, [*marks], [*kept]
+    moved: list[Mark] = []
+    places = [mark.place for mark in marks]
+    for mark, last, following in zip(marks, [0, *places], [*places[1:], before], strict=False):
+        space_before = text[max(last, behind) : mark.place]
+        space_behind = text[mark.place : min(following, before)]
+        place = min(max(mark.place, before), behind) - before
+        moved.append(replace(mark, text=space_before + mark.text + space_behind, place=place))
+    shifted = [replace(span, start=span.start - before, end=span.end - before) for span in kept]
+    return text[before:behind], moved, shifted
 
 
 @dataclass(frozen=True)
@@ -74,11 +95,12 @@ class Job:
                 continue
             marks.append(Mark(span.text, len(text)))
             rest = piece[last : last + 1]
-            if text[-1:].isalnum() and rest.isalnum():
-                text += " "  # the tag was all that stood between two words
+            if parts_words(text[-1:], rest):
+                text += " "
             elif text[-1:].isspace() and rest.isspace():
                 last += 1
         text += as_read(piece[last:])
+        text, marks, kept = without_edges(text, marks, kept)
         wanted = [
             Wanted(phrase, outside_spans)
             for phrase, places in decoding.glossary.found_in(text).items()
@@ -178,11 +200,12 @@ class Reading:
 
     def back_edits(self, said: str) -> list[Edit]:
         found = located(said, self.names)
-        return [
-            Edit(start, start + len(name), self.unstuck(said, start, name, text))
+        edits = [
+            Edit(start, start + len(name), self.unstuck(said, start, name, text), span=text)
             for name, text in dict(zip(self.names, self.job.kept_texts, strict=True)).items()
             for start in found[name]
         ]
+        return in_source_order(edits, self.job.kept_texts)
 
     def unstuck(self, said: str, start: int, name: str, text: str) -> str:
         """What goes into the place of a name, with a space where it would look longer: an address ends later than a word."""
@@ -203,25 +226,40 @@ def completed(reading: Reading, said: str, links: Links, begins: int = 0) -> str
 
     `links` are pairs of words of `reading.text` and of `said`. No span goes before the first `begins` characters.
     """
-    places = Places(reading.text, said, links)
-    edits = [outside(edit, [(-1, begins)]) for edit in repairs(reading, said, places)]
-    taken = {edit.start for edit in edits if edit.end > edit.start}
-    edits += [edit for edit in reading.back_edits(said) if edit.start not in taken]
-    edits += [
-        Edit(place, place, mark.text)
-        for mark, place in zip(reading.marks, marked(reading.marks, places), strict=True)
-    ]
     whole = [
         (match.start(), match.end())
         for name in reading.phrases
         for match in re.finditer(re.escape(name), said)
     ]
-    return applied(said, [outside(edit, whole) for edit in edits], reading.job.written)
+    edits, missing = repairs(reading, said)
+    taken = {edit.start for edit in edits if edit.end > edit.start}
+    edits += [edit for edit in reading.back_edits(said) if edit.start not in taken]
+    edits = [outside(edit, whole) for edit in edits]
+    marks = sorted([*reading.marks, *missing], key=lambda mark: mark.place)
+    prefix = [(-1, begins)]
+    placed = marked(marks, Places(reading.text, said, links, whole))
+    edits += [outside(edit, prefix) if edit.span else edit for edit in placed]
+    return applied(said, in_source_order(edits, reading.job.kept_texts), reading.job.written)
 
 
-def repairs(reading: Reading, said: str, places: Places) -> list[Edit]:
-    """What takes away spans and words that are there too often, and puts in those that are missing."""
+def in_source_order(edits: Sequence[Edit], spans: Sequence[str]) -> list[Edit]:
+    """With placeholders that take the next argument in the order of the source: %d and %s must not change places."""
+    made = list(edits)
+    for pattern in TAKES_NEXT_ARGUMENT:
+        wanted = [span for span in spans if pattern.fullmatch(span)]
+        found = [index for index, edit in enumerate(edits) if pattern.fullmatch(edit.span)]
+        found.sort(key=lambda index: (edits[index].start, edits[index].end))
+        if len(found) == len(wanted):
+            for index, span in zip(found, wanted, strict=True):
+                edit = edits[index]
+                made[index] = replace(edit, new=edit.new.replace(edit.span, span), span=span)
+    return made
+
+
+def repairs(reading: Reading, said: str) -> tuple[list[Edit], list[Mark]]:
+    """What takes away spans and words that are there too often, and the spans that are missing."""
     edits: list[Edit] = []
+    absent: list[Mark] = []
     names, texts = reading.names, reading.job.kept_texts
     everywhere = located(said, names)
     for name, count in Counter(names).items():
@@ -235,16 +273,14 @@ def repairs(reading: Reading, said: str, places: Places) -> list[Edit]:
         found = sorted([*found, *stuck])
         edits += [Edit(start, start + len(name), "") for start in found[count:]]
         own = texts[names.index(name)]
-        edits += [Edit(start, start + len(name), own) for start in stuck if start in found[:count]]
-        missing = [index for index, each in enumerate(names) if each == name][len(found) :]
-        for index in missing:
-            place = places.after(reading.place(reading.job.kept[index].start))
-            edits.append(Edit(place, place, texts[index], apart=True))
+        edits += [Edit(start, start + len(name), own, span=own) for start in stuck if start in found[:count]]
+        for index in [index for index, each in enumerate(names) if each == name][len(found) :]:
+            absent.append(Mark(texts[index], reading.place(reading.job.kept[index].start), span=texts[index]))
     for wanted in reading.job.wanted:
         if not occurrences(reading.back(said), wanted.text):
             new = reading.job.written(wanted.text)
             edits.append(Edit(len(said), len(said), new, apart=True))
-    return edits
+    return edits, absent
 
 
 def within(start: int, name: str, names: Sequence[str], text: str) -> bool:

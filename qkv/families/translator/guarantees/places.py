@@ -1,22 +1,33 @@
 """Where something that stood at a place of a source belongs in its translation, and how it gets there."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from qkv.families.translator.answers import Links
+from qkv.text.markup import Markup, MarkupScanner, pairs
 from qkv.text.words import FINE
 
 NEEDS_NO_SPACE = re.compile(r"\s|[.,;:!?)\]}\"']*(\s|$)")  # what may follow at once upon a word
-TAG_NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*?(/?)>")
+
+
+Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A tag, and the character of the text before which it stood."""
+    """A tag or a span that goes into the translation, and the character of the text before which it stood."""
 
     text: str
     place: int
+    span: str = ""  # the span, where it is one: it has spaces around it
+
+    @property
+    def markup(self) -> Markup:
+        """What kind of tag it is; anything else is one thing by itself."""
+        found = None if self.span else MarkupScanner(self.text.strip()).at(0)
+        return found or Markup("empty", 0, len(self.text))
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,7 @@ class Edit:
     end: int
     new: str
     apart: bool = False  # with spaces around it, where there would be none
+    span: str = ""  # the protected span that it puts in
 
 
 def applied(text: str, edits: Sequence[Edit], write: Callable[[str], str] = str) -> str:
@@ -55,61 +67,209 @@ def outside(edit: Edit, spans: Sequence[tuple[int, int]]) -> Edit:
 
 
 class Places:
-    """Where something that stood at a place of the source belongs in the translation."""
+    """Where something that stood at a place of the source belongs in the translation.
 
-    def __init__(self, source: str, target: str, links: Links):
+    A part of the translation that is `whole`, such as a protected span, counts as one word.
+    """
+
+    def __init__(self, source: str, target: str, links: Links, whole: Sequence[Range] = ()):
+        words = [match.span() for match in FINE.finditer(target)]
+        self.numbers, self.target = joined_words(words, whole)
         self.source = [match.span() for match in FINE.finditer(source)]
-        self.target = [match.span() for match in FINE.finditer(target)]
         self.length = len(target)
         self.links: dict[int, list[int]] = {}
         for one, other in links:
-            self.links.setdefault(one, []).append(other)
+            if other < len(words):
+                self.links.setdefault(one, []).append(self.numbers[other])
 
     def linked(self, start: int, end: int) -> list[int]:
-        """Words of the translation that come from words between two characters of the source."""
-        inside = [index for index, (first, last) in enumerate(self.source) if first >= start and last <= end]
-        return sorted({target for index in inside for target in self.links.get(index, [])})
+        """Words of the translation that come from words between two characters of the source, once for every link."""
+        first = bisect_left(self.source, (start, start))
+        last = bisect_right(self.source, end, key=lambda each: each[1])
+        return sorted(target for index in range(first, last) for target in self.links.get(index, []))
 
     def after(self, place: int) -> int:
         """Behind what comes from the word before it, or in front of what comes from the word behind it."""
-        before = [index for index, (_, end) in enumerate(self.source) if end <= place]
+        before = bisect_right(self.source, place, key=lambda each: each[1])
         if not before:
             return 0
-        if len(before) == len(self.source):
+        if before == len(self.source):
             return self.target[-1][1] if self.target else self.length
-        if before[-1] in self.links:
-            return self.target[max(self.links[before[-1]])][1]
-        if before[-1] + 1 in self.links:
-            return self.target[min(self.links[before[-1] + 1])][0]
-        share = len(before) / len(self.source)
-        return self.target[min(len(self.target) - 1, int(share * len(self.target)))][0] if self.target else 0
+        if before - 1 in self.links:
+            return self.target[max(self.links[before - 1])][1]
+        if before in self.links:
+            return self.target[min(self.links[before])][0]
+        return self.at_share(before / len(self.source)) if self.target else 0
 
-    def around(self, start: int, end: int) -> tuple[int, int] | None:
+    def at_share(self, share: float) -> int:
+        """In front of the word that has so much of the translation before it, or behind a whole that it is inside."""
+        word = min(len(self.numbers) - 1, int(share * len(self.numbers)))
+        start, end = self.target[self.numbers[word]]
+        return end if word and self.numbers[word - 1] == self.numbers[word] else start
+
+    def around(self, start: int, end: int) -> Range | None:
         """From the first to the last word that comes from between two characters; None where there is none."""
         words = self.linked(start, end)
         return (self.target[words[0]][0], self.target[words[-1]][1]) if words else None
 
+    def within(self, start: int, end: int) -> list[int]:
+        """Words of the translation between two characters of it."""
+        first = bisect_left(self.target, (start, start))
+        return list(range(first, bisect_right(self.target, end, key=lambda each: each[1])))
 
-def marked(marks: Sequence[Mark], places: Places) -> list[int]:
-    """The place of each mark in the translation; a pair of tags goes around what was between them."""
-    found = [places.after(mark.place) for mark in marks]
-    opened: list[tuple[str, int]] = []
-    for index, mark in enumerate(marks):
-        match = TAG_NAME.fullmatch(mark.text)
-        if match is None or match[3]:
-            continue
-        if not match[1]:
-            opened.append((match[2].lower(), index))
-            continue
-        names = [name for name, _ in opened]
-        if match[2].lower() not in names:
-            continue
-        last = len(names) - 1 - names[::-1].index(match[2].lower())
-        first = opened[last][1]
-        del opened[last:]
-        around = places.around(marks[first].place, mark.place)
-        if around is not None:
-            found[first], found[index] = around
+
+def joined_words(words: Sequence[Range], whole: Sequence[Range]) -> tuple[list[int], list[Range]]:
+    """Words of which those in one whole are a single one: the new number of each, and the new words."""
+    numbers: list[int] = []
+    made: list[Range] = []
+    rest = sorted(whole, reverse=True)
+    behind = 0  # where the last whole ends
+    for start, end in words:
+        joins = start < behind
+        while rest and rest[-1][0] < end:
+            first, last = rest.pop()
+            if last > start:
+                start, behind = min(start, first), max(behind, last)
+        end = max(end, behind)
+        if joins or (made and start < made[-1][1]):
+            made[-1] = made[-1][0], max(made[-1][1], end)
         else:
-            found[index] = max(found[first], found[index])
-    return found
+            made.append((start, end))
+        numbers.append(len(made) - 1)
+    return numbers, made
+
+
+# Tags ------------------------------------------------------------------------------------------------------------
+#
+# The tags of a source are a forest of pairs, nested or disjoint, and of single tags. Every pair becomes a range of words
+# of the translation inside the range of the pair around it, and apart from those of its neighbours. So tags that were
+# well-formed are well-formed in the translation, whatever the links say.
+
+
+@dataclass
+class Item:
+    """A pair of tags with what is between them, or a single mark (first = last)."""
+
+    first: int
+    last: int
+    inner: list["Item"] = field(default_factory=list)
+    start: int = 0  # where it goes in the translation
+    end: int = 0
+
+    @property
+    def is_pair(self) -> bool:
+        return self.first < self.last
+
+
+def forest(marks: Sequence[Mark]) -> list[Item]:
+    partner = dict(pairs([mark.markup for mark in marks]))
+    closing = set(partner.values())
+    levels: list[list[Item]] = [[]]
+    for index in range(len(marks)):
+        if index in closing:
+            levels.pop()
+            continue
+        item = Item(index, partner.get(index, index))
+        levels[-1].append(item)
+        if item.is_pair:
+            levels.append(item.inner)
+    return levels[0]
+
+
+def marked(marks: Sequence[Mark], places: Places) -> list[Edit]:
+    """What puts each mark into the translation, in the order in which they stand there."""
+    items = forest(marks)
+    arrange(items, marks, places, (0, len(places.target)), (0, places.length))
+    return spaced(written(items, marks))
+
+
+def arrange(
+    items: Sequence[Item], marks: Sequence[Mark], places: Places, words: Range, bounds: Range
+) -> None:
+    """Give each of these neighbours its place among the words of what is around them, and what is inside it, too."""
+    waiting = [(items, words, bounds)]
+    while waiting:  # without recursion: tags can be nested a thousand times
+        items, words, bounds = waiting.pop()
+        ranges = apart([each for each in items if each.is_pair], marks, places, words)
+        for item in items:
+            chosen = ranges.get(item.first)
+            if chosen is None:
+                place = min(max(places.after(marks[item.first].place), bounds[0]), bounds[1])
+                item.start = item.end = place
+                chosen = (0, 0)
+            else:
+                item.start, item.end = places.target[chosen[0]][0], places.target[chosen[1] - 1][1]
+            waiting.append((item.inner, chosen, (item.start, item.end)))
+
+
+def apart(pairs: Sequence[Item], marks: Sequence[Mark], places: Places, bounds: Range) -> dict[int, Range]:
+    """For each pair words of the translation that no other pair has; none where there are no words for it."""
+    owners: dict[int, int] = {}
+    own = {each.first: places.linked(marks[each.first].place, marks[each.last].place) for each in pairs}
+    # A word that comes from several pairs goes to the one with the fewest words.
+    for pair, linked in sorted(own.items(), key=lambda each: len(each[1])):
+        for word in linked:
+            if bounds[0] <= word < bounds[1]:
+                owners.setdefault(word, pair)
+    for each in pairs:
+        if not own[each.first]:  # nothing is known: the words about where they should be
+            between = (places.after(marks[mark].place) for mark in (each.first, each.last))
+            for word in places.within(*between):
+                if bounds[0] <= word < bounds[1]:
+                    owners.setdefault(word, each.first)
+    return longest_runs(owners)
+
+
+def longest_runs(owners: dict[int, int]) -> dict[int, Range]:
+    """For each owner the longest run of words between which there are none of others."""
+    runs: dict[int, tuple[int, Range]] = {}  # the number of its own words, and the run
+    start = count = 0
+    last = -1
+    for word in [*sorted(owners), -1]:
+        owner = owners.get(word, -1)
+        if owner == owners.get(last, -1) and last >= 0:
+            count += 1
+        else:
+            if last >= 0 and count > runs.get(owners[last], (0,))[0]:
+                runs[owners[last]] = count, (start, last + 1)
+            start, count = word, 1
+        last = word
+    return {owner: run for owner, (_, run) in runs.items()}
+
+
+def written(items: Sequence[Item], marks: Sequence[Mark]) -> Iterator[tuple[Edit, bool]]:
+    """The edits for these items and what is inside them, in the order of the translation; and whether each opens a pair."""
+    waiting: list[Item | Edit] = [*reversed(in_order(items))]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Edit):
+            yield item, False
+            continue
+        mark = marks[item.first]
+        yield Edit(item.start, item.start, mark.text, apart=bool(mark.span), span=mark.span), item.is_pair
+        if item.is_pair:
+            waiting.append(Edit(item.end, item.end, marks[item.last].text))
+            waiting += reversed(in_order(item.inner))
+
+
+def spaced(edits: Iterator[tuple[Edit, bool]]) -> list[Edit]:
+    """With the space before something that stands apart in front of the tags that open just before it."""
+    made: list[Edit] = []
+    for edit, opens in reversed(list(edits)):
+        if opens and made and made[-1].apart and made[-1].start == edit.start:
+            made[-1], edit = replace(made[-1], apart=False), replace(edit, apart=True)
+        made.append(edit)
+    return made[::-1]
+
+
+def in_order(items: Sequence[Item]) -> list[Item]:
+    """From left to right; what is at a place inside a pair goes into that pair."""
+    ordered: list[Item] = []
+    around: Item | None = None
+    for item in sorted(items, key=lambda each: (each.start, each.end, each.first)):
+        if around is not None and item.start == item.end < around.end and around.start < item.start:
+            around.inner.append(item)
+            continue
+        ordered.append(item)
+        around = item if item.start < item.end else around
+    return ordered

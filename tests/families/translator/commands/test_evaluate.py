@@ -1,6 +1,7 @@
 """`qkv evaluate` as people and programs read it: tables, JSON, warnings, and one sentence for every mistake."""
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -14,8 +15,11 @@ from digits import digit_lines
 
 import qkv
 from qkv.checkpoint.files import write_json
-from qkv.cli import main
+from qkv.cli import main, terminal
+from qkv.core.pairs import TranslationModel
+from qkv.engine import Engine, NoEngineError
 from qkv.evaluation.overlap import SEEN_FILE, seen_in, write_seen
+from qkv.families.translator.commands.translate import without_breaks
 
 SENTENCES = 60
 
@@ -51,6 +55,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     (tmp_path / "empty.xx").write_text("")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(terminal, "LINE_EVERY", math.inf)  # also on a busy machine
     return tmp_path
 
 
@@ -63,6 +68,36 @@ def answer_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tup
     assert code_of(*arguments, "--json") == 0
     shown = capsys.readouterr()
     return json.loads(shown.out), shown.err
+
+
+# How it is done -------------------------------------------------------------------------------------------
+
+
+def test_a_model_translates_by_the_engine_and_says_what_it_says_itself(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translator = qkv.load(model)
+    expected = translator.translate(word_lines(1))
+    try:
+        Engine(translator.model, int8=False, threads=1)
+    except NoEngineError as reason:
+        pytest.skip(f"no engine here: {reason}")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("torch decodes")
+
+    monkeypatch.setattr(TranslationModel, "begin", refuse)
+    answer_of(capsys, model, "--source", "a.en", "--reference", "a.xx", "--output", "said.xx")
+    assert Path("said.xx").read_text().split("\n") == [*map(without_breaks, expected), ""]
+
+
+def test_progress_is_told_without_a_terminal(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "LINE_EVERY", 0.0)
+    _, error = answer_of(capsys, model, "--source", "a.en", "--reference", "a.xx")
+    assert re.search(r"^translating: \d+ of 60, about", error, re.MULTILINE)
+    assert re.search(r"^scoring: \d of 5, about", error, re.MULTILINE)
 
 
 # What is told ---------------------------------------------------------------------------------------------
@@ -365,10 +400,10 @@ def test_training_leaves_the_fingerprints_of_its_training_part(
     assert (files / "trained" / SEEN_FILE).is_file()
     capsys.readouterr()
     found, error = answer_of(capsys, "trained", "--source", "a.en", "--reference", "a.xx")
-    held_out = json.loads((files / "trained" / "report.json").read_text())["data"]["validation_pairs"]
-    assert held_out >= 1
-    assert found["overlap"]["same_translation"] == SENTENCES - held_out
-    assert f"{SENTENCES - held_out} of {SENTENCES} test sentences occur in the training data" in error
+    data = json.loads((files / "trained" / "report.json").read_text())["data"]
+    assert data["validation_pairs"] >= 1
+    assert found["overlap"]["same_translation"] == data["pairs"] < SENTENCES
+    assert f"{data['pairs']} of {SENTENCES} test sentences occur in the training data" in error
 
 
 # Mistakes -------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from qkv.families.translator.options import Decoding
 from qkv.families.translator.product import Translator
 from qkv.families.translator.text_search import knows_entities
 from qkv.text.glossary import Glossary
-from qkv.text.protect import BY_DEFAULT, PATTERNS, Kind, occurrences, protected_spans, survive
+from qkv.text.protect import BY_DEFAULT, KINDS, Kind, occurrences, protected_spans, survive
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import FINE
 
@@ -234,7 +234,7 @@ def test_a_model_that_has_learned_entities_as_words_reads_them_as_they_are() -> 
     ordinary, moses = TOKENIZER, Tokenizer.learn(["the man &apos;s dog &quot; cat &quot;"] * 9, 320)
     assert (knows_entities(ordinary), knows_entities(moses)) == (False, True)
     job = Job.of("the man &apos;s <b>cat</b> &nbsp;", Decoding(), entities_are_words=True)
-    assert job.text == "the man &apos;s cat "
+    assert job.text == "the man &apos;s cat"
     assert not job.spellings
     assert Reading.plain(job).written("der &quot; < Mann") == "der &quot; < Mann"
 
@@ -378,7 +378,7 @@ def test_stand_ins_are_words_that_the_text_does_not_have() -> None:
 
 
 def test_every_kind_that_can_be_protected_is_known() -> None:
-    assert set(BY_DEFAULT) < set(PATTERNS)
+    assert set(BY_DEFAULT) < set(KINDS)
 
 
 @settings(max_examples=400, deadline=None)

@@ -5,7 +5,8 @@ from qkv.families.translator.guarantees.places import Edit, Mark, Places, applie
 
 def test_marks_find_their_place_also_without_links() -> None:
     places = Places("a b c d", "w x y z", [])
-    assert marked([Mark("<b>", 0), Mark("<i/>", 4), Mark("<u/>", 7)], places) == [0, 4, 7]
+    edits = marked([Mark("<b>", 0), Mark("<i/>", 4), Mark("<u/>", 7)], places)
+    assert applied("w x y z", edits) == "<b>w x <i/>y z<u/>"
 
 
 def test_edits_are_made_in_order_and_what_is_not_replaced_is_written() -> None:

@@ -1,0 +1,27 @@
+"""What to expect of a translator that is trained on few pairs, and what to do about it."""
+
+FEW_PAIRS = 10_000
+LOW_BLEU = 10.0
+REMEDY = "Use more data (20,000 pairs or more), or fine-tune a published model on these pairs"
+
+
+def advice_before(pairs: int) -> str | None:
+    """For a translator that is trained from scratch on so many pairs."""
+    if pairs >= FEW_PAIRS:
+        return None
+    return (
+        f"{pairs:,} sentence pairs are few to train a translator from scratch. Unless the sentences are short and alike, "
+        f"expect a BLEU score below {LOW_BLEU:.0f} and wrong translations of new sentences. {REMEDY}"
+    )
+
+
+def advice_after(bleu: float, pairs: int) -> str | None:
+    """For a translator that was trained from scratch on so many pairs."""
+    if bleu >= LOW_BLEU:
+        return None
+    if pairs < FEW_PAIRS:
+        return f"BLEU {bleu:.1f} is too low to be useful; {pairs:,} sentence pairs are too few to learn from. {REMEDY}"
+    return (
+        f"BLEU {bleu:.1f} is too low to be useful. Train longer, check that the two sides of the data belong together, "
+        "or fine-tune a published model on these pairs"
+    )

@@ -1,0 +1,28 @@
+"""Was a run long enough? What its log says, and what to do."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+LATE = 0.8  # of the steps: what happens after this is the end of a run
+FALLING = 0.01  # of the loss: if it fell by more than this at the end, more time would help
+
+
+def is_still_falling(losses: Sequence[tuple[int, float]]) -> bool:
+    """Was the validation loss still falling at the end? `losses` are steps and the losses there, in order."""
+    if not losses:
+        return False
+    last_step, last = losses[-1]
+    if last > min(loss for _, loss in losses):
+        return False
+    earlier = [loss for step, loss in losses[:-1] if step <= LATE * last_step]
+    return not earlier or last < (1 - FALLING) * earlier[-1]
+
+
+def validation_losses(log: Path) -> list[tuple[int, float]]:
+    """From a run's log. Where it cannot be read, there are none: advice is not worth an error."""
+    try:
+        rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        return [(row["step"], row["validation_loss"]) for row in rows if "validation_loss" in row]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []

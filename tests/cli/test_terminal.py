@@ -1,0 +1,67 @@
+"""Without a terminal, lines say now and then how far a run has come."""
+
+import pytest
+
+from qkv.cli import terminal
+from qkv.cli.terminal import TrainingDisplay
+from qkv.training.loop import Position
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def display(clock: Clock) -> TrainingDisplay:
+    assert not terminal.err.is_terminal
+    return TrainingDisplay(now=clock)
+
+
+def walk(display: TrainingDisplay, clock: Clock, steps: range, total: int) -> None:
+    for step in steps:
+        clock.seconds += 1.0
+        display.step(Position(step=step, seconds=clock.seconds), step / total, 2.5, 1234.0)
+
+
+def test_training_says_step_loss_speed_and_time_left_every_thirty_seconds(
+    display: TrainingDisplay, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walk(display, clock, range(1, 91), total=120)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[1] for line in lines] == ["30", "60", "90"]
+    assert " ".join(lines[0].split()) == "step 30 0.5 min loss 2.500, 1,234 tokens/s, about 1:30 left"
+
+
+def test_a_validation_is_a_line_too_and_puts_off_the_next_one(
+    display: TrainingDisplay, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walk(display, clock, range(1, 21), total=120)
+    display.validated(Position(step=20, seconds=20.0), 2.0, improved=True)
+    walk(display, clock, range(21, 51), total=120)
+    assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["20", "50"]
+
+
+def test_work_after_the_last_step_is_named_at_once_and_counted_every_so_often(
+    display: TrainingDisplay, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walk(display, clock, range(1, 3), total=2)
+    for completed in range(0, 101, 10):
+        display.working("translating", completed, 100)
+        clock.seconds += 4.0
+    display.working("scoring", 0, 1)
+    assert capsys.readouterr().err.splitlines() == [
+        "translating",
+        "translating: 30 of 100, about 0:28 left",
+        "translating: 60 of 100, about 0:16 left",
+        "translating: 90 of 100, about 0:04 left",
+        "scoring",
+    ]
