@@ -20,7 +20,6 @@ from qkv.families.translator.guarantees.attempts import (
     spans_kept,
     words_replaced,
 )
-from qkv.families.translator.guarantees.avoidance import check_kept
 from qkv.families.translator.guarantees.job import Job, Reading
 from qkv.families.translator.guarantees.repetition import is_loop, repeats_a_word
 from qkv.families.translator.options import Decoding
@@ -64,7 +63,6 @@ class Retry:
         return results
 
     def course(self, job: Job, options: Decoding) -> Course:
-        check_kept(job.text, job.kept_texts, options)
         return self.with_promises(job, options) if job.kept or job.wanted else self.plain(job, options)
 
     def plain(self, job: Job, options: Decoding) -> Course:
