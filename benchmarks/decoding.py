@@ -121,7 +121,7 @@ def random_contest(shape: str, sources: Sources) -> Contest:
     )
     torch.manual_seed(1)
     config = TranslatorConfig(
-        vocab=VOCAB, context=256, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+        vocab_size=VOCAB, context=256, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
     )
     return Contest(shape, Translator(config).eval(), sources, FIXED)
 
@@ -149,7 +149,7 @@ def contests(options: Options) -> list[Contest]:
 def as_folder(contest: Contest, folder: Path) -> Path:
     from qkv.families.translator.ctranslate2 import save_translator
 
-    save_translator(contest.model, [f"p{token}" for token in range(contest.model.config.vocab)], folder)
+    save_translator(contest.model, [f"p{token}" for token in range(contest.model.config.vocab_size)], folder)
     return folder
 
 
@@ -233,9 +233,9 @@ def bandwidth_share(system: System, contest: Contest) -> float:
     """Of one sentence: the time in which the decoder's weights could be read once for each id, over the time it took."""
     import torch
 
-    stack, vocab = contest.model.config.decoder, contest.model.config.vocab
+    stack, vocab = contest.model.config.decoder, contest.model.config.vocab_size
     weights = (
-        stack.depth * (6 * stack.width**2 + 2 * stack.width * stack.hidden) + vocab * stack.width
+        stack.depth * (6 * stack.width**2 + 2 * stack.width * stack.ffn_width) + vocab * stack.width
     )  # bytes
     block = torch.ones(16_000_000, dtype=torch.float32)
     best = float("inf")

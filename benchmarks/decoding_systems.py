@@ -32,7 +32,7 @@ class Contest:
     fixed: int | None  # every answer has so many ids; None: as many as the model says
 
     def limits(self, sources: Sequence[Sequence[int]]) -> list[int]:
-        context = self.model.config.context
+        context = self.model.config.max_length
         return [self.fixed or min(2 * len(source) + 20, context) for source in sources]
 
 
@@ -151,20 +151,20 @@ def marian(contest: Contest, batch: int) -> Callable[[], Callable[[Sources, int]
         stack = config.decoder
         model = MarianMTModel(
             MarianConfig(
-                vocab_size=config.vocab,
+                vocab_size=config.vocab_size,
                 d_model=stack.width,
                 encoder_layers=config.encoder.depth,
                 decoder_layers=stack.depth,
                 encoder_attention_heads=config.encoder.heads,
                 decoder_attention_heads=stack.heads,
-                encoder_ffn_dim=config.encoder.hidden,
-                decoder_ffn_dim=stack.hidden,
+                encoder_ffn_dim=config.encoder.ffn_width,
+                decoder_ffn_dim=stack.ffn_width,
                 activation_function="relu",
                 pad_token_id=config.pad,
                 eos_token_id=config.end,
                 decoder_start_token_id=config.start,
                 forced_eos_token_id=None,
-                max_position_embeddings=config.context,
+                max_position_embeddings=config.max_length,
                 scale_embedding=True,
             )
         ).eval()

@@ -22,9 +22,9 @@ from qkv.data.labels import Labelled, read_labelled
 
 WAYS = {
     "pre-trained, auxiliary loss": (),
-    "pre-trained": ("--auxiliary", "0"),
+    "pre-trained": ("--auxiliary-weight", "0"),
     "from first weights, auxiliary loss": ("--no-pretrained",),
-    "from first weights": ("--no-pretrained", "--auxiliary", "0"),
+    "from first weights": ("--no-pretrained", "--auxiliary-weight", "0"),
 }
 
 

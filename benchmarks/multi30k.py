@@ -6,7 +6,7 @@ trains, one after another, each with all cores of this machine and a limit of so
 
   ours          the command `qkv train translator --recipe multi30k-tiny`; it ends with the steps of the recipe
                 where they take less than the limit
-  recurrent     the same command with --model recurrent; only where --only names it
+  recurrent     the same command with --architecture recurrent; only where --only names it
   marian        Hugging Face transformers' MarianMTModel in a plain PyTorch loop, with the published settings
                 of Wu et al. (ACL 2021), Transformer-Tiny
   marian-small  the same with our size of batch and a warm-up that ends within a short run
@@ -44,7 +44,7 @@ from qkv.families.translator import recipes
 PUBLISHED = float(recipes.PUBLISHED[0].bleu)  # Wu et al., ACL 2021, test2016
 LEVELS = (40.0, PUBLISHED)
 TRAINED = "trained.json"  # in the folder of a system: its training has ended
-SMALL = PeerSettings(batch_tokens=2_048, batches=1, warmup=1_000)
+SMALL = PeerSettings(batch_tokens=2_048, batches=1, warmup_steps=1_000)
 
 SYSTEMS = {
     "ours": OURS,

@@ -22,7 +22,7 @@ from rich.table import Table
 from qkv.cli.terminal import say
 from qkv.data.worlds import pairs
 from qkv.families.translator.recipes import RECIPES
-from qkv.training.settings import ModelSettings
+from qkv.families.translator.settings import ModelSettings
 
 BUILT_IN_PAIRS = 100_000
 TESTED = 1_000
@@ -43,7 +43,7 @@ class Options:
 
 def depth_alone(model: ModelSettings) -> int:
     """Blocks of a decoder with as many weights as encoder and decoder together have."""
-    attention, feed_forward = 4 * model.width**2, 2 * model.width * model.hidden
+    attention, feed_forward = 4 * model.width**2, 2 * model.width * model.ffn_width
     encoder = model.encoder_depth * (attention + feed_forward)
     decoder = model.decoder_depth * (2 * attention + feed_forward)
     return round((encoder + decoder) / (attention + feed_forward))
@@ -61,7 +61,7 @@ def built_in_files(folder: Path, seed: int) -> list[str]:
 
 def train_both(name: str, recipe: str, files: list[str], options: Options) -> list[dict[str, Any]]:
     model = RECIPES[recipe](AMOUNT).model
-    alone = ["--model.encoder-depth", "0", "--model.decoder-depth", str(depth_alone(model))]
+    alone = ["--encoder-depth", "0", "--decoder-depth", str(depth_alone(model))]
     shapes = {"encoder and decoder (T-ED)": [], "one stream (T-D)": alone}
     rows = []
     for shape, given in shapes.items():

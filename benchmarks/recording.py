@@ -43,7 +43,14 @@ def translator(size: str) -> Translator:
     )
     torch.manual_seed(1)
     config = TranslatorConfig(
-        vocab=3_000, context=128, pad=0, start=1, end=2, positions="interleaved", encoder=stack, decoder=stack
+        vocab_size=3_000,
+        context=128,
+        pad=0,
+        start=1,
+        end=2,
+        positions="interleaved",
+        encoder=stack,
+        decoder=stack,
     )
     return Translator(config).eval()
 

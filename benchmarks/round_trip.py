@@ -1,6 +1,6 @@
 """BLEU of one translator wherever it goes: here, in transformers, in CTranslate2, and back as an import.
 
-    qkv train translator --recipe multi30k-tiny --model.positions interleaved --data DIR --out runs/interleaved
+    qkv train translator --recipe multi30k-tiny --positions interleaved --data DIR --out runs/interleaved
     python benchmarks/round_trip.py runs/interleaved --source test.en --target test.de
 
 All say the likeliest piece at each step (greedy), for beams are scored differently there. Rotary positions have no place

@@ -49,7 +49,7 @@ NEEDED = (
 )
 HOURS = {
     "ours, an hour": ("--recipe", "shakespeare-hour"),
-    "ours, full size": ("--recipe", "shakespeare-full", "--minutes", "60", "--training.validate-every", "25"),
+    "ours, full size": ("--recipe", "shakespeare-full", "--minutes", "60", "--validate-every", "25"),
 }
 VALIDATED = re.compile(r"step (\d+): train loss [\d.]+, val loss ([\d.]+)")
 

@@ -6,7 +6,7 @@ import math
 import reprlib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, Union
 
 from qkv.errors import UserError
@@ -34,6 +34,7 @@ def from_dict(kind: type[Config], values: Any, where: str) -> Config:
     if not isinstance(values, dict):
         raise UserError(f"{where}: expected an object with the settings of {kind.__name__}.")
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    values = with_new_names(kind, values)
     for key in values:
         if key not in fields:
             key = str(key)[:80]
@@ -52,6 +53,20 @@ def from_dict(kind: type[Config], values: Any, where: str) -> Config:
         return kind(**built)
     except ValueError as error:
         raise UserError(f"{where}: {error}.") from None
+
+
+def with_new_names(kind: type[Config], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Files of version 0.1 have other names for some settings; each class lists its own in OLD_NAMES.
+
+    OLD_VALUES converts values whose type has changed as well.
+    """
+    old: Mapping[str, str] = getattr(kind, "OLD_NAMES", {})
+    changed: Mapping[str, Callable[[Any], Any]] = getattr(kind, "OLD_VALUES", {})
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        new = old.get(name, name)
+        found[new] = changed[new](value) if new != name and new in changed else value
+    return found
 
 
 def value_of(hint: Any, value: Any, where: str) -> Any:

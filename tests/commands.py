@@ -15,8 +15,8 @@ from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.product import Translator
 from qkv.text.tokenizer import Tokenizer
 
-TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2
-    --model.hidden 16 --training.batch-tokens 256 --training.validate-every 3 --decoding.beam 1"""
+TINY_OPTIONS = """--width 16 --encoder-depth 1 --decoder-depth 1 --heads 2
+    --ffn-width 16 --batch-tokens 256 --validate-every 3 --beam-size 1"""
 
 
 TINY = TINY_OPTIONS.split()
@@ -29,9 +29,9 @@ def save_untrained(folder: Path, lines: list[str], *, beam: int, length_penalty:
     """A model that says nonsense, but always the same for the same line."""
     torch.manual_seed(2)
     tokenizer = Tokenizer.learn(lines, 290)
-    stack = StackConfig(depth=1, width=12, heads=2, hidden=16, norm="pre", activation="relu", dropout=0.0)
+    stack = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activation="relu", dropout=0.0)
     config = TranslatorConfig(
-        vocab=len(tokenizer), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+        vocab_size=len(tokenizer), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
     )  # fmt: skip
     languages = Languages(source="en", target="xx")
     defaults = TranslatorDefaults(languages=languages, longest=30, beam=beam, length_penalty=length_penalty)

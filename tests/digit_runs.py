@@ -14,10 +14,13 @@ from qkv.data.parallel import ParallelText
 from qkv.families.translator.corpus import Corpus
 from qkv.families.translator.defaults import Languages
 from qkv.families.translator.product import Translator
-from qkv.families.translator.task import train_translator
+from qkv.families.translator.settings import DecodingSettings, ModelSettings, TranslatorSettings
+from qkv.families.translator.task import translator_task
 from qkv.training.loop import Position
 from qkv.training.runs import Outcome
-from qkv.training.settings import DecodingSettings, ModelSettings, TrainingSettings, TranslatorSettings
+from qkv.training.runs import train as train_task
+from qkv.training.settings import TrainingSettings
+from qkv.training.trainable import Setup
 
 
 def digit_corpus(count: int = 80, seed: int = 1) -> Corpus:
@@ -33,14 +36,14 @@ def digit_corpus(count: int = 80, seed: int = 1) -> Corpus:
 
 def tiny_settings(**training: Any) -> TranslatorSettings:
     return TranslatorSettings(
-        vocabulary=290,
+        vocab_size=290,
         steps=20,
         model=ModelSettings(
             width=16,
             encoder_depth=1,
             decoder_depth=1,
             heads=2,
-            hidden=16,
+            ffn_width=16,
             dropout=0.2,
             norm="pre",
             context=64,
@@ -56,7 +59,7 @@ def tiny_settings(**training: Any) -> TranslatorSettings:
                 **training,
             }
         ),
-        decoding=DecodingSettings(beam=1),
+        decoding=DecodingSettings(beam_size=1),
     )
 
 
@@ -95,8 +98,11 @@ def train(
 ) -> tuple[Outcome[Translator], Recorder]:
     recorder = options.pop("recorder", None) or Recorder()
     corpus = options.pop("corpus", None) or digit_corpus()
-    outcome = train_translator(corpus, settings or tiny_settings(), out, watch=lambda _: recorder, **options)
-    return outcome, recorder
+    given = frozenset(options.pop("given", ()))
+    task = translator_task(
+        corpus, settings or tiny_settings(), Setup(group=options.get("group"), given=given)
+    )
+    return train_task(task, out, watch=lambda _: recorder, **options), recorder
 
 
 def send(number: signal.Signals) -> Callable[[], None]:

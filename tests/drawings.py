@@ -16,9 +16,9 @@ from qkv.families.vit.model import Vit, VitConfig
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
 from qkv.text.tokenizer import Tokenizer
 
-STACK = StackConfig(depth=1, width=12, heads=2, hidden=16, norm="pre", activation="gelu", dropout=0.0)
-TINY_BLOCKS = ["--model.width", "16", "--model.depth", "1", "--model.heads", "2", "--model.hidden", "16"]
-SHORT_RUN = ["--steps", "6", "--training.validate-every", "3", "--training.processes", "1"]
+STACK = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activation="gelu", dropout=0.0)
+TINY_BLOCKS = ["--width", "16", "--depth", "1", "--heads", "2", "--ffn-width", "16"]
+SHORT_RUN = ["--steps", "6", "--validate-every", "3", "--processes", "1"]
 
 
 def untrained_codes() -> Codes:
@@ -35,7 +35,7 @@ def untrained_painter(*, closed: bool = True) -> Painter:
     tokenizer = Tokenizer.learn(texts, 400)
     torch.manual_seed(3)
     config = DalleConfig(
-        vocab=len(tokenizer),
+        vocab_size=len(tokenizer),
         places=30,
         codes=12,
         grid=4,

@@ -32,9 +32,11 @@ def random_translator(
     """Two encoder blocks, three decoder blocks, three heads of width 8; weights so large that attention has its favourites."""
     torch.manual_seed(seed)
     tokenizer = Tokenizer.learn([*digit_lines(60), "<img onerror> x = (1) "], 340)
-    stack = StackConfig(depth=2, width=24, heads=3, hidden=40, norm=norm, activation=activation, dropout=0.0)  # type: ignore[arg-type]
+    stack = StackConfig(
+        depth=2, width=24, heads=3, ffn_width=40, norm=norm, activation=activation, dropout=0.0
+    )  # type: ignore[arg-type]
     config = TranslatorConfig(
-        vocab=len(tokenizer),
+        vocab_size=len(tokenizer),
         context=128,
         pad=0,
         start=1,
@@ -53,13 +55,13 @@ def random_recurrent(
     torch.manual_seed(seed)
     tokenizer = Tokenizer.learn(digit_lines(60), 340)
     config = RecurrentConfig(
-        vocab=len(tokenizer),
+        vocab_size=len(tokenizer),
         context=128,
         pad=0,
         start=1,
         end=2,
         width=10,
-        hidden=12,
+        ffn_width=12,
         encoder_depth=2,
         decoder_depth=3,
         heads=heads,

@@ -10,7 +10,7 @@ from digits import digit_lines
 
 from qkv.core.block import StackConfig
 
-STACK = StackConfig(depth=2, width=24, heads=3, hidden=40, norm="pre", activation="gelu", dropout=0.0)
+STACK = StackConfig(depth=2, width=24, heads=3, ffn_width=40, norm="pre", activation="gelu", dropout=0.0)
 
 
 def disturbed(model: torch.nn.Module) -> Any:
@@ -28,7 +28,7 @@ def save_gpt(folder: Path) -> str:
     from qkv.text.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.learn(digit_lines(60), 330)
-    config = models.GPTConfig(vocab=len(tokenizer), context=80, end=2, positions="learned", stack=STACK)
+    config = models.GPTConfig(vocab_size=len(tokenizer), context=80, end=2, positions="learned", stack=STACK)
     defaults = generator.GeneratorDefaults(pieces="subwords")
     generator.Generator(disturbed(models.GPT(config)), tokenizer, defaults).save(folder)
     return "one two three"
@@ -40,7 +40,9 @@ def save_bert(folder: Path) -> str:
     from qkv.text.word_pieces import WordPieces  # type: ignore[import-not-found,unused-ignore]
 
     pieces = WordPieces.learn(digit_lines(200), 120)
-    encoder = models.EncoderConfig(vocab=len(pieces), context=64, pad=pieces.pad, segments=2, stack=STACK)
+    encoder = models.EncoderConfig(
+        vocab_size=len(pieces), context=64, pad=pieces.pad, segments=2, stack=STACK
+    )
     config = models.BertConfig(encoder=encoder, pooler=True, words=True, next_sentence=True)
     pipeline.Bert(disturbed(models.Bert(config)), pieces, pipeline.BertDefaults(longest=60)).save(folder)
     return "one two [MASK] four"

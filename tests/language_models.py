@@ -13,7 +13,7 @@ from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
 
 TEXT = "the cat danced – the dog sang.\n" * 12
-STACK = StackConfig(depth=1, width=12, heads=2, hidden=16, norm="pre", activation="gelu", dropout=0.0)
+STACK = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activation="gelu", dropout=0.0)
 
 
 def untrained(pieces: PieceKind, context: int = 9) -> Generator:
@@ -26,7 +26,11 @@ def untrained(pieces: PieceKind, context: int = 9) -> Generator:
     tokenizer = tokenizers[pieces]()
     torch.manual_seed(4)
     config = GPTConfig(
-        vocab=len(tokenizer), context=context, end=tokenizer.end, positions="rotary", stack=replace(STACK)
+        vocab_size=len(tokenizer),
+        context=context,
+        end=tokenizer.end,
+        positions="rotary",
+        stack=replace(STACK),
     )
     model = GPT(config)
     with torch.no_grad():

@@ -9,7 +9,7 @@ import pytest
 from qkv.configs import from_dict, to_dict
 from qkv.errors import UserError
 from qkv.families.translator.recipes import RECIPES
-from qkv.training.settings import TranslatorSettings
+from qkv.families.translator.settings import TranslatorSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ def built(**values: object) -> Outer:
 
 
 def test_defaults_fill_what_is_not_given() -> None:
-    assert built() == Outer(inner=Inner(width=8), rate=0.1)
+    assert built() == Outer(inner=Inner(width=8), learning_rate=0.1)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -86,9 +86,9 @@ def test_what_is_no_object_is_refused(values: object) -> None:
 
 
 def test_a_whole_number_will_do_for_a_float_and_null_for_an_optional_one() -> None:
-    assert built(rate=1, steps=None) == Outer(inner=Inner(width=8), rate=1.0)
+    assert built(learning_rate=1, steps=None) == Outer(inner=Inner(width=8), learning_rate=1.0)
     assert built(steps=5).steps == 5
 
 
 def test_lists_become_tuples_again() -> None:
-    assert built(betas=[0.5, 0.6]).betas == (0.5, 0.6)
+    assert built(adam_betas=[0.5, 0.6]).betas == (0.5, 0.6)

@@ -13,13 +13,11 @@ import qkv
 from qkv.data.chorales import write_midi
 
 PAGE = (Path(__file__).parents[1] / "docs" / "gpt.md").read_text(encoding="utf-8")
-MODEL = (
-    "--model.width 16 --model.heads 2 --model.hidden 32 --training.batch-tokens 256 --training.processes 1"
-)
+MODEL = "--width 16 --heads 2 --ffn-width 32 --batch-tokens 256 --processes 1"
 TINY = {
-    "train gpt": f"{MODEL} --model.depth 1 --model.context 16 --steps 4",
-    "train gpt --fine-tune": "--epochs 1 --training.processes 1",
-    "train translator": f"{MODEL} --steps 4 --vocabulary 290 --decoding.beam 1",
+    "train gpt": f"{MODEL} --depth 1 --max-length 16 --steps 4",
+    "train gpt --fine-tune": "--epochs 1 --processes 1",
+    "train translator": f"{MODEL} --steps 4 --vocab-size 290 --beam-size 1",
 }
 
 

@@ -10,7 +10,7 @@ from commands import code_of
 from published import WORDS, write_marian
 
 PAGE = (Path(__file__).parents[1] / "docs" / "import-export.md").read_text(encoding="utf-8")
-QUICK = ["--steps", "2", "--training.batch-tokens", "256", "--training.processes", "1"]
+QUICK = ["--steps", "2", "--batch-tokens", "256", "--processes", "1"]
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
 
 

@@ -15,8 +15,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 SMALLER = {
     "train vit --fine-tune": SHORT_RUN,
     "train vit": [*TINY_BLOCKS, *SHORT_RUN],
-    "train codebook": ["--model.width", "8", "--model.patch", "8", *SHORT_RUN],
-    "train dalle": [*TINY_BLOCKS, *SHORT_RUN, "--measured.captions", "2", "--measured.candidates", "2"],
+    "train codebook": ["--width", "8", "--patch", "8", *SHORT_RUN],
+    "train dalle": [*TINY_BLOCKS, *SHORT_RUN, "--measured-captions", "2", "--measured-candidates", "2"],
     "evaluate": [],
     "draw": [],
     "classify": [],

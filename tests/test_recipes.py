@@ -45,7 +45,7 @@ def model_of(name: str) -> Translator:
     settings = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS)
     tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
     with torch.device("meta"):
-        return Translator(architecture(settings.model, settings.vocabulary, tokenizer))
+        return Translator(architecture(settings.model, settings.vocab_size, tokenizer))
 
 
 @both
@@ -53,10 +53,10 @@ def test_sizes_are_those_of_table_3(name: str) -> None:
     settings, paper = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS), PAPER[name]
     model = settings.model
     assert (model.encoder_depth, model.decoder_depth) == (6, 6)
-    assert (model.width, model.hidden, model.heads) == (paper["width"], paper["hidden"], paper["heads"])
+    assert (model.width, model.ffn_width, model.heads) == (paper["width"], paper["hidden"], paper["heads"])
     assert model.width // model.heads == 64  # d_k and d_v
-    assert (model.dropout, model.smoothing) == (paper["dropout"], 0.1)
-    assert settings.vocabulary == 37_000
+    assert (model.dropout, model.label_smoothing) == (paper["dropout"], 0.1)
+    assert settings.vocab_size == 37_000
     assert settings.steps == paper["steps"]
 
 
@@ -67,7 +67,7 @@ def test_the_architecture_is_the_papers_figure_1(name: str) -> None:
     assert config.encoder == config.decoder
     assert config.positions == "interleaved"
     assert config.encoder.attention_dropout == 0
-    assert config.smoothing == 0.1
+    assert config.label_smoothing == 0.1
 
 
 @both
@@ -75,10 +75,10 @@ def test_training_is_that_of_section_5(name: str) -> None:
     settings = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS)
     training = settings.training
     assert training.batch_tokens == 25_000
-    assert (training.betas, training.epsilon) == ((0.9, 0.98), 1e-9)
-    assert training.warmup == 4000
+    assert (training.adam_betas, training.adam_epsilon) == ((0.9, 0.98), 1e-9)
+    assert training.warmup_steps == 4000
     assert training.weight_decay == 0
-    assert training.clip == 0
+    assert training.max_grad_norm == 0
     assert training.patience == 0
     assert training.average == PAPER[name]["average"]
     assert settings.minutes is None
@@ -162,10 +162,10 @@ def test_every_recipe_can_be_built_for_any_amount_of_data(name: str, pairs: int)
     settings = find_recipe(name, RECIPES)(pairs)
     assert settings.steps is not None
     assert settings.training.validate_every < settings.steps
-    assert settings.training.warmup < settings.steps
+    assert settings.training.warmup_steps < settings.steps
     tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
     with torch.device("meta"):
-        Translator(architecture(settings.model, settings.vocabulary, tokenizer))
+        Translator(architecture(settings.model, settings.vocab_size, tokenizer))
 
 
 def test_a_misspelt_recipe_is_answered_with_the_nearest_name() -> None:
@@ -176,7 +176,7 @@ def test_a_misspelt_recipe_is_answered_with_the_nearest_name() -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_with_lstms_a_recipe_has_about_as_many_weights(name: str) -> None:
     blocks, lstms = (find_recipe(name, recipes)(30_000) for recipes in (RECIPES, RECURRENT_RECIPES))
-    assert (lstms.model.kind, lstms.model.width, lstms.steps) == (
+    assert (lstms.model.architecture, lstms.model.width, lstms.steps) == (
         "recurrent",
         blocks.model.width,
         blocks.steps,

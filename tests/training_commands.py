@@ -18,8 +18,8 @@ def number_pairs(path: Path) -> Path:
 
 
 def command(pairs: Path, out: Path, *more: str) -> list[str]:
-    fixed = "--vocabulary 270 --model.width 32 --model.heads 2 --model.hidden 64 --model.dropout 0"
-    fixed += " --training.batch-tokens 256 --training.validate-every 10"
+    fixed = "--vocab-size 270 --width 32 --heads 2 --ffn-width 64 --dropout 0"
+    fixed += " --batch-tokens 256 --validate-every 10"
     arguments = ["train", "translator", "--pairs", str(pairs), "--out", str(out), *fixed.split(), *more]
     return [sys.executable, "-m", "qkv", *arguments]
 

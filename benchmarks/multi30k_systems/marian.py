@@ -49,7 +49,10 @@ class MarianRun:
         context = self.model.config.max_position_embeddings
         self.data = PairData(texts.train, self.tokenizer, settings.batch_tokens, context, shuffled=True)
         self.optimiser = torch.optim.Adam(
-            (p for p in self.model.parameters() if p.requires_grad), lr=0.0, betas=settings.betas, fused=True
+            (p for p in self.model.parameters() if p.requires_grad),
+            lr=0.0,
+            adam_betas=settings.adam_betas,
+            fused=True,
         )
         self.updates, self.tokens, self.seconds = 0, 0, 0.0
         self.last_epochs: deque[Weights] = deque(maxlen=settings.averaged)
@@ -100,7 +103,7 @@ class MarianRun:
             logits.flatten(0, 1),
             batch.target.flatten(),
             ignore_index=pad,
-            label_smoothing=self.settings.smoothing,
+            label_smoothing=self.settings.label_smoothing,
             reduction="sum",
         )
 
@@ -120,7 +123,9 @@ class MarianRun:
 
 
 def rate_of(settings: PeerSettings, update: int) -> float:
-    return settings.rate * min(update / settings.warmup, (settings.warmup / update) ** 0.5)
+    return settings.learning_rate * min(
+        update / settings.warmup_steps, (settings.warmup_steps / update) ** 0.5
+    )
 
 
 @torch.inference_mode()

@@ -26,9 +26,9 @@ from multi30k_systems.common import (
 import qkv
 from qkv.checkpoint.files import read_json, read_tensors
 from qkv.errors import UserError
-from qkv.runtime.weights import load_weights
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recipes import multi30k_tiny
+from qkv.runtime.weights import load_weights
 
 
 def our_command(options: Options, texts: Texts, out: Path, model: str = "transformer") -> list[str]:

@@ -16,11 +16,11 @@ SHOWN = (0, 1, 2, 3, 4)  # clauses between noun and pronoun in training
 ASKED = (0, 1, 2, 3, 4, 5, 6, 8)  # and in the test: the last ones are farther apart than any that was shown
 LANGUAGES = ("en", "de")
 MODELS = {
-    "recurrent": ["--model", "recurrent"],
-    "sinusoidal": ["--model.positions", "interleaved"],
-    "learned": ["--model.positions", "learned"],
-    "rotary": ["--model.positions", "rotary"],
-    "none": ["--model.positions", "none"],
+    "recurrent": ["--architecture", "recurrent"],
+    "sinusoidal": ["--positions", "interleaved"],
+    "learned": ["--positions", "learned"],
+    "rotary": ["--positions", "rotary"],
+    "none": ["--positions", "none"],
 }
 LONGEST = 500  # pieces: nothing is translated in parts here
 
@@ -43,13 +43,13 @@ QUICK = Amount(
     tested=12,
     models=("recurrent", "sinusoidal"),
     options=(
-        "--model.width",
+        "--width",
         "32",
-        "--model.hidden",
+        "--ffn-width",
         "32",
-        "--model.encoder-depth",
+        "--encoder-depth",
         "1",
-        "--model.decoder-depth",
+        "--decoder-depth",
         "1",
     ),
 )

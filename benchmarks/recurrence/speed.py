@@ -12,8 +12,8 @@ from qkv.cli.terminal import counting
 from qkv.core.pairs import TranslationBatch, TranslationModel
 from qkv.families.translator.architectures import built
 from qkv.families.translator.recipes import multi30k_tiny, recurrent
+from qkv.families.translator.settings import ModelSettings
 from qkv.families.translator.task import CONFIGS
-from qkv.training.settings import ModelSettings
 
 PAD, START, END = 0, 1, 2
 VOCABULARY = 8_000

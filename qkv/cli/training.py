@@ -224,7 +224,6 @@ def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
 def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
     """All options come from the run itself. One that is given again must be the same, except where the data are."""
     from qkv.checkpoint.files import read_sealed
-    from qkv.training.upgrade import upgraded_settings
 
     out = output_in(arguments)
     stored = read_sealed(run_file(out))
@@ -234,14 +233,13 @@ def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
         raise UserError(
             f"{out} holds a run of `qkv train {stored.get('kind')}`. Resume it with that command."
         )
-    settings = upgraded_settings(stored["settings"], trainable.settings)
     before: Command = command_type(trainable)(
         inputs=trainable.inputs.from_stored(stored["files"]),
         output=out,
         recipe=stored["recipe"],
         resume=True,
         tensorboard=stored.get("tensorboard", False),
-        settings=from_dict(trainable.settings, settings, str(run_file(out))),
+        settings=from_dict(trainable.settings, stored["settings"], str(run_file(out))),
     )
     given = [each for each in arguments if each != "--resume"]
     command = parse(trainable, given, replace(before, resume=False))

@@ -7,7 +7,7 @@ x ─┬─► sublayer ─► dropout ─(+)─► norm    x ─┬─► norm 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -34,10 +34,12 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class StackConfig:
+    OLD_NAMES: ClassVar = {"hidden": "ffn_width"}
+
     depth: int
     width: int  # d_model
     heads: int
-    hidden: int  # d_ff
+    ffn_width: int  # d_ff
     norm: Literal["pre", "post"]
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"]
     dropout: float
@@ -45,7 +47,7 @@ class StackConfig:
     norm_eps: float = 1e-5
 
     def __post_init__(self) -> None:
-        if min(self.depth, self.width, self.heads, self.hidden) < 1:
+        if min(self.depth, self.width, self.heads, self.ffn_width) < 1:
             raise ValueError("depth, width, heads and hidden must each be at least 1")
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
@@ -56,7 +58,7 @@ class StackConfig:
 
     def shapes(self, name: str, *, cross: bool = False) -> Iterator[tuple[str, tuple[int, ...]]]:
         """The weights of a `Stack` of this name, so that a file can be compared with a config before it is built."""
-        width, hidden = self.width, self.hidden
+        width, hidden = self.width, self.ffn_width
         for depth in range(self.depth):
             block = f"{name}.blocks.{depth}"
             for attention in ("attention", "cross_attention") if cross else ("attention",):
@@ -71,7 +73,7 @@ class StackConfig:
 
     def sentence(self) -> str:
         return (
-            f"{self.depth} blocks, width {self.width}, {self.heads} heads, hidden {self.hidden}, {self.norm}-norm, "
+            f"{self.depth} blocks, width {self.width}, {self.heads} heads, ffn_width {self.ffn_width}, {self.norm}-norm, "
             f"{self.activation}"
         )
 
@@ -91,9 +93,9 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: StackConfig):
         super().__init__()
-        self.expand = nn.Linear(config.width, config.hidden)
+        self.expand = nn.Linear(config.width, config.ffn_width)
         self.activation = ACTIVATIONS[config.activation]
-        self.contract = nn.Linear(config.hidden, config.width)
+        self.contract = nn.Linear(config.ffn_width, config.width)
         for linear in (self.expand, self.contract):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)

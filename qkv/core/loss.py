@@ -11,10 +11,10 @@ SAFE_LOGIT = 60.0  # exp(±60) times any vocabulary is well inside the range of 
 ROWS_AT_ONCE = 512  # the logits of so many rows stay in the processor's caches for common vocabularies
 
 
-def output_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+def output_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, label_smoothing: float) -> Tensor:
     """Mean over the rows of the cross-entropy of softmax(hidden weightᵀ) against the targets.
 
-    hidden (N, D), weight (V, D), targets (N). With smoothing ε the wanted distribution is 1 − ε on the
+    hidden (N, D), weight (V, D), targets (N). With label_smoothing ε the wanted distribution is 1 − ε on the
     target plus ε/V on every word (section 5.4 of the paper). Equal to torch's cross_entropy with
     label_smoothing, but the gradient is worked out piece by piece in the forward pass.
     """
@@ -24,25 +24,25 @@ def output_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, smooth
         hidden, weight = hidden.detach(), weight.detach()
     device, own = hidden.device.type, weight.dtype
     if (asked_for := products_for(hidden)) is not None:
-        return with_gradient(hidden, weight, targets, smoothing, asked_for)
+        return with_gradient(hidden, weight, targets, label_smoothing, asked_for)
     if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
-        return with_gradient(hidden, weight, targets, smoothing, ByTorch(own, own))
+        return with_gradient(hidden, weight, targets, label_smoothing, ByTorch(own, own))
     with torch.autocast(device, enabled=False):  # products alone are narrow, sums and exponentials are not
         narrow = ByTorch(torch.get_autocast_dtype(device), own)
-        return with_gradient(hidden.to(own), weight, targets, smoothing, narrow)
+        return with_gradient(hidden.to(own), weight, targets, label_smoothing, narrow)
 
 
 def with_gradient(
-    hidden: Tensor, weight: Tensor, targets: Tensor, smoothing: float, products: Products
+    hidden: Tensor, weight: Tensor, targets: Tensor, label_smoothing: float, products: Products
 ) -> Tensor:
-    loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, smoothing, products)  # type: ignore[no-untyped-call]
+    loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, label_smoothing, products)  # type: ignore[no-untyped-call]
     return loss
 
 
 class OutputCrossEntropy(torch.autograd.Function):
     """The gradient of a row's loss by its logits is softmax − (1 − ε) [target] − ε/V.
 
-    What is no target is put together before it is multiplied: softmax and smoothing nearly cancel for most words, and
+    What is no target is put together before it is multiplied: softmax and label_smoothing nearly cancel for most words, and
     products that round would leave the remainder of one of them behind. Targets are multiplied by themselves, exactly:
     they are a thousand times as large as what else stands in their row and column, which would be rounded away beside them.
     """
@@ -53,11 +53,11 @@ class OutputCrossEntropy(torch.autograd.Function):
         hidden: Tensor,
         weight: Tensor,
         targets: Tensor,
-        smoothing: float,
+        label_smoothing: float,
         products: Products,
     ) -> Tensor:
         count = len(targets)
-        on_target, on_every = 1 - smoothing, smoothing / len(weight)
+        on_target, on_every = 1 - label_smoothing, label_smoothing / len(weight)
         wants_gradient = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         hidden_gradient = torch.empty_like(hidden) if wants_gradient else None
         weight_gradient = torch.zeros_like(weight) if wants_gradient else None

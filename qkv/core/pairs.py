@@ -56,10 +56,10 @@ class TranslationConfig(Protocol):
     """What is asked of a model's configuration by those who do not know what the model is made of."""
 
     @property
-    def vocab(self) -> int: ...
+    def vocab_size(self) -> int: ...
 
     @property
-    def context(self) -> int: ...  # the most positions on either side
+    def max_length(self) -> int: ...  # the most positions on either side
 
     @property
     def pad(self) -> int: ...
@@ -71,7 +71,7 @@ class TranslationConfig(Protocol):
     def end(self) -> int: ...
 
     @property
-    def smoothing(self) -> float: ...
+    def label_smoothing(self) -> float: ...
 
     @property
     def looking(self) -> tuple[int, int]: ...  # blocks that look at the source, and heads in each
@@ -126,7 +126,7 @@ class TranslationModel(nn.Module):
     def loss(self, batch: TranslationBatch) -> Tensor:
         """Mean cross-entropy per real target token; smoothed labels, like dropout, belong to training alone."""
         x = self.decode(batch.shifted, *self.encode(batch.source))
-        smoothing = self.config.smoothing if self.training else 0.0
+        smoothing = self.config.label_smoothing if self.training else 0.0
         rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
         words = self.tokens.weight
         if self.bias is not None:  # as one more column of the words, which every row reads with 1

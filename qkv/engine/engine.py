@@ -67,7 +67,7 @@ class Engine:
             raise ValueError("a source sentence has no tokens")
         check_position(max(map(len, sources)), self.config)
         for source in sources:
-            check_ids(torch.tensor(source), self.config.vocab)
+            check_ids(torch.tensor(source), self.config.vocab_size)
         return Session(self.packed, sources, threads, -1 if look is None else look.block)
 
     def search(
@@ -158,7 +158,7 @@ class EngineStep:
     def __call__(self, ids: Tensor) -> Tensor:
         """The newest ids, (B, T), in; logits of the word after the last of them, (B, V), out."""
         check_position(self.said + ids.shape[1], self.config)
-        check_ids(ids, self.config.vocab)
+        check_ids(ids, self.config.vocab_size)
         self.said += ids.shape[1]
         return self.session.step(ids)
 
@@ -190,5 +190,5 @@ def equal_parts(order: Sequence[int], lengths: Sequence[int], most: int) -> list
 
 
 def check_position(position: int, config: TranslatorConfig) -> None:
-    if position > config.context:
-        raise ValueError(f"position {position} is beyond the context of {config.context}")
+    if position > config.max_length:
+        raise ValueError(f"position {position} is beyond the context of {config.max_length}")

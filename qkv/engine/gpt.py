@@ -38,9 +38,9 @@ class GPTEngineStep:
     def __call__(self, ids: Tensor) -> Tensor:
         """The newest ids, (B, T), in; logits of the token after the last of them, (B, V), out."""
         config = self.engine.config
-        check_ids(ids, config.vocab)
+        check_ids(ids, config.vocab_size)
         self.said = ids if self.said is None else torch.cat([self.said, ids], dim=1)
-        first = first_read(self.said.shape[1], config.context)
+        first = first_read(self.said.shape[1], config.max_length)
         if self.session is None or first > self.first:
             self.session = Session(self.engine.packed, [[]] * len(ids), self.engine.threads)
             self.first, ids = first, self.said[:, first:]

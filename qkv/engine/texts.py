@@ -70,11 +70,11 @@ class TextEngine:
 
     def check(self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int]) -> None:
         config = self.config
-        if not 0 < min(lengths) <= max(lengths) <= config.context:
-            raise ValueError(f"a text has at least one token, and at most {config.context}")
+        if not 0 < min(lengths) <= max(lengths) <= config.max_length:
+            raise ValueError(f"a text has at least one token, and at most {config.max_length}")
         if not len(ids) == len(segments) == sum(lengths):
             raise ValueError("the lengths of the texts do not add up")
-        for each, count in ((ids, config.vocab), (segments, config.segments)):
+        for each, count in ((ids, config.vocab_size), (segments, config.segments)):
             if min(each) < 0 or max(each) >= count:
                 raise IndexError("an id is not in the vocabulary, or a segment is unknown")
 

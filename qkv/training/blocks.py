@@ -9,7 +9,7 @@ def stack_of(model: BlockSettings) -> StackConfig:
         depth=model.depth,
         width=model.width,
         heads=model.heads,
-        hidden=model.hidden,
+        ffn_width=model.ffn_width,
         norm="pre",
         activation=model.activation,
         dropout=model.dropout,

@@ -45,9 +45,7 @@ def with_precision(
     asked = settings.training.precision
     if asked != "auto":
         if asked != "float32" and asked not in of:
-            raise UserError(
-                f"--training.precision {asked} is not for this model: give {' or '.join(of)}, or float32."
-            )
+            raise UserError(f"--precision {asked} is not for this model: give {' or '.join(of)}, or float32.")
         return settings
     by_matrices = width >= WIDE_FOR_BF16 and bool(processor_features().get("amx_bf16"))
     pays: dict[Narrow, Callable[[], bool]] = {
@@ -78,14 +76,12 @@ def check_precision(settings: TrainingSettings, device: torch.device) -> None:
 
 def int16_products(device: torch.device) -> Int16:
     if device.type != "cpu":
-        raise UserError(
-            f"--training.precision int16 is for a CPU, not for {device.type}: give bf16 or float32."
-        )
+        raise UserError(f"--precision int16 is for a CPU, not for {device.type}: give bf16 or float32.")
     try:
         return Int16()
     except NoEngineError as error:
         raise UserError(
-            f"--training.precision int16 cannot be had here: {error}; give float32, or leave it out."
+            f"--precision int16 cannot be had here: {error}; give float32, or leave it out."
         ) from None
 
 

@@ -120,7 +120,7 @@ class Neighbours(Alone):
     def shared(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         if device.type != "cpu":
             raise UserError(
-                f"processes on a {device.type} device are started by torchrun, not by --training.processes."
+                f"processes on a {device.type} device are started by torchrun, not by --processes."
             )
         start, count = self.used, math.prod(shape)
         self.used += -(-4 * count // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
@@ -132,7 +132,7 @@ class Neighbours(Alone):
             except OSError:
                 raise UserError(
                     f"{self.size} processes need {-(-self.used // 2**20)} MB of memory to share, more than the system "
-                    "gives (a limit on the size of files counts too): give --training.processes 1."
+                    "gives (a limit on the size of files counts too): give --processes 1."
                 ) from None
         self.wait()
         block = mmap.mmap(self.memory, self.used - start, offset=start)

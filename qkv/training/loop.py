@@ -145,7 +145,7 @@ class Run:
         self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
         self.writes = self.group.rank == 0  # the other processes compute alike and touch no file
         self.optimiser = Optimiser(spread, plan.settings)
-        self.parts = plan.settings.accumulate or parts_that_fit(
+        self.parts = plan.settings.gradient_accumulation_steps or parts_that_fit(
             plan.settings.batch_tokens, group, self.device
         )
         self.rate = 0.0  # of the last step
@@ -233,7 +233,7 @@ class Run:
         torch.manual_seed(seed_for(self.plan.seed, f"dropout/{self.group.rank}", position.step))
         self.model.train()
         loss = self.spread.backward(self.parts_of(rows))
-        norm = self.spread.clip(settings.clip)
+        norm = self.spread.clip(settings.max_grad_norm)
         finite = loss.isfinite() & norm.isfinite()
         self.rate = rate_at(settings, position.step, progress)
         self.optimiser.step(self.rate, finite)
@@ -282,7 +282,7 @@ class Run:
         if self.position.bad_batches > BAD_BATCHES:
             raise UserError(
                 f"more than {BAD_BATCHES} batches gave a loss or gradient that is no number; "
-                f"try a lower --training.rate than {self.plan.settings.rate:g}."
+                f"try a lower --learning-rate than {self.plan.settings.learning_rate:g}."
             )
 
     def report(self, clock: "Clock") -> None:
@@ -332,7 +332,7 @@ class Run:
         if self.position.best_loss == math.inf:
             raise UserError(
                 f"step {step}: the validation loss is {loss}, so no model could be chosen; check the validation data, or "
-                f"try a lower --training.rate than {self.plan.settings.rate:g}."
+                f"try a lower --learning-rate than {self.plan.settings.learning_rate:g}."
             )
         if self.writes:
             self.watch.warn(

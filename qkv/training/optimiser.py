@@ -42,7 +42,11 @@ class AdamW:
     def __init__(self, shares: Sequence[Share], settings: TrainingSettings):
         groups = [{"params": share.own, "weight_decay": share.alike.decay} for share in shares]
         self.fused = torch.optim.AdamW(
-            groups or [{"params": []}], lr=0.0, betas=settings.betas, eps=settings.epsilon, fused=True
+            groups or [{"params": []}],
+            lr=0.0,
+            betas=settings.adam_betas,
+            eps=settings.adam_epsilon,
+            fused=True,
         )
         self.states: list[tuple[Moments, Moments]] = []
         for share in shares:

@@ -55,17 +55,16 @@ class Rows:
         return len(rows) * self.pieces
 
 
-def held_out(count: int, most: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to train on, and rows held out: a tenth of all at most, drawn by the seed."""
+def hold_out(count: int, number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to train on, and rows held out, drawn by the seed."""
     if count < 10:
-        raise UserError(f"{count} pictures are too few to hold some out: give ten at least.")
+        raise UserError(f"{count} pictures are too few to hold some out. Give at least ten.")
     order = np.random.default_rng(seed).permutation(count)
-    kept = min(most, count // 10)
-    return np.sort(order[kept:]), np.sort(order[:kept])
+    return np.sort(order[number:]), np.sort(order[:number])
 
 
-def split(given: Labelled, most: int, seed: int) -> tuple[Labelled, Labelled]:
-    train, valid = held_out(len(given), most, seed)
+def split(given: Labelled, number: int, seed: int) -> tuple[Labelled, Labelled]:
+    train, valid = hold_out(len(given), number, seed)
     return given.take(train), given.take(valid)
 
 

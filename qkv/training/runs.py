@@ -28,7 +28,7 @@ from qkv.checkpoint.files import (
     write_json,
 )
 from qkv.checkpoint.state import LOCK_FILE, load_latest, only_one_run, set_aside_after, states_in
-from qkv.configs import changed_paths
+from qkv.configs import changed_paths, from_dict
 from qkv.core.attention import compiled_loops
 from qkv.errors import ProcessEndedError, UserError
 from qkv.training.advice import is_still_falling, validation_losses
@@ -40,7 +40,6 @@ from qkv.training.schedule import warmup_steps
 from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
-from qkv.training.upgrade import upgraded_settings
 
 RUN_FILE = "run.json"  # in OUT/training
 LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # such a run is worth seconds of preparation
@@ -320,7 +319,7 @@ def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings)
             f"other than when the run was begun: the {' and the '.join(other)}; resume with the same files, which are "
             "the same on every machine."
         )
-    before = comparable(upgraded_settings(stored["settings"], type(settings)))
+    before = comparable(asdict(from_dict(type(settings), stored["settings"], str(folder / RUN_FILE))))
     changed = changed_paths(before, comparable(asdict(settings)))
     if changed:
         names = ", ".join(path[-1] for path in changed)
@@ -491,7 +490,7 @@ def facts_of_run(
     """What every report says, of whatever kind the model is; `counted` are what its data count in a batch."""
     position = run.position
     planned = position.step / max(1e-9, run.plan.progress(position))  # also where minutes end the run
-    used = replace(settings.training, warmup=warmup_steps(settings.training, planned))
+    used = replace(settings.training, warmup_steps=warmup_steps(settings.training, planned))
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "training": {

@@ -13,19 +13,19 @@ def rate_at(settings: TrainingSettings, step: int, progress: float) -> float:
     "inverse-root" is equation 3 of the paper: with a peak of (width · warmup)^-½ it equals
     width^-½ · min(step^-½, step · warmup^-1½).
     """
-    warmup = max(1, settings.warmup)
+    warmup = max(1, settings.warmup_steps)
     rising = min(1.0, step / warmup)
     if settings.schedule == "constant":
-        return settings.rate * rising
+        return settings.learning_rate * rising
     if settings.schedule == "inverse-root":
-        return settings.rate * min(rising, (warmup / step) ** 0.5)
+        return settings.learning_rate * min(rising, (warmup / step) ** 0.5)
     # In a short run the warm-up takes no more than its share.
     rising = max(rising, min(1.0, progress / LONGEST_WARMUP))
-    return settings.rate * min(rising, max(0.0, 1.0 - progress))
+    return settings.learning_rate * min(rising, max(0.0, 1.0 - progress))
 
 
 def warmup_steps(settings: TrainingSettings, steps: float) -> int:
     """The warm-up of a run of so many steps: that of the settings, or its share of a short run."""
     if settings.schedule != "linear":
-        return settings.warmup
-    return min(settings.warmup, math.ceil(LONGEST_WARMUP * steps) + 1)
+        return settings.warmup_steps
+    return min(settings.warmup_steps, math.ceil(LONGEST_WARMUP * steps) + 1)

@@ -4,7 +4,7 @@ import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import tyro
 
@@ -20,9 +20,42 @@ def share_below_one(name: str, value: float) -> Rule:
     return name, "must be at least 0 and below 1", 0 <= value < 1
 
 
+def size_rule(size: str) -> Rule:
+    """Of a validation part: a number of examples, or a share such as 5%."""
+    number, percent = size.removesuffix("%"), size.endswith("%")
+    try:
+        holds = 0 < float(number) <= 50 if percent else int(number) >= 1
+    except ValueError:
+        holds = False
+    return "valid_size", "must be a number of at least 1, or a share of at most 50%, such as 5%", holds
+
+
+def share_of(size: str, total: int) -> float:
+    """A valid size as a share of the data."""
+    if size.endswith("%"):
+        return float(size.removesuffix("%")) / 100
+    return min(0.5, int(size) / max(1, total))
+
+
+def number_of(size: str, total: int) -> int:
+    """A valid size as a number of examples. A number is at most a tenth of the data; a share is as given."""
+    if size.endswith("%"):
+        return max(1, round(share_of(size, total) * total))
+    return min(int(size), max(1, total // 10))
+
+
+def size_from_number(value: object) -> object:
+    """Version 0.1 stored a number of examples, or a share below 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return f"{100 * value:g}%" if isinstance(value, float) else str(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BlockSettings:
     """Of a model that is one stack of blocks."""
+
+    OLD_NAMES: ClassVar = {"hidden": "ffn_width", "smoothing": "label_smoothing", "context": "max_length"}
 
     depth: int
     """Blocks (N)."""
@@ -30,7 +63,7 @@ class BlockSettings:
     """Width of every position's vector (d_model)."""
     heads: int
     """Attention heads; the width is divided among them."""
-    hidden: int
+    ffn_width: int
     """Width inside the feed-forward layer (d_ff)."""
     dropout: float
     """Share of values dropped in training."""
@@ -40,9 +73,9 @@ class BlockSettings:
     """Inside the feed-forward layer."""
 
     def rules(self) -> list[Rule]:
-        sizes = (self.width, self.depth, self.heads, self.hidden)
+        sizes = (self.width, self.depth, self.heads, self.ffn_width)
         return [
-            ("width, depth, heads, hidden", "must be at least 1", min(sizes) >= 1),
+            ("width, depth, heads, ffn_width", "must be at least 1", min(sizes) >= 1),
             ("width", "must be a multiple of heads", self.heads < 1 or self.width % self.heads == 0),
             share_below_one("dropout", self.dropout),
             share_below_one("attention_dropout", self.attention_dropout),
@@ -51,23 +84,33 @@ class BlockSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
+    OLD_NAMES: ClassVar = {
+        "rate": "learning_rate",
+        "warmup": "warmup_steps",
+        "clip": "max_grad_norm",
+        "accumulate": "gradient_accumulation_steps",
+        "optimiser": "optimizer",
+        "betas": "adam_betas",
+        "epsilon": "adam_epsilon",
+    }
+
     batch_tokens: int
     """Pieces in a step, padding included, on the longer of the two sides."""
-    rate: float
+    learning_rate: float
     """The learning rate after the warm-up, before the schedule lowers it."""
-    warmup: int
+    warmup_steps: int
     """Steps in which the rate rises."""
-    optimiser: Literal["adamw", "muon"] = "adamw"
+    optimizer: Literal["adamw", "muon"] = "adamw"
     """AdamW for all weights, or Muon for the matrices of linear layers: fewer steps, each a little longer."""
     schedule: Literal["linear", "inverse-root", "constant"] = "linear"
     """After the warm-up: down to zero at the end, with 1/√step as in the paper, or level."""
-    betas: tuple[float, float] = (0.9, 0.98)
+    adam_betas: tuple[float, float] = (0.9, 0.98)
     """Adam's two decay rates."""
-    epsilon: float = 1e-9
+    adam_epsilon: float = 1e-9
     """Adam's ε."""
     weight_decay: float = 0.0
     """The matrices of linear layers shrink by so much, times the learning rate, at every step; embeddings do not."""
-    clip: float = 1.0
+    max_grad_norm: float = 1.0
     """Largest norm of the gradient; 0 for no limit."""
     validate_every: int
     """Steps between two looks at the validation part, each of which keeps a snapshot."""
@@ -80,7 +123,7 @@ class TrainingSettings:
     """Stop after so many validations without improvement; 0 for never."""
     processes: int = 0
     """Processes that share every batch on this machine; 0 for as many as pay."""
-    accumulate: int = 0
+    gradient_accumulation_steps: int = 0
     """Parts in which a process computes its share of a batch, one after another: less memory for the same step.
     0 for one part on a GPU, and on a CPU for so many that a part fits its caches."""
     precision: Precision = "auto"
@@ -96,17 +139,17 @@ class TrainingSettings:
     def rules(self) -> list[Rule]:
         return [
             ("batch_tokens", "must be at least 1", self.batch_tokens >= 1),
-            ("rate", "must be more than 0", self.rate > 0),
-            ("warmup", "must not be negative", self.warmup >= 0),
-            ("betas", "must be at least 0 and below 1", all(0 <= beta < 1 for beta in self.betas)),
-            ("epsilon", "must be more than 0", self.epsilon > 0),
+            ("learning_rate", "must be more than 0", self.learning_rate > 0),
+            ("warmup_steps", "must not be negative", self.warmup_steps >= 0),
+            ("adam_betas", "must be at least 0 and below 1", all(0 <= beta < 1 for beta in self.adam_betas)),
+            ("adam_epsilon", "must be more than 0", self.adam_epsilon > 0),
             ("weight_decay", "must not be negative", self.weight_decay >= 0),
-            ("clip", "must not be negative", self.clip >= 0),
+            ("max_grad_norm", "must not be negative", self.max_grad_norm >= 0),
             ("validate_every", "must be at least 1", self.validate_every >= 1),
             ("average", "must be at least 1", self.average >= 1),
             ("patience", "must not be negative", self.patience >= 0),
             ("processes", "must not be negative", self.processes >= 0),
-            ("accumulate", "must not be negative", self.accumulate >= 0),
+            ("gradient_accumulation_steps", "must not be negative", self.gradient_accumulation_steps >= 0),
             ("log_every", "must be at least 1", self.log_every >= 1),
         ]
 
@@ -163,11 +206,13 @@ class ContinueSettings(TuningSettings):
 class SmoothedContinueSettings(ContinueSettings):
     """The same for a model with label smoothing."""
 
-    smoothing: float | None = None
+    OLD_NAMES: ClassVar = {"smoothing": "label_smoothing"}
+
+    label_smoothing: float | None = None
     """Label smoothing; by default the model's."""
 
     def rules(self) -> list[Rule]:
-        return [*super().rules(), share_below_one("smoothing", self.smoothing or 0)]
+        return [*super().rules(), share_below_one("label_smoothing", self.label_smoothing or 0)]
 
 
 def find_recipe(name: str, recipes: Mapping[str, Recipe]) -> Recipe:

@@ -29,10 +29,10 @@ def alike(model: nn.Module, settings: TrainingSettings) -> list[Alike]:
     known = {id(matrix) for matrix in matrices}
     others = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
     kinds = [Alike([p for p in others if p.ndim >= 2], "adamw", 0.0)]
-    if settings.optimiser == "adamw":
+    if settings.optimizer == "adamw":
         kinds.append(Alike(matrices, "adamw", settings.weight_decay))
     kinds.append(Alike([p for p in others if p.ndim < 2], "adamw", 0.0))
-    if settings.optimiser == "muon":
+    if settings.optimizer == "muon":
         for shape in dict.fromkeys(matrix.shape for matrix in matrices):
             same = [matrix for matrix in matrices if matrix.shape == shape]
             kinds.append(Alike(same, "muon", settings.weight_decay))

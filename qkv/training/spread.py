@@ -213,7 +213,7 @@ def spread(model: nn.Module, device: torch.device, group: Group, settings: Train
 def check_spread(group: Group, settings: TrainingSettings) -> None:
     if settings.sharded and not isinstance(group, Together):
         raise UserError(
-            "--training.sharded divides a model among the processes of torchrun: start the command with torchrun, and "
+            "--sharded divides a model among the processes of torchrun: start the command with torchrun, and "
             "with at least two processes."
         )
 

@@ -117,13 +117,11 @@ def test_the_commands_differ_in_the_model_alone(languages: Any, tmp_path: Path) 
         for name in ("sinusoidal", "recurrent", "none")
     )
     for command, change in zip(
-        others, (["--model", "recurrent"], ["--model.positions", "none"]), strict=True
+        others, (["--architecture", "recurrent"], ["--positions", "none"]), strict=True
     ):
         same = [word for word in command if word not in change and str(tmp_path) not in word]
         assert same == [
-            word
-            for word in plain
-            if word not in ("--model.positions", "interleaved") and str(tmp_path) not in word
+            word for word in plain if word not in ("--positions", "interleaved") and str(tmp_path) not in word
         ]
 
 

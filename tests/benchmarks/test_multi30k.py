@@ -187,9 +187,9 @@ def test_ours_is_the_recipe_as_a_user_types_it(scripts: None, tmp_path: Path) ->
 def test_the_peers_rate_rises_over_the_warm_up_and_falls_with_the_root(scripts: None) -> None:
     marian, common = (importlib.import_module(f"multi30k_systems.{name}") for name in ("marian", "common"))
     settings = common.PeerSettings()
-    assert marian.rate_of(settings, 1_000) == pytest.approx(settings.rate / 2)
-    assert marian.rate_of(settings, 2_000) == pytest.approx(settings.rate)
-    assert marian.rate_of(settings, 8_000) == pytest.approx(settings.rate / 2)
+    assert marian.rate_of(settings, 1_000) == pytest.approx(settings.learning_rate / 2)
+    assert marian.rate_of(settings, 2_000) == pytest.approx(settings.learning_rate)
+    assert marian.rate_of(settings, 8_000) == pytest.approx(settings.learning_rate / 2)
 
 
 def test_a_training_that_has_ended_is_scored_again_and_not_made_again(

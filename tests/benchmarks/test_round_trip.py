@@ -27,9 +27,9 @@ SPECIFICATION.loader.exec_module(round_trip)
 
 def saved(folder: Path, positions: Any) -> Path:
     tokens = Tokenizer.learn(mixed_lines(100, 3), 330)
-    stack = StackConfig(depth=1, width=24, heads=3, hidden=16, norm="post", activation="relu", dropout=0.1)
+    stack = StackConfig(depth=1, width=24, heads=3, ffn_width=16, norm="post", activation="relu", dropout=0.1)
     config = TranslatorConfig(
-        vocab=len(tokens), context=60, pad=0, start=1, end=2, positions=positions, encoder=stack, decoder=stack
+        vocab_size=len(tokens), context=60, pad=0, start=1, end=2, positions=positions, encoder=stack, decoder=stack
     )  # fmt: skip
     defaults = TranslatorDefaults(languages=Languages.of("en", "de"), longest=50, beam=3, length_penalty=1.0)
     Translator(shaken(TranslatorModel(config), scale=0.6), tokens, defaults).save(folder)

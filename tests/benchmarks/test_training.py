@@ -28,7 +28,7 @@ try:
 finally:
     sys.path.remove(str(SCRIPT.parent))
 
-SMALL = replace(training.SHAPES["tiny"], depth=1, width=16, hidden=32, heads=2, batch_tokens=256)
+SMALL = replace(training.SHAPES["tiny"], depth=1, width=16, ffn_width=32, heads=2, batch_tokens=256)
 
 
 @pytest.fixture(scope="module")
@@ -116,9 +116,9 @@ def test_our_command_has_the_shape_that_is_asked_for(tmp_path: Path) -> None:
     assert command[1:5] == ["-m", "qkv", "train", "translator"]
     for name in ("width", "hidden", "heads", "dropout"):
         assert options[f"--model.{name}"] == str(asdict(SMALL)[name])
-    assert options["--model.encoder-depth"] == options["--model.decoder-depth"] == "1"
-    assert options["--training.optimiser"] == "muon"
-    assert json.loads(options["--vocabulary"]) == systems.VOCABULARY
+    assert options["--encoder-depth"] == options["--decoder-depth"] == "1"
+    assert options["--optimizer"] == "muon"
+    assert json.loads(options["--vocab-size"]) == systems.VOCABULARY
 
 
 IN_THE_PLACE_OF_JOEYNMT = """

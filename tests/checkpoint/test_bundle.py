@@ -24,10 +24,10 @@ def tiny_translator(positions: str = "learned") -> Translator:
     torch.manual_seed(3)
     tokenizer = Tokenizer.learn(SENTENCES * 3, 290)
     stack = StackConfig(
-        depth=1, width=12, heads=3, hidden=20, norm="pre", activation="relu", dropout=0.1, norm_eps=1e-6
+        depth=1, width=12, heads=3, ffn_width=20, norm="pre", activation="relu", dropout=0.1, norm_eps=1e-6
     )
     config = TranslatorConfig(
-        vocab=len(tokenizer),
+        vocab_size=len(tokenizer),
         context=40,
         pad=0,
         start=1,
@@ -35,7 +35,7 @@ def tiny_translator(positions: str = "learned") -> Translator:
         positions=positions,
         encoder=stack,
         decoder=stack,
-        smoothing=0.1,
+        label_smoothing=0.1,
     )
     languages = Languages(source="en", target="de")
     defaults = TranslatorDefaults(languages=languages, longest=30, beam=2, length_penalty=0.6)

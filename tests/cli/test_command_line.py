@@ -18,62 +18,62 @@ OPTIONS = {
     "demo": "--out --source-language --target-language --seed",
     "train translator": """
         --out --recipe --resume --tensorboard --data --source --target --pairs --valid-source --valid-target
-        --valid-pairs --source-language --target-language --steps --minutes --seed --vocabulary
-        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
-        --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.keep --training.patience --training.processes
-        --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones --data.longest --data.ratio --data.valid --data.subword-dropout
-        --data.languages --data.variant --scoring.tokenize --scoring.lowercase --model --model.width
-        --model.encoder-depth --model.decoder-depth --model.heads --model.hidden --model.dropout
-        --model.attention-dropout --model.norm --model.activation --model.positions --model.context
-        --model.smoothing --decoding.beam --decoding.length-penalty""",
+        --valid-pairs --source-language --target-language --steps --minutes --seed --vocab-size
+        --batch-tokens --learning-rate --warmup-steps --optimizer --schedule
+        --adam-betas --adam-epsilon --weight-decay --max-grad-norm
+        --validate-every --average --keep --patience --processes
+        --gradient-accumulation-steps --precision --sharded --log-every
+        --milestones --max-characters --max-length-ratio --valid-size --bpe-dropout
+        --languages --variant --tokenize --lowercase --model --width
+        --encoder-depth --decoder-depth --heads --ffn-width --dropout
+        --attention-dropout --norm --activation --positions --max-length
+        --label-smoothing --beam-size --length-penalty""",
     "train gpt": """
-        --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --pieces
-        --vocabulary --training.batch-tokens --training.rate --training.warmup --training.optimiser
-        --training.schedule --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.keep --training.patience --training.processes
-        --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones --model.depth --model.width --model.heads --model.hidden --model.dropout
-        --model.attention-dropout --model.activation --model.context --model.norm --model.positions
-        --data.valid --data.most-valid""",
+        --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --token-type
+        --vocab-size --batch-tokens --learning-rate --warmup-steps --optimizer
+        --schedule --adam-betas --adam-epsilon --weight-decay --max-grad-norm
+        --validate-every --average --keep --patience --processes
+        --gradient-accumulation-steps --precision --sharded --log-every
+        --milestones --depth --width --heads --ffn-width --dropout
+        --attention-dropout --activation --max-length --norm --positions
+        --valid-size --max-valid-characters""",
     "train bert": """
-        --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --vocabulary
-        --cased --no-next-sentence --training.batch-tokens --training.rate --training.warmup
-        --training.optimiser --training.schedule --training.betas --training.epsilon --training.weight-decay
-        --training.clip --training.validate-every --training.average --training.keep --training.patience
-        --training.processes --training.accumulate --training.precision --training.sharded
-        --training.log-every --training.milestones --model.depth --model.width --model.heads --model.hidden
-        --model.dropout --model.attention-dropout --model.activation --model.context --model.norm
-        --masking.share --masking.masked --masking.other --masking.whole-words --data.valid""",
+        --out --recipe --resume --tensorboard --text --valid-text --steps --minutes --seed --vocab-size
+        --cased --no-next-sentence --batch-tokens --learning-rate --warmup-steps
+        --optimizer --schedule --adam-betas --adam-epsilon --weight-decay
+        --max-grad-norm --validate-every --average --keep --patience
+        --processes --gradient-accumulation-steps --precision --sharded
+        --log-every --milestones --depth --width --heads --ffn-width
+        --dropout --attention-dropout --activation --max-length --norm
+        --mask-share --mask-token-share --random-token-share --whole-word-masking --valid-size""",
     "train vit": """
         --out --recipe --resume --tensorboard --images --scenes --size --colours --steps --minutes --seed
-        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
-        --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.keep --training.patience --training.processes
-        --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones --data.valid --augment.crop --augment.flip --augment.operations
-        --augment.magnitude --augment.no-colours --augment.erase --model.depth --model.width --model.heads
-        --model.hidden --model.dropout --model.attention-dropout --model.activation --model.smoothing
-        --model.patch""",
+        --batch-tokens --learning-rate --warmup-steps --optimizer --schedule
+        --adam-betas --adam-epsilon --weight-decay --max-grad-norm
+        --validate-every --average --keep --patience --processes
+        --gradient-accumulation-steps --precision --sharded --log-every
+        --milestones --valid-size --crop --flip --operations
+        --magnitude --no-colours --erase --depth --width --heads
+        --ffn-width --dropout --attention-dropout --activation --label-smoothing
+        --patch""",
     "train codebook": """
         --out --recipe --resume --tensorboard --images --scenes --size --steps --minutes --seed
-        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
-        --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.keep --training.patience --training.processes
-        --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones --model.patch --model.width --model.depth --model.quantiser --model.levels
-        --model.temperature --data.valid""",
+        --batch-tokens --learning-rate --warmup-steps --optimizer --schedule
+        --adam-betas --adam-epsilon --weight-decay --max-grad-norm
+        --validate-every --average --keep --patience --processes
+        --gradient-accumulation-steps --precision --sharded --log-every
+        --milestones --patch --width --depth --quantizer --levels
+        --temperature --valid-size""",
     "train dalle": """
         --out --recipe --resume --tensorboard --images --scenes --size --captions --codebook --steps
-        --minutes --seed --vocabulary --training.batch-tokens --training.rate --training.warmup
-        --training.optimiser --training.schedule --training.betas --training.epsilon --training.weight-decay
-        --training.clip --training.validate-every --training.average --training.keep --training.patience
-        --training.processes --training.accumulate --training.precision --training.sharded
-        --training.log-every --training.milestones --model.depth --model.width --model.heads --model.hidden
-        --model.dropout --model.attention-dropout --model.activation --model.smoothing --model.text-share
-        --model.blank-captions --data.valid --drawing.temperature --drawing.top-p --drawing.guidance
-        --measured.captions --measured.candidates""",
+        --minutes --seed --vocab-size --batch-tokens --learning-rate --warmup-steps
+        --optimizer --schedule --adam-betas --adam-epsilon --weight-decay
+        --max-grad-norm --validate-every --average --keep --patience
+        --processes --gradient-accumulation-steps --precision --sharded
+        --log-every --milestones --depth --width --heads --ffn-width
+        --dropout --attention-dropout --activation --label-smoothing --text-share
+        --blank-captions --valid-size --temperature --top-p --guidance
+        --measured-captions --measured-candidates""",
     "translate": """
         --input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
         --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain
@@ -100,28 +100,28 @@ FINE_TUNE_OPTIONS = {
     "train gpt --fine-tune --text": """
         --out --recipe --resume --tensorboard --text --valid-text --fine-tune --steps --minutes --seed
         --epochs --dropout
-        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
-        --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.keep --training.patience --training.processes
-        --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones --data.valid --data.most-valid""",
+        --batch-tokens --learning-rate --warmup-steps --optimizer --schedule
+        --adam-betas --adam-epsilon --weight-decay --max-grad-norm
+        --validate-every --average --keep --patience --processes
+        --gradient-accumulation-steps --precision --sharded --log-every
+        --milestones --valid-size --max-valid-characters""",
     "train gpt --fine-tune --music": """
         --out --recipe --resume --tensorboard --music --fine-tune --steps --minutes --seed
         --epochs --dropout --transpose
-        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
-        --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.keep --training.patience --training.processes
-        --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones""",
+        --batch-tokens --learning-rate --warmup-steps --optimizer --schedule
+        --adam-betas --adam-epsilon --weight-decay --max-grad-norm
+        --validate-every --average --keep --patience --processes
+        --gradient-accumulation-steps --precision --sharded --log-every
+        --milestones""",
     "train vit --fine-tune": """
         --out --recipe --resume --tensorboard --images --scenes --fine-tune --fit --steps --minutes --seed
-        --epochs --dropout --smoothing
-        --training.batch-tokens --training.rate --training.warmup --training.optimiser --training.schedule
-        --training.betas --training.epsilon --training.weight-decay --training.clip
-        --training.validate-every --training.average --training.keep --training.patience --training.processes
-        --training.accumulate --training.precision --training.sharded --training.log-every
-        --training.milestones --data.valid --augment.crop --augment.flip --augment.operations
-        --augment.magnitude --augment.no-colours --augment.erase""",
+        --epochs --dropout --label-smoothing
+        --batch-tokens --learning-rate --warmup-steps --optimizer --schedule
+        --adam-betas --adam-epsilon --weight-decay --max-grad-norm
+        --validate-every --average --keep --patience --processes
+        --gradient-accumulation-steps --precision --sharded --log-every
+        --milestones --valid-size --crop --flip --operations
+        --magnitude --no-colours --erase""",
 }
 
 

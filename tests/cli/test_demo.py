@@ -28,7 +28,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     def built_in(pairs: int):
         settings = whole(pairs)
         training = replace(settings.training, validate_every=10, processes=1)
-        return replace(settings, vocabulary=600, steps=20, training=training)
+        return replace(settings, vocab_size=600, steps=20, training=training)
 
     monkeypatch.setattr("qkv.families.translator.recipes.built_in", built_in)
 
@@ -103,7 +103,7 @@ def test_an_interrupted_demo_gives_the_earlier_one_back(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("qkv.families.translator.task.train_translator", interrupted)
+    monkeypatch.setattr("qkv.training.runs.train", interrupted)
     with pytest.raises(SystemExit) as exit:
         main(["demo", "--out", str(out)])
     assert exit.value.code == 130

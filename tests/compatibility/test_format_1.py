@@ -115,5 +115,5 @@ FINE_TUNING: dict[str, list[str]] = {
 def test_a_bundle_of_format_1_is_fine_tuned(name: str, tmp_path: Path) -> None:
     command, option, data = FINE_TUNING[name]
     arguments = ["train", command, "--fine-tune", FORMAT_1 / name, option, FORMAT_1 / "data" / data]
-    assert code_of(*arguments, "--steps", "2", "--training.processes", "1", "--out", tmp_path / "out") == 0
+    assert code_of(*arguments, "--steps", "2", "--processes", "1", "--out", tmp_path / "out") == 0
     assert qkv.load(tmp_path / "out").facts()["parameters"]

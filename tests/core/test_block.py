@@ -13,7 +13,7 @@ from qkv.core.masks import causal_mask
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D = H * K
-CONFIG = StackConfig(depth=2, width=D, heads=H, hidden=13, norm="post", activation="relu", dropout=0.0)
+CONFIG = StackConfig(depth=2, width=D, heads=H, ffn_width=13, norm="post", activation="relu", dropout=0.0)
 PRE = replace(CONFIG, norm="pre")
 
 

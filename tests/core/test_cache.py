@@ -23,7 +23,9 @@ def seeded(*shape: int, seed: int = 0) -> Tensor:
 
 def decoder(norm: Norm = "post") -> Stack:
     torch.manual_seed(1)
-    config = StackConfig(depth=DEPTH, width=D, heads=H, hidden=13, norm=norm, activation="gelu", dropout=0.1)
+    config = StackConfig(
+        depth=DEPTH, width=D, heads=H, ffn_width=13, norm=norm, activation="gelu", dropout=0.1
+    )
     return Stack(config, cross=True).eval()
 
 

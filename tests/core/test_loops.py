@@ -74,7 +74,9 @@ def test_inputs_that_do_not_lie_side_by_side_are_read_right() -> None:
 
 @pytest.mark.usefixtures("compiled")
 def test_a_stack_learns_the_same_with_and_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = StackConfig(depth=2, width=H * K, heads=H, hidden=9, norm="pre", activation="relu", dropout=0.0)
+    config = StackConfig(
+        depth=2, width=H * K, heads=H, ffn_width=9, norm="pre", activation="relu", dropout=0.0
+    )
     torch.manual_seed(1)
     stack, x = Stack(config, cross=True), some(B, T, H * K, seed=1).detach()
     memory, memory_mask = some(B, S, H * K, seed=2).detach(), padding_mask(lengths(7, 3, 1), pad=0)

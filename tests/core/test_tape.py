@@ -12,7 +12,7 @@ from qkv.families.translator.model import Translator, TranslatorConfig
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, F, V, DEPTH = H * K, 13, 11, 2
 PAD = 0
-STACK = StackConfig(depth=DEPTH, width=D, heads=H, hidden=F, norm="post", activation="relu", dropout=0.0)
+STACK = StackConfig(depth=DEPTH, width=D, heads=H, ffn_width=F, norm="post", activation="relu", dropout=0.0)
 SOURCE = torch.tensor([[3, 4, 5, 6, 7, 8, 2], [9, 10, 3, 2, PAD, PAD, PAD]])
 SHIFTED = torch.tensor([[1, 5, 6, 7, 8], [1, 9, 10, PAD, PAD]])
 
@@ -24,7 +24,7 @@ def translator(norm: str) -> Translator:
     torch.manual_seed(1)
     stack = replace(STACK, norm=norm)
     config = TranslatorConfig(
-        vocab=V,
+        vocab_size=V,
         context=8,
         pad=PAD,
         start=1,

@@ -23,7 +23,7 @@ class TableStep:
 
     def __init__(self, sentences: list[int], vocab: int):
         self.rows: list[tuple[int, tuple[int, ...]]] = [(sentence, ()) for sentence in sentences]
-        self.vocab = vocab
+        self.vocab_size = vocab
         self.batch_sizes: list[int] = []
 
     def __call__(self, ids: Tensor) -> Tensor:
@@ -31,7 +31,7 @@ class TableStep:
         newest = zip(self.rows, ids.tolist(), strict=True)
         self.rows = [(sentence, (*prefix, *new)) for (sentence, prefix), new in newest]
         shift = torch.arange(len(ids))[:, None] % 3  # logits, unlike probabilities, may be shifted
-        return torch.stack([log_probability_after(*row, self.vocab) for row in self.rows]) + shift
+        return torch.stack([log_probability_after(*row, self.vocab_size) for row in self.rows]) + shift
 
     def select(self, rows: Tensor) -> None:
         self.rows = [self.rows[row] for row in rows.tolist()]

@@ -99,9 +99,9 @@ def test_a_limit_that_allows_nothing_is_refused() -> None:
 
 def translator() -> Translator:
     torch.manual_seed(4)
-    stack = StackConfig(depth=2, width=12, heads=3, hidden=13, norm="post", activation="relu", dropout=0.1)
+    stack = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.1)
     config = TranslatorConfig(
-        vocab=11, context=9, pad=0, start=1, end=2, positions="interleaved", encoder=stack, decoder=stack
+        vocab_size=11, context=9, pad=0, start=1, end=2, positions="interleaved", encoder=stack, decoder=stack
     )
     model = Translator(config).eval()
     with torch.no_grad():

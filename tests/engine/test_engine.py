@@ -21,18 +21,20 @@ from qkv.errors import UserError
 from qkv.families.translator.model import Translator, TranslatorConfig
 
 PAD, START, END = 0, 1, 2
-STACK = StackConfig(depth=2, width=12, heads=3, hidden=13, norm="post", activation="relu", dropout=0.0)
+STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)
 CONFIG = TranslatorConfig(
-    vocab=37,
+    vocab_size=37,
     context=29,
     pad=PAD,
     start=START,
     end=END,
     positions="interleaved",
     encoder=STACK,
-    decoder=replace(STACK, depth=3, hidden=17),
+    decoder=replace(STACK, depth=3, ffn_width=17),
 )
-WIDE = StackConfig(depth=2, width=160, heads=2, hidden=300, norm="pre", activation="gelu_tanh", dropout=0.0)
+WIDE = StackConfig(
+    depth=2, width=160, heads=2, ffn_width=300, norm="pre", activation="gelu_tanh", dropout=0.0
+)
 VARIANTS = {
     "post, interleaved": CONFIG,
     "post, halves, swish": replace(CONFIG, positions="halves", encoder=replace(STACK, activation="swish")),
@@ -49,7 +51,7 @@ VARIANTS = {
         decoder=replace(CONFIG.decoder, norm="pre", heads=1),
     ),
     "a bias in the output": replace(CONFIG, output_bias=True),
-    "wide, a large vocabulary": replace(CONFIG, vocab=301, encoder=WIDE, decoder=replace(WIDE, heads=4)),
+    "wide, a large vocabulary": replace(CONFIG, vocab_size=301, encoder=WIDE, decoder=replace(WIDE, heads=4)),
 }
 every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
 SOURCE = torch.tensor([[3, 4, 5, 6, 7, 8, END], [9, 10, 3, END, PAD, PAD, PAD], [5, END, *[PAD] * 5]])
@@ -178,7 +180,7 @@ def test_decoding_with_chance_works_on_its_steps() -> None:
 @pytest.mark.parametrize("width", [1, 4])
 @pytest.mark.parametrize("vocab", [37, 129])  # the last of 129 is in a tile of its own
 def test_what_is_never_said_has_no_share_of_the_probability(width: int, vocab: int) -> None:
-    model = translator(replace(VARIANTS["a bias in the output"], vocab=vocab))
+    model = translator(replace(VARIANTS["a bias in the output"], vocab_size=vocab))
     never = vocab - 1
     assert model.bias is not None
     model.bias[never] = 30.0  # said all the time, if it could be

@@ -18,13 +18,15 @@ from qkv.engine.rounding import RoundedGPT
 from qkv.families.gpt.model import GPT, GPTConfig
 
 END = 2
-STACK = StackConfig(depth=2, width=20, heads=2, hidden=36, norm="pre", activation="gelu_tanh", dropout=0.0)
-CONFIG = GPTConfig(vocab=41, context=11, end=END, positions="learned", stack=STACK)
+STACK = StackConfig(depth=2, width=20, heads=2, ffn_width=36, norm="pre", activation="gelu_tanh", dropout=0.0)
+CONFIG = GPTConfig(vocab_size=41, context=11, end=END, positions="learned", stack=STACK)
 VARIANTS = {
     "pre, learned": CONFIG,
     "post, learned": replace(CONFIG, stack=replace(STACK, norm="post", activation="gelu")),
     "pre, rotary": replace(CONFIG, positions="rotary"),
-    "a large vocabulary": replace(CONFIG, vocab=300, stack=replace(STACK, width=96, heads=3, hidden=100)),
+    "a large vocabulary": replace(
+        CONFIG, vocab_size=300, stack=replace(STACK, width=96, heads=3, ffn_width=100)
+    ),
 }
 every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
 IDS = torch.tensor([[5, 9, 3, 14, 7, 30, 22, 4], [8, 8, 17, 6, 12, 3, 40, 19], [33, 3, 3, 5, 21, 9, 10, 11]])
@@ -108,7 +110,9 @@ def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> 
     def all_ways(each: Any) -> list[Any]:
         rules = [
             NoRepeat(2),
-            InTurns([list(range(0, config.vocab, 2)), list(range(config.vocab))], config.vocab),
+            InTurns(
+                [list(range(0, config.vocab_size, 2)), list(range(config.vocab_size))], config.vocab_size
+            ),
         ]
         beam = Beam(width=3, penalty=paper_penalty(0.6), best=2)
         return [
@@ -123,7 +127,7 @@ def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> 
         [[hypothesis.ids for hypothesis in way] for way in all_ways(each)] for each in (engine, model)
     )
     assert found == wanted
-    assert max(len(ids) for ids in found[0]) > config.context  # it slid
+    assert max(len(ids) for ids in found[0]) > config.max_length  # it slid
 
 
 def test_what_would_be_read_from_elsewhere_in_memory_is_refused() -> None:

@@ -28,13 +28,13 @@ def encoder_of(width: int, heads: int, hidden: int) -> Encoder:
         depth=2,
         width=width,
         heads=heads,
-        hidden=hidden,
+        ffn_width=hidden,
         norm="post",
         activation="gelu",
         dropout=0.0,
         norm_eps=1e-12,
     )
-    return Encoder(EncoderConfig(vocab=50, context=12, pad=0, segments=2, stack=stack)).eval()
+    return Encoder(EncoderConfig(vocab_size=50, context=12, pad=0, segments=2, stack=stack)).eval()
 
 
 LENGTHS = [5, 1, 9, 3]

@@ -21,25 +21,25 @@ from qkv.checkpoint.files import file_hash
 from qkv.training.loop import Run
 
 STEPS, CUT_OFF = 8, 5  # with a checkpoint every 3 steps
-RUN = f"""--steps {STEPS} --training.batch-tokens 128 --training.validate-every 3 --training.log-every 1
-    --training.average 2 --training.processes 1""".split()
+RUN = f"""--steps {STEPS} --batch-tokens 128 --validate-every 3 --log-every 1
+    --average 2 --processes 1""".split()
 SMALL = [
-    "--model.width",
+    "--width",
     "16",
-    "--model.depth",
+    "--depth",
     "1",
-    "--model.heads",
+    "--heads",
     "2",
-    "--model.hidden",
+    "--ffn-width",
     "16",
-    "--model.context",
+    "--max-length",
     "24",
 ]
 
 
 def translator(folder: Path, *more: str) -> list[Any]:
-    small = """--model.width 16 --model.hidden 16 --model.heads 2 --model.encoder-depth 1 --model.decoder-depth 1
-        --vocabulary 270 --data.subword-dropout 0.1"""
+    small = """--width 16 --ffn-width 16 --heads 2 --encoder-depth 1 --decoder-depth 1
+        --vocab-size 270 --bpe-dropout 0.1"""
     return ["translator", "--pairs", number_pairs(folder / "a.tsv"), *small.split(), *more]
 
 
@@ -60,7 +60,7 @@ def chorales(folder: Path) -> Path:
 
 
 def gpt(folder: Path) -> list[Any]:
-    return ["gpt", "--text", save_text(folder / "a.txt"), "--vocabulary", "300", *SMALL]
+    return ["gpt", "--text", save_text(folder / "a.txt"), "--vocab-size", "300", *SMALL]
 
 
 def bert(folder: Path) -> list[Any]:
@@ -69,7 +69,7 @@ def bert(folder: Path) -> list[Any]:
     (folder / "b.txt").write_text(
         "\n\n".join("\n".join(sentences[start : start + 5]) for start in range(0, len(sentences), 5)) + "\n"
     )
-    return ["bert", "--text", folder / "b.txt", "--vocabulary", "120", *SMALL]
+    return ["bert", "--text", folder / "b.txt", "--vocab-size", "120", *SMALL]
 
 
 def fine_tuned(begun: Callable[[Path], list[Any]]) -> Callable[[Path], list[Any]]:
@@ -94,7 +94,7 @@ def tuned_music(folder: Path) -> list[Any]:
 
 
 def vit(folder: Path) -> list[Any]:
-    augmented = ["--augment.flip", "--augment.erase", "0.5", "--augment.operations", "2"]
+    augmented = ["--flip", "--erase", "0.5", "--operations", "2"]
     return ["vit", "--images", halves(folder / "images", each=20), *TINY_BLOCKS, *augmented]
 
 
@@ -104,24 +104,24 @@ def tuned_vit(folder: Path) -> list[Any]:
     assert code_of("train", *command, *RUN, "--out", model) == 0
     others = halves(folder / "others", each=20, size=11)
     (others / "left").rename(others / "right")
-    return ["vit", "--fine-tune", model, "--images", others, "--fit", "--augment.flip", "--dropout", "0.1"]
+    return ["vit", "--fine-tune", model, "--images", others, "--fit", "--flip", "--dropout", "0.1"]
 
 
 def codebook(folder: Path) -> list[Any]:
-    return ["codebook", "--scenes", "100", "--model.width", "8", "--model.patch", "8"]
+    return ["codebook", "--scenes", "100", "--width", "8", "--patch", "8"]
 
 
 def dalle(folder: Path) -> list[Any]:
     codes = folder / "codes"
     assert code_of("train", *codebook(folder), *SHORT_RUN, "--out", codes) == 0
-    judged = ["--measured.captions", "1", "--measured.candidates", "1"]
+    judged = ["--measured-captions", "1", "--measured-candidates", "1"]
     return ["dalle", "--scenes", "100", "--codebook", codes, *TINY_BLOCKS, *judged]
 
 
 KINDS: dict[str, Callable[[Path], list[Any]]] = {
     "translator": translator,
-    "one stream": lambda folder: [*translator(folder), "--model.encoder-depth", "0"],
-    "recurrent": lambda folder: translator(folder, "--model", "recurrent"),
+    "one stream": lambda folder: [*translator(folder), "--encoder-depth", "0"],
+    "recurrent": lambda folder: translator(folder, "--architecture", "recurrent"),
     "gpt": gpt,
     "music": lambda folder: ["gpt", "--music", chorales(folder), *SMALL],
     "gpt that goes on": tuned_gpt,

@@ -154,7 +154,7 @@ def test_a_full_disk_costs_states_and_not_the_run(
 def test_the_command_with_its_helper_is_killed_again_and_again_and_ends_the_same(tmp_path: Path) -> None:
     """The same command every time; one kill in two takes the helper first."""
     pairs = number_pairs(tmp_path / "pairs.tsv")
-    options = ["--steps", "60", "--training.processes", "2", "--training.log-every", "5"]
+    options = ["--steps", "60", "--processes", "2", "--log-every", "5"]
     began = time.monotonic()
     subprocess.run(command(pairs, tmp_path / "whole", *options), check=True, capture_output=True)
     seconds = time.monotonic() - began

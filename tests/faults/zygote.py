@@ -14,7 +14,8 @@ from pathlib import Path
 import torch
 from digit_runs import Recorder, digit_corpus, tiny_settings
 
-from qkv.families.translator.task import train_translator
+from qkv.families.translator.task import translator_task
+from qkv.training.runs import train
 
 STEPS, SAVED_EVERY = 40, 4
 LIMITED_FROM = 10  # steps
@@ -26,7 +27,7 @@ def run(out: Path, limit: int | None) -> int:
     begun = (out / "training" / "run.json").exists()
     settings = replace(tiny_settings(validate_every=SAVED_EVERY), steps=STEPS)
     try:
-        train_translator(digit_corpus(), settings, out, watch=lambda _: recorder, resume=begun)
+        train(translator_task(digit_corpus(), settings), out, watch=lambda _: recorder, resume=begun)
     except OSError as error:
         recorder.warnings.append(str(error))
         return 5

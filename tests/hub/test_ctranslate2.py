@@ -13,16 +13,16 @@ from qkv.families.translator.model import Translator, TranslatorConfig
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
-STACK = StackConfig(depth=2, width=12, heads=3, hidden=13, norm="post", activation="relu", dropout=0.0)
+STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)
 CONFIG = TranslatorConfig(
-    vocab=37,
+    vocab_size=37,
     context=29,
     pad=0,
     start=1,
     end=2,
     positions="halves",
     encoder=STACK,
-    decoder=replace(STACK, depth=3, hidden=17),
+    decoder=replace(STACK, depth=3, ffn_width=17),
 )
 VARIANTS = {
     "post": CONFIG,

@@ -25,11 +25,11 @@ TOKENS = Tokenizer.learn(mixed_lines(100, 3), 330)
 
 
 def saved(folder: Path, norm: Any, positions: Any, **others: Any) -> Path:
-    stack = StackConfig(depth=2, width=12, heads=3, hidden=13, norm=norm, activation="relu", dropout=0.1)
+    stack = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm=norm, activation="relu", dropout=0.1)
     if positions == "rotary":
         stack = replace(stack, width=24)
     config = TranslatorConfig(
-        vocab=len(TOKENS), context=40, pad=0, start=1, end=2, positions=positions, encoder=stack,
+        vocab_size=len(TOKENS), context=40, pad=0, start=1, end=2, positions=positions, encoder=stack,
         decoder=replace(stack, depth=3), **others,
     )  # fmt: skip
     defaults = TranslatorDefaults(languages=Languages.of("en", "de"), longest=30, beam=3, length_penalty=0.7)
@@ -72,9 +72,9 @@ def test_what_no_class_can_hold_is_refused_by_name_and_nothing_is_written(tmp_pa
 
 
 def test_the_loss_knows_the_bias_of_the_output() -> None:
-    stack = StackConfig(depth=1, width=12, heads=3, hidden=13, norm="post", activation="relu", dropout=0.0)
+    stack = StackConfig(depth=1, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)
     config = TranslatorConfig(
-        vocab=11,
+        vocab_size=11,
         context=9,
         pad=0,
         start=1,

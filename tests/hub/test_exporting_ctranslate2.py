@@ -28,10 +28,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremo
 def bundle(folder: Path, **how: Any) -> Path:
     tokens = Tokenizer.learn(mixed_lines(100, 3), 330)
     stack = StackConfig(
-        depth=2, width=24, heads=3, hidden=16, norm=how.pop("norm"), activation="relu", dropout=0.1
+        depth=2, width=24, heads=3, ffn_width=16, norm=how.pop("norm"), activation="relu", dropout=0.1
     )
     config = TranslatorConfig(
-        vocab=len(tokens), context=60, pad=0, start=1, end=2, encoder=stack, decoder=replace(stack, depth=3), **how
+        vocab_size=len(tokens), context=60, pad=0, start=1, end=2, encoder=stack, decoder=replace(stack, depth=3), **how
     )  # fmt: skip
     defaults = TranslatorDefaults(languages=Languages.of("en", "de"), longest=50, beam=3, length_penalty=1.0)
     Translator(shaken(TranslatorModel(config), scale=0.2), tokens, defaults).save(folder)

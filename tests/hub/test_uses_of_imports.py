@@ -12,7 +12,7 @@ from published import WORDS, write_bert, write_gpt1, write_gpt2, write_marian, w
 from transformers import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, BertModel
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
-TUNED = "--training.batch-tokens 256 --training.processes 1"
+TUNED = "--batch-tokens 256 --processes 1"
 LABELS = f"--labels labels.tsv --steps 2 --out tuned {TUNED}"
 PAIRS = f"--source a.en --target a.de --steps 2 --out tuned {TUNED}"
 GENERATE = ['generate model "the dog" --tokens 5', "evaluate model --text a.en"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from commands import code_of
 
-OPTIONS = """--steps 120 --no-next-sentence --model.width 32 --model.depth 1 --model.heads 2 --model.hidden 64 --model.context 12
-    --model.dropout 0 --vocabulary 120 --training.batch-tokens 512 --training.rate 5e-3 --training.processes 1"""
+OPTIONS = """--steps 120 --no-next-sentence --width 32 --depth 1 --heads 2 --ffn-width 64 --max-length 12
+    --dropout 0 --vocab-size 120 --batch-tokens 512 --learning-rate 5e-3 --processes 1"""
 SOUNDS = {"cat": "purrs", "dog": "barks", "bird": "sings", "horse": "neighs"}
 
 

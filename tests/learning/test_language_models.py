@@ -8,19 +8,19 @@ from commands import code_of
 from language_models import counting_text
 
 SHAPE = [
-    "--model.width",
+    "--width",
     "32",
-    "--model.depth",
+    "--depth",
     "2",
-    "--model.heads",
+    "--heads",
     "2",
-    "--model.hidden",
+    "--ffn-width",
     "64",
-    "--model.context",
+    "--max-length",
     "32",
-    "--model.dropout",
+    "--dropout",
     "0",
-    "--training.processes",
+    "--processes",
     "1",
 ]
 Output = pytest.CaptureFixture[str]
@@ -30,7 +30,7 @@ Output = pytest.CaptureFixture[str]
 def counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("counting")
     (folder / "text.txt").write_text(counting_text(400))
-    options = ["--vocabulary", "290", "--steps", "120", "--training.batch-tokens", "256", *SHAPE]
+    options = ["--vocab-size", "290", "--steps", "120", "--batch-tokens", "256", *SHAPE]
     assert code_of("train", "gpt", "--text", folder / "text.txt", "--out", folder / "model", *options) == 0
     return folder / "model"
 
@@ -73,7 +73,7 @@ def test_a_classifier_learns_from_it(counts: Path, tmp_path: Path, capsys: Outpu
     )
     (tmp_path / "new.tsv").write_text("".join(f"{row}\n" for row in rows[::5]))
     given = ["--fine-tune", counts, "--labels", tmp_path / "a.tsv", "--out", tmp_path / "m"]
-    assert code_of("train", "gpt", *given, "--training.processes", "1") == 0
+    assert code_of("train", "gpt", *given, "--processes", "1") == 0
     capsys.readouterr()
     assert code_of("classify", tmp_path / "m", "--labels", tmp_path / "new.tsv") == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] >= 0.9

@@ -16,9 +16,9 @@ import qkv
 from qkv.families.translator.guarantees.repetition import is_loop
 from qkv.families.translator.product import Translator
 
-TINY_OPTIONS = """--steps 400 --decoding.beam 1 --model.width 64 --model.encoder-depth 1 --model.decoder-depth 1
-    --model.heads 4 --model.hidden 128 --model.dropout 0 --training.batch-tokens 768 --training.rate 0.005
-    --training.warmup 50 --training.validate-every 200"""
+TINY_OPTIONS = """--steps 400 --beam-size 1 --width 64 --encoder-depth 1 --decoder-depth 1
+    --heads 4 --ffn-width 128 --dropout 0 --batch-tokens 768 --learning-rate 0.005
+    --warmup-steps 50 --validate-every 200"""
 TINY = TINY_OPTIONS.split()
 
 
@@ -50,7 +50,7 @@ def learned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     (folder / "train.en").write_text("\n".join(lines) + "\n")
     (folder / "train.xx").write_text("\n".join(map(TASKS[request.param], lines)) + "\n")
     files = ["--source", f"{folder}/train.en", "--target", f"{folder}/train.xx", "--out", f"{folder}/model"]
-    result = command("train", "translator", *files, *TINY, "--training.processes", PROCESSES[request.param])
+    result = command("train", "translator", *files, *TINY, "--processes", PROCESSES[request.param])
     assert result.returncode == 0, result.stderr
     assert result.stdout == ""
     return request.param, folder / "model"

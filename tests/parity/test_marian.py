@@ -57,14 +57,14 @@ def marian(activation: Activation) -> MarianMTModel:
 
 def stack(depth: int, hidden: int, activation: Activation) -> StackConfig:
     return StackConfig(
-        depth=depth, width=D, heads=H, hidden=hidden, norm="post", activation=activation, dropout=0.1
+        depth=depth, width=D, heads=H, ffn_width=hidden, norm="post", activation=activation, dropout=0.1
     )
 
 
 def translator(activation: Activation) -> Translator:
     return Translator(
         TranslatorConfig(
-            vocab=V,
+            vocab_size=V,
             context=30,
             pad=PAD,
             start=PAD,

@@ -20,7 +20,7 @@ modes = pytest.mark.parametrize("training", [False, True], ids=["evaluating", "t
 
 def config(norm: Norm, activation: Any) -> StackConfig:
     return StackConfig(
-        depth=1, width=D, heads=H, hidden=F, norm=norm, activation=activation, dropout=0.0, norm_eps=1e-4
+        depth=1, width=D, heads=H, ffn_width=F, norm=norm, activation=activation, dropout=0.0, norm_eps=1e-4
     )
 
 

@@ -12,10 +12,11 @@ from qkv.checkpoint.files import read_json
 from qkv.engine.int16 import Int16
 from qkv.engine.library import NoEngineError
 from qkv.errors import UserError
-from qkv.families.translator.task import train_translator
+from qkv.families.translator.settings import TranslatorSettings
+from qkv.families.translator.task import translator_task
 from qkv.training.device import int16_products, kinds_for, multiplies_bf16, with_precision
 from qkv.training.distributed import Alone
-from qkv.training.settings import TranslatorSettings
+from qkv.training.runs import train
 
 CPU = torch.device("cpu")
 
@@ -74,7 +75,7 @@ def test_a_run_writes_down_what_was_chosen(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("qkv.training.device.WIDE_FOR_BF16", 1)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
     settings = tiny_settings(precision="auto")
-    outcome = train_translator(corpus, settings, out, watch=lambda _: Recorder())
+    outcome = train(translator_task(corpus, settings), out, watch=lambda _: Recorder())
     assert outcome.report is not None
     assert outcome.report["settings"]["training"]["precision"] == "bf16"
     assert read_json(out / "training" / "run.json")["settings"]["training"]["precision"] == "bf16"

@@ -25,7 +25,7 @@ def test_two_processes_with_half_a_batch_each_learn_what_one_learns(
     pairs: Path, tmp_path: Path, optimiser: str
 ) -> None:
     for processes in ("1", "2"):
-        options = ["--training.processes", processes, "--training.optimiser", optimiser]
+        options = ["--processes", processes, "--optimizer", optimiser]
         run = command(pairs, tmp_path / processes, "--steps", "50", *options)
         subprocess.run(run, check=True, capture_output=True)
     for key in ("loss", "validation_loss"):
@@ -46,7 +46,7 @@ def test_a_killed_helper_ends_the_run_with_a_sentence_and_the_run_can_be_resumed
     pairs: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    run = command(pairs, out, "--steps", "4000", "--training.processes", "2")
+    run = command(pairs, out, "--steps", "4000", "--processes", "2")
     with subprocess.Popen(run, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: (out / "training" / "step-10").exists())
         helper = children_of(process.pid)[0]
@@ -66,7 +66,7 @@ def test_a_killed_helper_ends_the_run_with_a_sentence_and_the_run_can_be_resumed
 
 def test_killing_the_command_ends_its_helpers(pairs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    run = command(pairs, out, "--steps", "100000", "--training.processes", "2")
+    run = command(pairs, out, "--steps", "100000", "--processes", "2")
     with subprocess.Popen(run, stderr=subprocess.DEVNULL) as process:
         wait_for(lambda: (out / "training" / "step-10").exists())
         helper = children_of(process.pid)[0]
@@ -88,7 +88,7 @@ def test_a_helper_that_cannot_start_ends_the_command_with_a_sentence(pairs: Path
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "sitecustomize.py").write_text('import os\nif "QKV_HELPER" in os.environ:\n    os._exit(9)\n')
-    run = command(pairs, tmp_path / "run", "--steps", "20", "--training.processes", "2")
+    run = command(pairs, tmp_path / "run", "--steps", "20", "--processes", "2")
     environment = {**os.environ, "PYTHONPATH": str(broken)}
     ended = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 2

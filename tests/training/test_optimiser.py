@@ -14,7 +14,9 @@ from qkv.training.settings import TrainingSettings
 from qkv.training.shares import alike
 from qkv.training.spread import Shared
 
-SETTINGS = TrainingSettings(batch_tokens=1, rate=1e-2, warmup=0, validate_every=1, optimiser="muon")
+SETTINGS = TrainingSettings(
+    batch_tokens=1, learning_rate=1e-2, warmup_steps=0, validate_every=1, optimizer="muon"
+)
 
 
 def make_model() -> nn.Module:
@@ -121,7 +123,7 @@ def test_weight_decay_pulls_matrices_towards_zero_and_leaves_words_and_biases(
         torch.manual_seed(1)
         model = nn.Sequential(nn.Embedding(8, 8), nn.Linear(8, 8))
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        settings = replace(SETTINGS, optimiser=optimiser, weight_decay=decay)
+        settings = replace(SETTINGS, optimizer=optimiser, weight_decay=decay)
         spread = spread_of(model, settings)
         gradients_into(spread, 1)
         Optimiser(spread, settings).step(1e-2, YES)
@@ -155,7 +157,7 @@ def test_gradients_that_are_no_numbers_move_neither_weights_nor_state(
     optimiser: Literal["adamw", "muon"],
 ) -> None:
     model = make_model()
-    settings = replace(SETTINGS, optimiser=optimiser, weight_decay=0.5)
+    settings = replace(SETTINGS, optimizer=optimiser, weight_decay=0.5)
     spread = spread_of(model, settings)
     own = Optimiser(spread, settings)
     gradients_into(spread, 1)

@@ -16,7 +16,9 @@ every_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
 
 
 def training(schedule: Schedule, warmup: int = 100, rate: float = 0.3) -> TrainingSettings:
-    return TrainingSettings(batch_tokens=1, rate=rate, warmup=warmup, schedule=schedule, validate_every=1)
+    return TrainingSettings(
+        batch_tokens=1, learning_rate=rate, warmup_steps=warmup, schedule=schedule, validate_every=1
+    )
 
 
 def rates(schedule: Schedule, steps: int, warmup: int = 100) -> list[float]:
@@ -56,7 +58,7 @@ def test_the_first_step_already_learns_and_the_warm_up_is_a_straight_line(schedu
 
 @every_schedule
 def test_without_a_warm_up_the_first_step_has_the_chosen_rate(schedule: Schedule) -> None:
-    assert rate_at(training(schedule, warmup=0), 1, 0.0) == 0.3
+    assert rate_at(training(schedule, warmup_steps=0), 1, 0.0) == 0.3
 
 
 @pytest.mark.parametrize("schedule", ["inverse-root", "constant"])
@@ -103,7 +105,7 @@ def test_the_inverse_root_is_equation_3_of_the_paper(width: int, warmup: int, st
 
 
 def test_in_a_run_shorter_than_its_warm_up_the_rate_still_rises_to_most_of_its_height() -> None:
-    run = rates("linear", 50, warmup=1000)
+    run = rates("linear", 50, warmup_steps=1000)
     assert max(run) > 0.8 * 0.3
     assert run.index(max(run)) < 10
 

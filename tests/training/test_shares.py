@@ -14,7 +14,9 @@ from qkv.training.optimiser import Optimiser
 from qkv.training.settings import TrainingSettings
 from qkv.training.spread import Part, Shared
 
-SETTINGS = TrainingSettings(batch_tokens=1, rate=1e-2, warmup=0, validate_every=1, weight_decay=0.1)
+SETTINGS = TrainingSettings(
+    batch_tokens=1, learning_rate=1e-2, warmup_steps=0, validate_every=1, weight_decay=0.1
+)
 YES = torch.tensor(True)
 STEPS = 4
 
@@ -81,7 +83,7 @@ def train(spread: Shared, parts: list[int], settings: TrainingSettings) -> dict[
 @pytest.mark.parametrize("processes", [2, 3, 5])
 @pytest.mark.parametrize("rule", ["adamw", "muon"])
 def test_they_have_the_weights_and_the_state_of_one(processes: int, rule: Literal["adamw", "muon"]) -> None:
-    settings = replace(SETTINGS, optimiser=rule)
+    settings = replace(SETTINGS, optimizer=rule)
     expected = train(Shared(Model(), Alone(), settings), list(range(6)), settings)
     first = Model().state_dict()
     room, models = Room(processes), [Model() for _ in range(processes)]
@@ -106,7 +108,7 @@ def test_they_have_the_weights_and_the_state_of_one(processes: int, rule: Litera
 
 @pytest.mark.parametrize("rule", ["adamw", "muon"])
 def test_every_number_is_updated_by_one_process(rule: Literal["adamw", "muon"]) -> None:
-    settings, room, models = replace(SETTINGS, optimiser=rule), Room(3), [Model() for _ in range(3)]
+    settings, room, models = replace(SETTINGS, optimizer=rule), Room(3), [Model() for _ in range(3)]
     owners = torch.zeros(sum(p.numel() for p in models[0].parameters()))
     spreads: dict[int, Shared] = {}
     threads = [

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from qkv.families.translator.architectures import built
 from qkv.families.translator.corpus import PairData
+from qkv.families.translator.settings import TranslatorSettings
 from qkv.families.translator.task import architecture
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.distributed import Alone
 from qkv.training.loop import Plan, Run
-from qkv.training.settings import TranslatorSettings
 from qkv.training.spread import Part, Shared
 
 CORPUS = digit_corpus()
@@ -51,7 +51,7 @@ def parts_of(spread: Shared, settings: TranslatorSettings, folder: Path) -> list
 @pytest.mark.parametrize("parts", [2, 5, 1_000])
 def test_a_batch_in_parts_has_the_gradients_of_the_whole(parts: int, tmp_path: Path) -> None:
     found = []
-    for settings in (settings_of(), settings_of(accumulate=parts)):
+    for settings in (settings_of(), settings_of(gradient_accumulation_steps=parts)):
         spread = spread_of(settings)
         given = parts_of(spread, settings, tmp_path)
         assert sum(share for _, share in given) == pytest.approx(1.0)
@@ -86,7 +86,7 @@ def test_a_step_never_waits_for_a_device_to_tell_a_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optimiser: str
 ) -> None:
     """Tensors of the device "meta" have no numbers: whoever asks for one gets an error."""
-    settings = settings_of(accumulate=2, optimiser=optimiser, weight_decay=0.1)
+    settings = settings_of(gradient_accumulation_steps=2, optimizer=optimiser, weight_decay=0.1)
     run = run_of(spread_of(settings, "meta"), settings, tmp_path)
     monkeypatch.setattr(
         run.optimiser.adamw.fused, "step", lambda: None

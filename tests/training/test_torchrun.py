@@ -17,7 +17,7 @@ from training_commands import children_of, command, log_of, number_pairs, wait_f
 from qkv.checkpoint.files import read_tensors
 from qkv.families.loading import load
 
-STEPS = ["--steps", "30", "--training.log-every", "1"]
+STEPS = ["--steps", "30", "--log-every", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +44,20 @@ def alone(
 ) -> tuple[str, Path]:
     """What one process makes of it."""
     out = tmp_path_factory.mktemp(request.param) / "alone"
-    options = ["--training.optimiser", request.param, "--training.weight-decay", "0.1"]
-    trained(command(pairs, out, *STEPS, *options, "--training.processes", "1"))
+    options = ["--optimizer", request.param, "--weight-decay", "0.1"]
+    trained(command(pairs, out, *STEPS, *options, "--processes", "1"))
     return request.param, out
 
 
 @pytest.mark.parametrize(
-    "way", [[], ["--training.sharded"], ["--training.accumulate", "3"], ["--training.sharded", "--training.accumulate", "3"]],
+    "way", [[], ["--sharded"], ["--gradient-accumulation-steps", "3"], ["--sharded", "--gradient-accumulation-steps", "3"]],
     ids=["copies", "sharded", "copies in parts", "sharded in parts"],
 )  # fmt: skip
 def test_two_processes_with_half_a_batch_each_learn_what_one_learns(
     alone: tuple[str, Path], way: list[str], pairs: Path, tmp_path: Path
 ) -> None:
     optimiser, expected = alone
-    options = ["--training.optimiser", optimiser, "--training.weight-decay", "0.1", *way]
+    options = ["--optimizer", optimiser, "--weight-decay", "0.1", *way]
     message = trained(torchrun(command(pairs, tmp_path / "run", *STEPS, *options)))
     assert message.count("to train on") == 1, "one process speaks"
     assert "Warning" not in message
@@ -74,16 +74,12 @@ def test_two_processes_with_half_a_batch_each_learn_what_one_learns(
 
 
 @pytest.mark.usefixtures("int16")
-@pytest.mark.parametrize("way", [[], ["--training.sharded"]], ids=["copies", "sharded"])
+@pytest.mark.parametrize("way", [[], ["--sharded"]], ids=["copies", "sharded"])
 def test_in_int16_two_processes_learn_what_one_learns_in_float32(
     way: list[str], pairs: Path, tmp_path: Path
 ) -> None:
-    trained(
-        command(
-            pairs, tmp_path / "one", *STEPS, "--training.processes", "1", "--training.precision", "float32"
-        )
-    )
-    trained(torchrun(command(pairs, tmp_path / "two", *STEPS, *way, "--training.precision", "int16")))
+    trained(command(pairs, tmp_path / "one", *STEPS, "--processes", "1", "--precision", "float32"))
+    trained(torchrun(command(pairs, tmp_path / "two", *STEPS, *way, "--precision", "int16")))
     one, two = log_of(tmp_path / "one", "loss"), log_of(tmp_path / "two", "loss")
     assert two != pytest.approx(one, abs=2e-5), "other numbers"
     assert two == pytest.approx(one, rel=5e-3)
@@ -94,7 +90,7 @@ def test_a_killed_process_ends_the_job_with_a_sentence_and_the_job_can_be_resume
     rank: int, pairs: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    run = torchrun(command(pairs, out, "--steps", "4000", "--training.log-every", "1"))
+    run = torchrun(command(pairs, out, "--steps", "4000", "--log-every", "1"))
     with subprocess.Popen(run, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: (out / "training" / "step-10").exists())
         os.kill(process_of_rank(process.pid, rank), signal.SIGKILL)
@@ -163,7 +159,7 @@ def test_a_network_that_is_not_there_is_a_sentence(pairs: Path, tmp_path: Path) 
 
 
 def test_without_torchrun_a_model_is_not_divided(pairs: Path, tmp_path: Path) -> None:
-    run = command(pairs, tmp_path / "run", *STEPS, "--training.sharded", "--training.processes", "1")
+    run = command(pairs, tmp_path / "run", *STEPS, "--sharded", "--processes", "1")
     ended = subprocess.run(run, capture_output=True, text=True)
     assert ended.returncode == 2
     assert "start the command with torchrun" in ended.stderr

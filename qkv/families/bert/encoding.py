@@ -56,8 +56,10 @@ class Encoding:
     ) -> Tensor:
         """A vector for each row, in their order."""
         longest = max((len(row.ids) for row in rows), default=0)
-        if longest > self.encoder.config.context:
-            raise UserError(f"{longest} pieces are more than the {self.encoder.config.context} of the model.")
+        if longest > self.encoder.config.max_length:
+            raise UserError(
+                f"{longest} pieces are more than the {self.encoder.config.max_length} of the model."
+            )
         found, order = [torch.empty(0, self.encoder.config.stack.width)], list[int]()
         for batch in batches([len(row.ids) for row in rows]):
             found.append(self.vectors([rows[index] for index in batch], pooling))

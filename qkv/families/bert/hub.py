@@ -52,7 +52,7 @@ class BertMapping:
             return TextClassifier(classifier, pieces, label_settings(published, classifier.config.outputs))
         model = bert_from(config, weights, where)
         pieces = word_pieces(published, model.config.encoder)
-        return Bert(model, pieces, sentence_settings(published, model.config.encoder.context, pieces))
+        return Bert(model, pieces, sentence_settings(published, model.config.encoder.max_length, pieces))
 
     def write(self, product: Product) -> Written:
         config, name = their_config(encoder_of(product)), self.their_class(product)
@@ -86,8 +86,8 @@ class BertMapping:
         """Two texts with two segments, one of them with padding."""
         config = encoder_of(product)
         chance = torch.Generator().manual_seed(1)
-        length = min(9, config.context)
-        free = torch.tensor([number for number in range(config.vocab) if number != config.pad])
+        length = min(9, config.max_length)
+        free = torch.tensor([number for number in range(config.vocab_size) if number != config.pad])
         ids = free[torch.randint(len(free), (2, length), generator=chance)]
         ids[1, length // 2 + 1 :] = config.pad
         segments = torch.zeros_like(ids)
@@ -147,7 +147,7 @@ def word_pieces(published: Published, encoder: EncoderConfig) -> WordPieces:
         raise UserError(f"{where} has neither tokenizer.json nor vocab.txt: without one it cannot read.")
     numbers = pieces.pieces.get_vocab()
     refuse_added(published, numbers)
-    check_numbers(published, numbers.values(), encoder.vocab)
+    check_numbers(published, numbers.values(), encoder.vocab_size)
     if pieces.pad != encoder.pad:
         raise UserError(
             f"{where}: {PAD} is piece {pieces.pad} of its tokenizer, and pad_token_id in its config.json {encoder.pad}."

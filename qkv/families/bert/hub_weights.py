@@ -87,7 +87,7 @@ def encoder_config(config: Mapping[str, Any], where: str) -> EncoderConfig:
     segments, stack = known.size("type_vocab_size", 2), stack_from(known, "post", 0.1)
     known.must_be("emb_size", stack.width, stack.width)
     known.refuse_others()
-    return EncoderConfig(vocab=vocab, context=context, pad=pad, segments=segments, stack=stack)
+    return EncoderConfig(vocab_size=vocab, max_length=context, pad=pad, segments=segments, stack=stack)
 
 
 def their_config(config: EncoderConfig) -> dict[str, Any]:
@@ -96,9 +96,9 @@ def their_config(config: EncoderConfig) -> dict[str, Any]:
         raise UserError("no BERT of transformers has pre-norm: this model cannot be written for it.")
     return {
         "model_type": "bert",
-        "vocab_size": config.vocab,
+        "vocab_size": config.vocab_size,
         **their_stack(stack),
-        "max_position_embeddings": config.context,
+        "max_position_embeddings": config.max_length,
         "type_vocab_size": config.segments,
         "pad_token_id": config.pad,
         "tie_word_embeddings": True,

@@ -26,6 +26,7 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.runs import Assembled, Chosen, Task, facts_of_run, with_epochs
+from qkv.training.settings import share_of
 from qkv.training.trainable import Setup
 
 HEAD = "labels."  # how the names of its weights begin
@@ -46,7 +47,7 @@ class Examples:
             train.check_spread()
         classes = () if numbers else train.classes()
         if valid is None:
-            train, valid = hold_out(train, settings.valid, settings.seed)
+            train, valid = hold_out(train, share_of(settings.valid_size, len(train)), settings.seed)
         if (valid.seconds is None) != (train.seconds is None):
             raise UserError(f"{valid.where} and {train.where} have another number of texts in a row.")
         targets_of(valid, classes)

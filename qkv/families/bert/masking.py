@@ -131,11 +131,11 @@ def hide(
     for place, number in enumerate(ids):
         if number in special:
             continue
-        if settings.whole_words and continues[number] and units and units[-1][-1] == place - 1:
+        if settings.whole_word_masking and continues[number] and units and units[-1][-1] == place - 1:
             units[-1].append(place)
         else:
             units.append([place])
-    wanted = max(1, round(settings.share * sum(map(len, units))))
+    wanted = max(1, round(settings.mask_share * sum(map(len, units))))
     generator.shuffle(units)
     places: list[int] = []
     for unit in units:
@@ -146,9 +146,9 @@ def hide(
     changed = list(ids)
     for place in places:
         chance = generator.random()
-        if chance < settings.masked:
+        if chance < settings.mask_token_share:
             changed[place] = mask
-        elif chance < settings.masked + settings.other:
+        elif chance < settings.mask_token_share + settings.random_token_share:
             changed[place] = any_word(len(continues), special, generator)
     return Hidden(changed, sorted(places), [ids[place] for place in sorted(places)])
 

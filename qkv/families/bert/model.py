@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
@@ -19,15 +19,17 @@ from qkv.core.tape import Tape, inside
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
-    vocab: int
-    context: int  # the most positions
+    OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length"}
+
+    vocab_size: int
+    max_length: int  # the most positions
     pad: int
     segments: int  # how many texts in a row can be told apart
     stack: StackConfig
 
     def __post_init__(self) -> None:
-        check_context(self.context, self.stack.width)
-        check_tokens(self.vocab, pad=self.pad)
+        check_context(self.max_length, self.stack.width)
+        check_tokens(self.vocab_size, pad=self.pad)
         if self.segments < 1:
             raise ValueError("there must be at least 1 segment")
 
@@ -35,8 +37,8 @@ class EncoderConfig:
         """Of the `Encoder` in a model that calls it so."""
         width = self.stack.width
         tables = {
-            "tokens.weight": self.vocab,
-            "positions.table": self.context,
+            "tokens.weight": self.vocab_size,
+            "positions.table": self.max_length,
             "segments.weight": self.segments,
         }
         for name, rows in tables.items():
@@ -66,7 +68,7 @@ class BertConfig:
         if self.words:
             yield from linear_shapes("words.transform", width, width)
             yield from norm_shapes("words.norm", width)
-            yield "words.bias", (self.encoder.vocab,)
+            yield "words.bias", (self.encoder.vocab_size,)
         if self.next_sentence:
             yield from linear_shapes("next_sentence", width, 2)
 
@@ -121,8 +123,8 @@ class Encoder(nn.Module):
         super().__init__()
         self.config = config
         stack = config.stack
-        self.tokens = nn.Embedding(config.vocab, stack.width)
-        self.positions = LearnedPositions(config.context, stack.width)
+        self.tokens = nn.Embedding(config.vocab_size, stack.width)
+        self.positions = LearnedPositions(config.max_length, stack.width)
         self.segments = nn.Embedding(config.segments, stack.width)
         for table in (self.tokens, self.segments):
             nn.init.normal_(table.weight, std=0.02)
@@ -168,7 +170,7 @@ class WordHead(nn.Module):
         self.transform = linear(stack.width, stack.width)
         self.activation = ACTIVATIONS[stack.activation]
         self.norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
-        self.bias = nn.Parameter(torch.zeros(config.vocab))
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
     def forward(self, x: Tensor, words: Tensor) -> Tensor:
         return F.linear(self.norm(self.activation(self.transform(x))), words, self.bias)  # (…, D) -> (…, V)

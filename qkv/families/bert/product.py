@@ -189,9 +189,9 @@ def row_of(pieces: WordPieces, texts: Sequence[Sequence[int]], longest: int, num
 def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieces:
     """The vocabulary of a bundle, if it belongs to the model."""
     pieces = WordPieces.load(folder / TOKENIZER_FILE)
-    if len(pieces) != encoder.vocab:
+    if len(pieces) != encoder.vocab_size:
         raise UserError(
-            f"{folder}: the tokenizer has {len(pieces)} pieces, the model {encoder.vocab}; "
+            f"{folder}: the tokenizer has {len(pieces)} pieces, the model {encoder.vocab_size}; "
             f"these files do not belong together."
         )
     return pieces
@@ -199,16 +199,16 @@ def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieces:
 
 def check_longest(longest: int, encoder: EncoderConfig, folder: Path) -> None:
     """[CLS], [SEP] and one token are the least that a text has."""
-    if not 3 <= longest <= encoder.context:
+    if not 3 <= longest <= encoder.max_length:
         raise UserError(
-            f"{folder}/config.json: longest should be from 3 to the model's context of {encoder.context}, not {longest}."
+            f"{folder}/config.json: longest should be from 3 to the model's context of {encoder.max_length}, not {longest}."
         )
 
 
 def facts_of(model: torch.nn.Module, encoder: EncoderConfig) -> dict[str, str]:
     return {
         "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
-        "vocabulary": f"{encoder.vocab:,} pieces",
+        "vocabulary": f"{encoder.vocab_size:,} pieces",
         "encoder": encoder.stack.sentence(),
-        "context": f"{encoder.context:,} positions",
+        "context": f"{encoder.max_length:,} positions",
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from qkv.errors import Rule
 from qkv.training.settings import (
@@ -12,6 +12,8 @@ from qkv.training.settings import (
     TrainingSettings,
     TuningSettings,
     share_below_one,
+    size_from_number,
+    size_rule,
 )
 
 LETTERS_OF_A_PIECE = 4.5  # of a word piece with its space, about
@@ -19,46 +21,66 @@ LETTERS_OF_A_PIECE = 4.5  # of a word piece with its space, about
 
 @dataclass(frozen=True, kw_only=True)
 class BertModelSettings(BlockSettings):
-    context: int
+    max_length: int
     """Pieces that are read at once, with [CLS] and [SEP]."""
     norm: Literal["pre", "post"] = "post"
     """Where the layer norm stands: after each sublayer as in the paper, or before it."""
 
     def rules(self) -> list[Rule]:
-        return [*super().rules(), ("context", "must be at least 8", self.context >= 8)]
+        return [*super().rules(), ("max_length", "must be at least 8", self.max_length >= 8)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaskingSettings:
-    share: float = 0.15
+    OLD_NAMES: ClassVar = {
+        "share": "mask_share",
+        "masked": "mask_token_share",
+        "other": "random_token_share",
+        "whole_words": "whole_word_masking",
+    }
+
+    mask_share: float = 0.15
     """Share of the pieces that are to be guessed."""
-    masked: float = 0.8
+    mask_token_share: float = 0.8
     """Share of those that are replaced by [MASK] …"""
-    other: float = 0.1
+    random_token_share: float = 0.1
     """… and by another piece; the rest stays as it is."""
-    whole_words: bool = False
+    whole_word_masking: bool = False
     """Hide all pieces of a word together."""
 
     def rules(self) -> list[Rule]:
-        together = min(self.masked, self.other) >= 0 and self.masked + self.other <= 1
+        together = (
+            min(self.mask_token_share, self.random_token_share) >= 0
+            and self.mask_token_share + self.random_token_share <= 1
+        )
         return [
-            ("share", "must be above 0 and at most 0.5", 0 < self.share <= 0.5),
-            ("masked, other", "must not be negative, nor more than 1 together", together),
+            ("mask_share", "must be above 0 and at most 0.5", 0 < self.mask_share <= 0.5),
+            (
+                "mask_token_share, random_token_share",
+                "must not be negative, nor more than 1 together",
+                together,
+            ),
         ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProseSettings:
-    valid: float = 0.05
-    """Share of the text held out for validation where none is given: whole documents, or of few the end of each."""
+    OLD_NAMES: ClassVar = {"valid": "valid_size"}
+    OLD_VALUES: ClassVar = {"valid_size": size_from_number}
+
+    valid_size: str = "5%"
+    """Text held out for validation if none is given: a share such as 5%, or a number of characters. Whole documents, or, of few
+    documents, the end of each."""
 
     def rules(self) -> list[Rule]:
-        return [("valid", "must be above 0 and at most 0.5", 0 < self.valid <= 0.5)]
+        return [size_rule(self.valid_size)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BertSettings(RunSettings):
-    vocabulary: int
+    OLD_NAMES: ClassVar = {"vocabulary": "vocab_size"}
+
+    vocab_size: int
     """Pieces in the vocabulary."""
     cased: bool = False
     """Tell capitals from small letters, and keep accents."""
@@ -71,7 +93,7 @@ class BertSettings(RunSettings):
     def rules(self) -> list[Rule]:
         return [
             *super().rules(),
-            ("vocabulary", "must be at least 100", self.vocabulary >= 100),
+            ("vocab_size", "must be at least 100", self.vocab_size >= 100),
             *self.model.rules(),
             *self.masking.rules(),
             *self.data.rules(),
@@ -80,20 +102,23 @@ class BertSettings(RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class BertFineTuneSettings(TuningSettings):
+    OLD_NAMES: ClassVar = {"valid": "valid_size"}
+    OLD_VALUES: ClassVar = {"valid_size": size_from_number}
+
     task: Literal["automatic", "classes", "numbers"] = "automatic"
     """What labels are: names of classes, or numbers on a scale. automatic: numbers where some have a decimal point."""
     pretrained: bool = True
     """Begin with the weights of --fine-tune; without them only its vocabulary and sizes are taken, to compare with."""
     dropout: float = 0.1
     """Share of values dropped in training."""
-    valid: float = 0.1
-    """Share of the examples held out where no validation examples are given."""
+    valid_size: str = "10%"
+    """Examples held out for validation if none are given: a share such as 10%, or a number."""
 
     def rules(self) -> list[Rule]:
         return [
             *super().rules(),
             share_below_one("dropout", self.dropout),
-            ("valid", "must be above 0 and at most 0.5", 0 < self.valid <= 0.5),
+            size_rule(self.valid_size),
         ]
 
 
@@ -111,17 +136,22 @@ def automatic(characters: int) -> BertSettings:
     batch_tokens = 4_096
     steps = round(min(6_000, max(300, epochs * characters / LETTERS_OF_A_PIECE / batch_tokens)))
     return BertSettings(
-        vocabulary=vocabulary,
+        vocab_size=vocabulary,
         steps=steps,
         model=BertModelSettings(
-            width=width, depth=depth, heads=width // 32, hidden=4 * width, context=context, dropout=dropout
+            width=width,
+            depth=depth,
+            heads=width // 32,
+            ffn_width=4 * width,
+            max_length=context,
+            dropout=dropout,
         ),
         training=TrainingSettings(
             batch_tokens=batch_tokens,
-            rate=1e-3,
-            warmup=min(500, steps // 10),
-            betas=(0.9, 0.98),
-            epsilon=1e-6,
+            learning_rate=1e-3,
+            warmup_steps=min(500, steps // 10),
+            adam_betas=(0.9, 0.98),
+            adam_epsilon=1e-6,
             weight_decay=0.01,
             validate_every=max(50, steps // 10),
             average=3,
@@ -133,17 +163,17 @@ def paper_base(characters: int) -> BertSettings:
     """The sizes and settings of "BERT: Pre-training of Deep Bidirectional Transformers", base: 110 M parameters."""
     steps = 1_000_000
     return BertSettings(
-        vocabulary=30_000,
+        vocab_size=30_000,
         steps=steps,
         model=BertModelSettings(
-            width=768, depth=12, heads=12, hidden=3_072, context=512, dropout=0.1, attention_dropout=0.1
+            width=768, depth=12, heads=12, ffn_width=3_072, max_length=512, dropout=0.1, attention_dropout=0.1
         ),
         training=TrainingSettings(
             batch_tokens=256 * 512,
-            rate=1e-4,
-            warmup=10_000,
-            betas=(0.9, 0.999),
-            epsilon=1e-6,
+            learning_rate=1e-4,
+            warmup_steps=10_000,
+            adam_betas=(0.9, 0.999),
+            adam_epsilon=1e-6,
             weight_decay=0.01,
             validate_every=5_000,
         ),
@@ -162,10 +192,10 @@ def fine_tuning(examples: int) -> BertFineTuneSettings:
         steps=None,
         training=TrainingSettings(
             batch_tokens=512,
-            rate=5e-5,
-            warmup=100,
-            betas=(0.9, 0.999),
-            epsilon=1e-8,
+            learning_rate=5e-5,
+            warmup_steps=100,
+            adam_betas=(0.9, 0.999),
+            adam_epsilon=1e-8,
             weight_decay=0.01,
             validate_every=max(20, min(500, examples // 64)),
             average=1,

@@ -23,6 +23,7 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.settings import share_of
 from qkv.training.trainable import Setup
 
 NORM_EPS = 1e-12  # the paper's
@@ -55,7 +56,9 @@ def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup
     if settings.next_sentence:
         refuse_without_next(train)
     if valid is None:
-        train, valid = hold_out_prose(train, settings.data.valid, settings.seed)
+        train, valid = hold_out_prose(
+            train, share_of(settings.data.valid_size, train.characters), settings.seed
+        )
     setup.say(
         f"{train.sentences:,} sentences in {len(train.documents):,} documents to train on, "
         f"{valid.sentences:,} to validate on"
@@ -87,7 +90,7 @@ class BertTask(Task[Bert]):
     def files(self) -> dict[str, bytes]:
         settings = self.settings
         texts = all_sentences(self.reading.train)
-        pieces = WordPieces.learn(texts, settings.vocabulary, lowercase=not settings.cased)
+        pieces = WordPieces.learn(texts, settings.vocab_size, lowercase=not settings.cased)
         MaskedData(self.reading.valid, pieces, settings, shuffled=False)  # refused before anything is written
         return {TOKENIZER_FILE: pieces.text().encode()}
 
@@ -105,7 +108,7 @@ class BertTask(Task[Bert]):
             MaskedData(part, pieces, settings, shuffled=shuffled)
             for part, shuffled in ((self.reading.train, True), (self.reading.valid, False))
         )
-        defaults = BertDefaults(longest=settings.model.context)
+        defaults = BertDefaults(longest=settings.model.max_length)
         return Assembled(product=Bert(model, pieces, defaults), train=train, valid=valid)
 
     def finish(self, product: Bert, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
@@ -142,12 +145,12 @@ class BertTask(Task[Bert]):
 
 def architecture(model: BertModelSettings, pieces: WordPieces) -> EncoderConfig:
     sizes = asdict(model)
-    context = sizes.pop("context")
+    context = sizes.pop("max_length")
     try:
         stack = StackConfig(**sizes, norm_eps=NORM_EPS)
     except ValueError as error:
         raise UserError(f"such a model cannot be built: {error}.") from None
-    return EncoderConfig(vocab=len(pieces), context=context, pad=pieces.pad, segments=2, stack=stack)
+    return EncoderConfig(vocab_size=len(pieces), max_length=context, pad=pieces.pad, segments=2, stack=stack)
 
 
 class MaskedData:
@@ -159,7 +162,7 @@ class MaskedData:
     def __init__(self, prose: Prose, pieces: WordPieces, settings: BertSettings, *, shuffled: bool):
         self.pieces, self.settings, self.shuffled = pieces, settings, shuffled
         special = 3 if settings.next_sentence else 2
-        self.room = settings.model.context - special
+        self.room = settings.model.max_length - special
         self.documents = [within(pieces.encode_all(document), self.room // 2) for document in prose.documents]
         self.documents = [document for document in self.documents if document]
         if settings.next_sentence:

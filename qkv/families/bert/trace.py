@@ -43,7 +43,7 @@ def trace_bert(
         kind="bert",
         text=text,
         answer=answer,
-        config={**to_dict(config), "vocab": config.encoder.vocab, "positions": "learned"},
+        config={**to_dict(config), "vocab": config.encoder.vocab_size, "positions": "learned"},
         sides=(
             Side(
                 name="encoder",

@@ -10,7 +10,7 @@ a handful of levels; a combination of levels is a code (finite scalar quantisati
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import torch
 import torch.nn.functional as F
@@ -22,12 +22,14 @@ MOST_CODES = 2**31
 
 @dataclass(frozen=True, kw_only=True)
 class CodebookConfig:
+    OLD_NAMES: ClassVar = {"quantiser": "quantizer"}
+
     side: int  # of a picture, in pixels
     channels: int
     patch: int  # pixels on a side that one code stands for
     width: int  # of the convolutions
     depth: int  # residual pairs of convolutions, in the encoder and in the decoder
-    quantiser: Literal["gumbel", "lattice"]
+    quantizer: Literal["gumbel", "lattice"]
     levels: tuple[int, ...]  # their product is the number of codes
     temperature: float = 1.0  # of the noisy choice
 
@@ -45,7 +47,7 @@ class CodebookConfig:
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         patch, width, depth = self.channels * self.patch**2, self.width, self.depth
-        lattice = self.quantiser == "lattice"
+        lattice = self.quantizer == "lattice"
         yield from convolution_shapes("encoder.1", patch, width)
         yield from convolved_shapes("encoder", first=2, depth=depth, width=width)
         yield from convolution_shapes(
@@ -158,7 +160,7 @@ class Codebook(nn.Module):
         super().__init__()
         self.config = config
         patch, width = config.channels * config.patch**2, config.width
-        lattice = config.quantiser == "lattice"
+        lattice = config.quantizer == "lattice"
         chosen_from = len(config.levels) if lattice else config.codes
         self.encoder = nn.Sequential(
             nn.PixelUnshuffle(config.patch),

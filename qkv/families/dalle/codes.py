@@ -32,7 +32,7 @@ class Codes:
         """What it is, for `qkv info`."""
         config = self.model.config
         return {
-            "kind": f"codebook of {config.codes} codes ({config.quantiser})",
+            "kind": f"codebook of {config.codes} codes ({config.quantizer})",
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
             "pictures": f"{config.side} × {config.side}, {config.grid} × {config.grid} codes",
         }

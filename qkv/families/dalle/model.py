@@ -9,7 +9,7 @@ is a vector of its own for each place, as in the paper. Codes have a row and a c
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,9 @@ from qkv.core.tape import Tape, inside
 
 @dataclass(frozen=True, kw_only=True)
 class DalleConfig:
-    vocab: int  # of captions
+    OLD_NAMES: ClassVar = {"vocab": "vocab_size", "smoothing": "label_smoothing"}
+
+    vocab_size: int  # of captions
     places: int  # of a caption, its end included
     codes: int
     grid: int  # codes on a side of a picture
@@ -36,18 +38,18 @@ class DalleConfig:
     end: int
     stack: StackConfig
     text_share: float = 1 / 8  # of the loss; the rest is that of the picture
-    smoothing: float = 0.0
+    label_smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        if min(self.vocab, self.places, self.codes, self.grid) < 1:
+        if min(self.vocab_size, self.places, self.codes, self.grid) < 1:
             raise ValueError("vocabulary, places, codes and grid must each be at least 1")
-        if not 0 <= self.text_share <= 1 or not 0 <= self.smoothing < 1:
+        if not 0 <= self.text_share <= 1 or not 0 <= self.label_smoothing < 1:
             raise ValueError("the share of the text lies between 0 and 1, smoothing is below 1")
-        check_tokens(self.vocab, pad=self.pad, start=self.start, end=self.end)
+        check_tokens(self.vocab_size, pad=self.pad, start=self.start, end=self.end)
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         tables = {
-            "words.weight": self.vocab,
+            "words.weight": self.vocab_size,
             "codes.weight": self.codes,
             "positions.table": 1 + self.places,
             "rows.table": self.grid,
@@ -81,7 +83,7 @@ class Dalle(nn.Module):
         super().__init__()
         self.config = config
         width = config.stack.width
-        self.words = nn.Embedding(config.vocab, width)  # each table is the output layer of its part too
+        self.words = nn.Embedding(config.vocab_size, width)  # each table is the output layer of its part too
         self.codes = nn.Embedding(config.codes, width)
         for table in (self.words, self.codes):
             nn.init.normal_(table.weight, std=width**-0.5)
@@ -129,7 +131,7 @@ class Dalle(nn.Module):
 
     def loss(self, batch: CaptionedBatch) -> Tensor:
         """Cross-entropy of words and of codes, weighted as in the paper: pictures are what it is for."""
-        smoothing = self.config.smoothing if self.training else 0.0
+        smoothing = self.config.label_smoothing if self.training else 0.0
         about_words, about_codes = self.hidden(batch.captions, batch.codes)
         picture = output_cross_entropy(
             about_codes.flatten(0, 1), self.codes.weight, batch.codes.flatten(), smoothing

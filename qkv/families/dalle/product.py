@@ -65,7 +65,7 @@ class Painter:
         codes = Codes.from_bundle(load_bundle(where / CODEBOOK))
         own = codes.model.config
         if (len(tokenizer), own.codes, own.grid) != (
-            architecture.vocab,
+            architecture.vocab_size,
             architecture.codes,
             architecture.grid,
         ):

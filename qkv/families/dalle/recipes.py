@@ -13,8 +13,8 @@ def codebook(pictures: int) -> CodebookSettings:
         minutes=9,
         training=TrainingSettings(
             batch_tokens=32 * 64,
-            rate=3e-3,
-            warmup=200,
+            learning_rate=3e-3,
+            warmup_steps=200,
             validate_every=500,
         ),
     )
@@ -31,15 +31,15 @@ def dalle(pictures: int) -> DalleSettings:
     """
     few = pictures < 10_000
     return DalleSettings(
-        vocabulary=2_000 if few else 1_000,
+        vocab_size=2_000 if few else 1_000,
         steps=None,
         minutes=20 if few else 45,
-        model=DalleModelSettings(depth=4, width=192, heads=6, hidden=512, dropout=0.1 if few else 0.0),
+        model=DalleModelSettings(depth=4, width=192, heads=6, ffn_width=512, dropout=0.1 if few else 0.0),
         training=TrainingSettings(
             batch_tokens=32 * 84,
-            rate=3e-3,
-            warmup=300,
-            optimiser="muon",
+            learning_rate=3e-3,
+            warmup_steps=300,
+            optimizer="muon",
             weight_decay=0.1,
             validate_every=500,
             keep="last" if few else "best",

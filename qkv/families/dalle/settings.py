@@ -1,7 +1,7 @@
 """Settings for training a codebook and a DALL-E. Importing this needs no torch."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from qkv.errors import Rule
 from qkv.families.dalle.options import rules_of_drawing
@@ -11,13 +11,15 @@ from qkv.training.settings import FLAT, RunSettings, share_below_one
 
 @dataclass(frozen=True, kw_only=True)
 class CodebookModelSettings:
+    OLD_NAMES: ClassVar = {"quantiser": "quantizer"}
+
     patch: int = 4
     """Pixels on a side that one code stands for."""
     width: int = 64
     """Width of the convolutions."""
     depth: int = 1
     """Pairs of convolutions in the encoder, and in the decoder."""
-    quantiser: Literal["lattice", "gumbel"] = "lattice"
+    quantizer: Literal["lattice", "gumbel"] = "lattice"
     """How a code is chosen: by rounding a few numbers, or among scores with noise as in the paper."""
     levels: tuple[int, ...] = (8, 8, 8)
     """Levels of each number of the lattice; their product is the number of codes."""
@@ -36,7 +38,7 @@ class CodebookModelSettings:
 @dataclass(frozen=True, kw_only=True)
 class CodebookSettings(RunSettings):
     model: Annotated[CodebookModelSettings, FLAT] = CodebookModelSettings()
-    data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid=1_000)  # noqa: RUF009  (it is frozen)
+    data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid_size="1000")  # noqa: RUF009  (it is frozen)
 
     def rules(self) -> list[Rule]:
         return [*super().rules(), *self.model.rules(), *self.data.rules()]
@@ -83,10 +85,12 @@ class MeasuredSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DalleSettings(RunSettings):
-    vocabulary: int
+    OLD_NAMES: ClassVar = {"vocabulary": "vocab_size"}
+
+    vocab_size: int
     """Pieces of captions."""
     model: Annotated[DalleModelSettings, FLAT]
-    data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid=1_000)  # noqa: RUF009  (it is frozen)
+    data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid_size="1000")  # noqa: RUF009  (it is frozen)
     drawing: Annotated[DrawingSettings, FLAT] = DrawingSettings()
     measured: MeasuredSettings = MeasuredSettings()
 

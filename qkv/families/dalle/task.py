@@ -75,7 +75,7 @@ class DalleTask(Task[Painter]):
     def files(self) -> dict[str, bytes]:
         """The vocabulary of the captions, and the codes of all pictures, those held out last."""
         texts = [*(text for each in self.album.train.captions for text in each), *self.album.world]
-        tokenizer = Tokenizer.learn(texts, self.settings.vocabulary)
+        tokenizer = Tokenizer.learn(texts, self.settings.vocab_size)
         codes = [self.album.codes.encode(part.pictures) for part in (self.album.train, self.album.valid)]
         content = io.BytesIO()
         np.save(content, torch.cat(codes).to(torch.int32).numpy(), allow_pickle=False)
@@ -115,7 +115,7 @@ class DalleTask(Task[Painter]):
         book, model = self.album.codes.model.config, self.settings.model
         try:
             return DalleConfig(
-                vocab=len(tokenizer),
+                vocab_size=len(tokenizer),
                 places=places,
                 codes=book.codes,
                 grid=book.grid,
@@ -124,7 +124,7 @@ class DalleTask(Task[Painter]):
                 end=tokenizer.end,
                 stack=stack_of(model),
                 text_share=model.text_share,
-                smoothing=model.smoothing,
+                label_smoothing=model.label_smoothing,
             )
         except ValueError as error:
             raise UserError(f"such a model cannot be built: {error}.") from None

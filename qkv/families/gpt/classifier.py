@@ -71,7 +71,7 @@ class GPTClassifier:
                 f"{where}/config.json: {len(defaults.classes)} classes do not belong to this model."
             )
         for token in (defaults.start, defaults.last or 0):
-            if not 0 <= token < architecture.gpt.vocab:
+            if not 0 <= token < architecture.gpt.vocab_size:
                 raise UserError(f"{where}/config.json: no token of this model has the number {token}.")
         tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.gpt)
         model = build_model(GPTForTask, architecture, bundle)
@@ -95,7 +95,7 @@ class GPTClassifier:
         """The tokens of every way in which an example is read."""
         start, last = self.defaults.start, self.defaults.last
         last = self.tokenizer.end if last is None else last
-        context = self.model.config.gpt.context
+        context = self.model.config.gpt.max_length
         each = [self.tokenizer.encode(text) for text in texts]
         ways = orders(self.defaults.form, each)
         return [torch.tensor(laid_out(way, start, last, context)) for way in ways]

@@ -43,8 +43,8 @@ def fine_tune_task(
     before = model_in(base, music=isinstance(settings, FineTuneMusicSettings))
     config = before.model.config
     settings = with_precision(settings, config.stack.width, choose_device(), setup.group)
-    parts = both_parts(passages, before.tokenizer, config.context, settings.training.batch_tokens)
-    refuse_too_short(parts[0], config.context)
+    parts = both_parts(passages, before.tokenizer, config.max_length, settings.training.batch_tokens)
+    refuse_too_short(parts[0], config.max_length)
     settings = with_epochs(settings, lambda: parts[0])
     return FineTuneGPTTask(passages, parts, before, base, settings)
 

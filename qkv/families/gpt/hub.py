@@ -67,7 +67,7 @@ class GPTMapping:
         check_copies(weights, {"lm_head.weight": TOKENS[config["model_type"]]}, where)
         architecture = gpt_config(config, end_of(published, tokenizer), where)
         model = built(lambda: GPT(architecture), gpt_weights(weights), architecture.stack.depth, where)
-        check_numbers(published, tokenizer.pieces.get_vocab().values(), architecture.vocab)
+        check_numbers(published, tokenizer.pieces.get_vocab().values(), architecture.vocab_size)
         if isinstance(tokenizer, PublishedPieces):
             tokenizer.end = architecture.end
         return Generator(model, tokenizer, GeneratorDefaults(pieces=pieces))  # type: ignore[arg-type]
@@ -83,9 +83,9 @@ class GPTMapping:
             raise UserError(
                 f"transformers' {CLASSES[kind]} has no {stack.activation}: this model cannot be written for it."
             )
-        if kind == "openai-gpt" and stack.hidden != 4 * stack.width:
+        if kind == "openai-gpt" and stack.ffn_width != 4 * stack.width:
             raise UserError(
-                f"transformers' {CLASSES[kind]} has a hidden width of 4 times its width, and this model {stack.hidden}: "
+                f"transformers' {CLASSES[kind]} has a hidden width of 4 times its width, and this model {stack.ffn_width}: "
                 "it cannot be written for it."
             )
         activation = THEIR_ACTIVATIONS[kind][stack.activation]
@@ -94,13 +94,13 @@ class GPTMapping:
             config={
                 "model_type": kind,
                 "architectures": [CLASSES[kind]],
-                "vocab_size": config.vocab,
-                "n_positions": config.context,
+                "vocab_size": config.vocab_size,
+                "n_positions": config.max_length,
                 "n_embd": stack.width,
                 "n_layer": stack.depth,
                 "n_head": stack.heads,
                 **(
-                    {"n_inner": stack.hidden, "activation_function": activation}
+                    {"n_inner": stack.ffn_width, "activation_function": activation}
                     if kind == "gpt2"
                     else {"afn": activation}
                 ),
@@ -129,7 +129,9 @@ class GPTMapping:
     def probe(self, product: Generator) -> dict[str, Tensor]:
         config = product.model.config
         chance = torch.Generator().manual_seed(1)
-        return {"input_ids": torch.randint(config.vocab, (2, min(9, config.context)), generator=chance)}
+        return {
+            "input_ids": torch.randint(config.vocab_size, (2, min(9, config.max_length)), generator=chance)
+        }
 
     def computed(self, product: Generator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["input_ids"])}
@@ -140,7 +142,7 @@ class GPTMapping:
         """What we say after the first ids of the probe, and how `generate` is asked the same."""
         config = product.model.config
         read = inputs["input_ids"][:, :4]
-        limit = min(20, config.context - read.shape[1])
+        limit = min(20, config.max_length - read.shape[1])
         step = product.model.eval().begin()
         step(read[:, :-1])
         answers = greedy(step, read[:, -1], config.end, torch.full((len(read),), limit))
@@ -177,7 +179,7 @@ def gpt_config(theirs: Mapping[str, Any], end: int, where: str = "config.json") 
             depth=known.size("n_layer"),
             width=width,
             heads=known.size("n_head"),
-            hidden=known.size("n_inner", 4 * width) if kind == "gpt2" else 4 * width,
+            ffn_width=known.size("n_inner", 4 * width) if kind == "gpt2" else 4 * width,
             norm="pre" if kind == "gpt2" else "post",
             activation=known.choice(name, ACTIVATIONS[kind], default),
             dropout=known.share("resid_pdrop", 0.1),
@@ -185,8 +187,8 @@ def gpt_config(theirs: Mapping[str, Any], end: int, where: str = "config.json") 
             norm_eps=known.share("layer_norm_epsilon", 1e-5),
         )
         config = GPTConfig(
-            vocab=known.size("vocab_size"),
-            context=known.size("n_positions"),
+            vocab_size=known.size("vocab_size"),
+            max_length=known.size("n_positions"),
             end=end,
             positions="learned",
             stack=stack,
@@ -303,7 +305,7 @@ def tokenizer_files(product: Generator) -> dict[str, bytes]:
         "tokenizer_class": "PreTrainedTokenizerFast",
         "eos_token": str(pieces.id_to_token(config.end)),
         "bos_token": str(pieces.id_to_token(config.end)),
-        "model_max_length": config.context,
+        "model_max_length": config.max_length,
         "clean_up_tokenization_spaces": False,
     }
     unknown = getattr(tokenizer, "unknown", None)

@@ -27,6 +27,7 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.runs import Assembled, Chosen, Task, facts_of_run, with_epochs
+from qkv.training.settings import share_of
 from qkv.training.trainable import Setup
 
 FEWEST = 10  # examples of which some can be held out
@@ -137,7 +138,7 @@ def parted(first: Any, second: Any, settings: FineTuneSettings) -> tuple[Any, An
         )
     order = list(range(len(first)))
     random.Random(settings.seed).shuffle(order)
-    out = max(1, round(settings.valid * len(order)))
+    out = max(1, round(share_of(settings.valid_size, len(order)) * len(order)))
     return first.select(sorted(order[out:])), first.select(sorted(order[:out]))
 
 
@@ -219,7 +220,7 @@ class FineTuneTask(Task[GPTClassifier]):
                 gpt=replace(config, stack=stack),
                 task=task,  # type: ignore[arg-type]
                 classes=len(labels.classes) or 1,
-                auxiliary=self.settings.auxiliary,
+                auxiliary=self.settings.auxiliary_weight,
             )
         )
         if self.settings.pretrained:

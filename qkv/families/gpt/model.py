@@ -6,7 +6,7 @@ the residual branches. What is fine-tuned for a task is the same model with one 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import torch
 import torch.nn.functional as F
@@ -27,22 +27,24 @@ FIRST_WEIGHTS = 0.02  # their standard deviation, in both papers
 
 @dataclass(frozen=True, kw_only=True)
 class GPTConfig:
-    vocab: int
-    context: int  # the most tokens that are looked back at
+    OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length"}
+
+    vocab_size: int
+    max_length: int  # the most tokens that are looked back at
     end: int  # stands between documents
     positions: Literal["learned", "rotary"]
     stack: StackConfig
 
     def __post_init__(self) -> None:
-        check_context(self.context, self.stack.width, least=2)
-        check_tokens(self.vocab, end=self.end)
+        check_context(self.max_length, self.stack.width, least=2)
+        check_tokens(self.vocab_size, end=self.end)
         if self.positions == "rotary" and self.stack.width // self.stack.heads % 2:
             raise ValueError("rotary positions turn pairs of columns: the width of a head must be even")
 
     def shapes(self, name: str = "") -> Iterator[tuple[str, tuple[int, ...]]]:
-        yield f"{name}tokens.weight", (self.vocab, self.stack.width)
+        yield f"{name}tokens.weight", (self.vocab_size, self.stack.width)
         if self.positions == "learned":
-            yield f"{name}positions.table", (self.context, self.stack.width)
+            yield f"{name}positions.table", (self.max_length, self.stack.width)
         yield from self.stack.shapes(f"{name}stack")
 
 
@@ -71,10 +73,10 @@ class GPT(nn.Module):
         super().__init__()
         self.config = config
         stack = config.stack
-        self.tokens = nn.Embedding(config.vocab, stack.width)  # also the output layer
+        self.tokens = nn.Embedding(config.vocab_size, stack.width)  # also the output layer
         learned, head = config.positions == "learned", stack.width // stack.heads
-        self.positions = LearnedPositions(config.context, stack.width) if learned else None
-        self.rotation = None if learned else RotaryPositions(config.context, head)
+        self.positions = LearnedPositions(config.max_length, stack.width) if learned else None
+        self.rotation = None if learned else RotaryPositions(config.max_length, head)
         self.dropout = Dropout(stack.dropout)
         self.stack = Stack(stack)
         first_weights(self)
@@ -114,7 +116,7 @@ class GPT(nn.Module):
 
     def cross_entropy(self, x: Tensor, batch: TextBatch) -> Tensor:
         rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
-        return output_cross_entropy(rows, self.tokens.weight, targets, smoothing=0.0)
+        return output_cross_entropy(rows, self.tokens.weight, targets, label_smoothing=0.0)
 
     def begin(self) -> "GPTStep":
         return GPTStep(self)
@@ -162,7 +164,7 @@ class GPTStep:
     def __call__(self, ids: Tensor) -> Tensor:
         """The newest ids, (B, T), in; logits of the token after the last of them, (B, V), out."""
         self.said = ids if self.said is None else torch.cat([self.said, ids], dim=1)
-        first = first_read(self.said.shape[1], self.model.config.context)
+        first = first_read(self.said.shape[1], self.model.config.max_length)
         if first > self.first:
             self.first, self.cache = first, Cache(self.model.config.stack.depth)
             ids = self.said[:, first:]

@@ -95,7 +95,7 @@ class Generator:
 
     def __repr__(self) -> str:
         config = self.model.config
-        return f"Generator({self.defaults.pieces}, {config.vocab:,} in the vocabulary, context {config.context:,})"
+        return f"Generator({self.defaults.pieces}, {config.vocab_size:,} in the vocabulary, context {config.max_length:,})"
 
     @classmethod
     def from_bundle(cls, bundle: Bundle) -> Self:
@@ -194,7 +194,7 @@ class Generator:
 
     def turns(self, before: int) -> InTurns:
         """Which tokens may come: of text all but the special ones, of music those of the voice whose turn it is."""
-        vocab, end = self.model.config.vocab, self.model.config.end
+        vocab, end = self.model.config.vocab_size, self.model.config.end
         if isinstance(self.tokenizer, Notes):
             voices = [list(self.tokenizer.of_voice(voice)) for voice in range(len(VOICES))]
             voices[0].append(end)  # music ends between two frames
@@ -217,8 +217,8 @@ class Generator:
         stream = stream_of([ids], config.end)[:-1]  # that the text ends is not part of it
         if len(stream) < 2:
             raise UserError("a text without any token has no likelihood: give some text.")
-        windows = list(sliding_windows(len(stream), config.context))
-        at_once = max(1, min(TOKENS_AT_ONCE, SCORES_AT_ONCE // config.vocab) // config.context)
+        windows = list(sliding_windows(len(stream), config.max_length))
+        at_once = max(1, min(TOKENS_AT_ONCE, SCORES_AT_ONCE // config.vocab_size) // config.max_length)
         found = []
         for start in range(0, len(windows), at_once):
             part = windows[start : start + at_once]
@@ -249,7 +249,7 @@ class Generator:
 
 
 def tokenizer_for(pieces: PieceKind, path: Path, config: GPTConfig) -> Tokenizer:
-    tokenizer, vocab = TOKENIZERS[pieces].load(path), config.vocab
+    tokenizer, vocab = TOKENIZERS[pieces].load(path), config.vocab_size
     if isinstance(tokenizer, PublishedPieces):
         tokenizer.end = config.end
     if len(tokenizer) != vocab:
@@ -264,8 +264,8 @@ def facts_of_gpt(model: GPT, pieces: PieceKind) -> dict[str, str]:
     config = model.config
     return {
         "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
-        "vocabulary": f"{config.vocab:,} {pieces}",
+        "vocabulary": f"{config.vocab_size:,} {pieces}",
         "stack": config.stack.sentence(),
         "positions": config.positions,
-        "context": f"{config.context:,} tokens; what is longer slides",
+        "context": f"{config.max_length:,} tokens; what is longer slides",
     }

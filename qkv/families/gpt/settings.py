@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from qkv.errors import Rule
 from qkv.training.settings import (
@@ -13,6 +13,8 @@ from qkv.training.settings import (
     TrainingSettings,
     TuningSettings,
     share_below_one,
+    size_from_number,
+    size_rule,
 )
 
 LETTERS_OF_A_PIECE = 3.5  # of a subword, about
@@ -21,7 +23,7 @@ TOKENS_OF_AN_EXAMPLE = 25  # of one with a label, about
 
 @dataclass(frozen=True, kw_only=True)
 class GPTModelSettings(BlockSettings):
-    context: int
+    max_length: int
     """Tokens that are looked back at."""
     norm: Literal["pre", "post"] = "pre"
     """Where the layer norm stands: before each sublayer as in GPT-2, or after it as in GPT-1."""
@@ -33,29 +35,35 @@ class GPTModelSettings(BlockSettings):
         return [
             *super().rules(),
             ("width", "divided by heads must be even with rotary positions", even),
-            ("context", "must be at least 8", self.context >= 8),
+            ("max_length", "must be at least 8", self.max_length >= 8),
         ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
-    valid: float = 0.1
-    """Share of the text held out for validation where none is given: whole documents, or of few the end of each."""
-    most_valid: int = 200_000
+    OLD_NAMES: ClassVar = {"valid": "valid_size", "most_valid": "max_valid_characters"}
+    OLD_VALUES: ClassVar = {"valid_size": size_from_number}
+
+    valid_size: str = "10%"
+    """Text held out for validation if none is given: a share such as 10%, or a number of characters. Whole documents, or, of
+    few documents, the end of each."""
+    max_valid_characters: int = 200_000
     """Characters held out at most."""
 
     def rules(self) -> list[Rule]:
         return [
-            ("valid", "must be above 0 and at most 0.5", 0 < self.valid <= 0.5),
-            ("most_valid", "must be at least 1", self.most_valid >= 1),
+            size_rule(self.valid_size),
+            ("max_valid_characters", "must be at least 1", self.max_valid_characters >= 1),
         ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GPTSettings(RunSettings):
-    pieces: Literal["subwords", "characters"] = "subwords"
+    OLD_NAMES: ClassVar = {"vocabulary": "vocab_size", "pieces": "token_type"}
+
+    token_type: Literal["subwords", "characters"] = "subwords"
     """What a token is: a byte-level subword, or a character."""
-    vocabulary: int
+    vocab_size: int
     """Subwords in the vocabulary; characters are as many as the text has."""
     model: Annotated[GPTModelSettings, FLAT]
     data: Annotated[TextSettings, FLAT] = TextSettings()
@@ -97,7 +105,10 @@ class FineTuneMusicSettings(ContinueSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class FineTuneSettings(TuningSettings):
-    auxiliary: float = 0.5
+    OLD_NAMES: ClassVar = {"auxiliary": "auxiliary_weight", "valid": "valid_size"}
+    OLD_VALUES: ClassVar = {"valid_size": size_from_number}
+
+    auxiliary_weight: float = 0.5
     """Weight of the language model's own loss (λ in the paper); 0 for none."""
     form: Literal["automatic", "classification", "entailment", "similarity", "choice"] = "automatic"
     """How an example is read: one text; two in their order; two in both orders; a text with each of several answers.
@@ -106,15 +117,15 @@ class FineTuneSettings(TuningSettings):
     """Begin with the weights of --fine-tune; without them only its vocabulary and sizes are taken, to compare with."""
     dropout: float = 0.1
     """Share of values dropped in training."""
-    valid: float = 0.1
-    """Share of the examples held out where no validation examples are given."""
+    valid_size: str = "10%"
+    """Examples held out for validation if none are given: a share such as 10%, or a number."""
 
     def rules(self) -> list[Rule]:
         return [
             *super().rules(),
-            ("auxiliary", "must not be negative", self.auxiliary >= 0),
+            ("auxiliary_weight", "must not be negative", self.auxiliary_weight >= 0),
             share_below_one("dropout", self.dropout),
-            ("valid", "must be above 0 and at most 0.5", 0 < self.valid <= 0.5),
+            size_rule(self.valid_size),
         ]
 
 
@@ -137,10 +148,15 @@ def automatic(characters: int) -> GPTSettings:
     tokens = characters / LETTERS_OF_A_PIECE
     steps = round(min(4_000, max(300, epochs * tokens / batch_tokens)))
     return GPTSettings(
-        vocabulary=vocabulary,
+        vocab_size=vocabulary,
         steps=steps,
         model=GPTModelSettings(
-            width=width, depth=depth, heads=width // 32, hidden=4 * width, context=context, dropout=dropout
+            width=width,
+            depth=depth,
+            heads=width // 32,
+            ffn_width=4 * width,
+            max_length=context,
+            dropout=dropout,
         ),
         training=with_muon(batch_tokens, steps),
     )
@@ -149,11 +165,11 @@ def automatic(characters: int) -> GPTSettings:
 def with_muon(batch_tokens: int, steps: int, rate: float = 6e-3) -> TrainingSettings:
     return TrainingSettings(
         batch_tokens=batch_tokens,
-        rate=rate,
-        warmup=min(200, steps // 10),
-        optimiser="muon",
-        betas=(0.9, 0.99),
-        epsilon=1e-8,
+        learning_rate=rate,
+        warmup_steps=min(200, steps // 10),
+        optimizer="muon",
+        adam_betas=(0.9, 0.99),
+        adam_epsilon=1e-8,
         weight_decay=0.1,
         validate_every=max(25, steps // 10),
         average=3,
@@ -165,10 +181,10 @@ def shakespeare_small(characters: int) -> GPTSettings:
     there validation loss 1.88 on tiny Shakespeare."""
     steps = 2_000
     return GPTSettings(
-        pieces="characters",
-        vocabulary=65,
+        token_type="characters",
+        vocab_size=65,
         steps=steps,
-        model=GPTModelSettings(width=128, depth=4, heads=4, hidden=512, context=64, dropout=0.0),
+        model=GPTModelSettings(width=128, depth=4, heads=4, ffn_width=512, max_length=64, dropout=0.0),
         training=replace(with_muon(12 * 64, steps), validate_every=250),
     )
 
@@ -180,7 +196,7 @@ def shakespeare_full(characters: int) -> GPTSettings:
     return replace(
         small,
         steps=steps,
-        model=replace(small.model, width=384, depth=6, heads=6, hidden=1_536, context=256, dropout=0.2),
+        model=replace(small.model, width=384, depth=6, heads=6, ffn_width=1_536, max_length=256, dropout=0.2),
         training=replace(with_muon(64 * 256, steps), validate_every=250),
     )
 
@@ -193,7 +209,7 @@ def shakespeare_hour(characters: int) -> GPTSettings:
         full,
         steps=None,
         minutes=60,
-        model=replace(full.model, width=256, heads=4, hidden=1_024, dropout=0.15),
+        model=replace(full.model, width=256, heads=4, ffn_width=1_024, dropout=0.15),
         training=replace(full.training, batch_tokens=32 * 256, validate_every=100, average=5),
     )
 
@@ -202,14 +218,14 @@ def gpt1(characters: int) -> GPTSettings:
     """The sizes and the settings of "Improving Language Understanding by Generative Pre-Training": 117 M parameters."""
     steps = max(1_000, round(100 * characters / LETTERS_OF_A_PIECE / (64 * 512)))  # 100 epochs
     return GPTSettings(
-        vocabulary=40_000,
+        vocab_size=40_000,
         steps=steps,
         model=GPTModelSettings(
             width=768,
             depth=12,
             heads=12,
-            hidden=3_072,
-            context=512,
+            ffn_width=3_072,
+            max_length=512,
             dropout=0.1,
             attention_dropout=0.1,
             norm="post",
@@ -218,10 +234,10 @@ def gpt1(characters: int) -> GPTSettings:
         ),
         training=TrainingSettings(
             batch_tokens=64 * 512,
-            rate=2.5e-4,
-            warmup=2_000,
-            betas=(0.9, 0.999),
-            epsilon=1e-8,
+            learning_rate=2.5e-4,
+            warmup_steps=2_000,
+            adam_betas=(0.9, 0.999),
+            adam_epsilon=1e-8,
             weight_decay=0.01,
             validate_every=max(50, steps // 50),
         ),
@@ -233,10 +249,14 @@ def gpt2(characters: int) -> GPTSettings:
     before = gpt1(characters)
     return replace(
         before,
-        vocabulary=50_257,
-        model=replace(before.model, context=1_024, norm="pre"),
+        vocab_size=50_257,
+        model=replace(before.model, max_length=1_024, norm="pre"),
         training=replace(
-            before.training, batch_tokens=512 * 1_024, rate=6e-4, betas=(0.9, 0.95), weight_decay=0.1
+            before.training,
+            batch_tokens=512 * 1_024,
+            learning_rate=6e-4,
+            adam_betas=(0.9, 0.95),
+            weight_decay=0.1,
         ),
     )
 
@@ -259,7 +279,7 @@ def chorales(frames: int) -> MusicSettings:
     steps = 2_000
     return MusicSettings(
         steps=steps,
-        model=GPTModelSettings(width=128, depth=4, heads=4, hidden=512, context=512, dropout=0.2),
+        model=GPTModelSettings(width=128, depth=4, heads=4, ffn_width=512, max_length=512, dropout=0.2),
         training=replace(with_muon(8 * 512, steps), validate_every=200),
     )
 
@@ -292,10 +312,10 @@ def going_on(tokens: float, width: int) -> TrainingSettings:
     steps = tokens / batch_tokens
     return TrainingSettings(
         batch_tokens=batch_tokens,
-        rate=round(min(0.004, 2 / width**1.5), 6),  # 0.0014 at 128, 0.000094 at 768
-        warmup=round(min(200, steps / 10)),
-        betas=(0.9, 0.99),
-        epsilon=1e-8,
+        learning_rate=round(min(0.004, 2 / width**1.5), 6),  # 0.0014 at 128, 0.000094 at 768
+        warmup_steps=round(min(200, steps / 10)),
+        adam_betas=(0.9, 0.99),
+        adam_epsilon=1e-8,
         weight_decay=0.01,
         validate_every=round(max(10, min(500, steps / 10))),
         average=3,
@@ -311,10 +331,10 @@ def fine_tuning(examples: int, width: int) -> FineTuneSettings:
         steps=None,
         training=TrainingSettings(
             batch_tokens=batch_tokens,
-            rate=round(min(0.004, 1_470 / width**2.5), 6),  # 0.0029 at 192, as tried; 0.00009 at 768
-            warmup=round(min(20, steps / 10)),
-            betas=(0.9, 0.999),
-            epsilon=1e-8,
+            learning_rate=round(min(0.004, 1_470 / width**2.5), 6),  # 0.0029 at 192, as tried; 0.00009 at 768
+            warmup_steps=round(min(20, steps / 10)),
+            adam_betas=(0.9, 0.999),
+            adam_epsilon=1e-8,
             weight_decay=0.01,
             validate_every=200,
             average=1,

@@ -33,7 +33,7 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
-from qkv.training.settings import RunSettings
+from qkv.training.settings import RunSettings, share_of
 from qkv.training.trainable import Setup
 
 SHOWN = 60  # characters of an example
@@ -105,13 +105,13 @@ class TextMaterial(TextPassages):
 
     @property
     def pieces(self) -> PieceKind:
-        return self.settings.pieces
+        return self.settings.token_type
 
     def learn(self) -> Tokenizer:
         """Subwords from the training part alone; characters of both, which tell nothing but that they are there."""
         if self.pieces == "characters":
             return Characters.of([*self.train.texts, *self.valid.texts])
-        return Tokenizer.learn(self.train.texts, self.settings.vocabulary, sentences=False)
+        return Tokenizer.learn(self.train.texts, self.settings.vocab_size, sentences=False)
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,10 @@ class TextData:
     ) -> tuple[Documents, Documents]:
         train, valid = self.train, self.valid
         if valid is None:
-            share = min(settings.valid, settings.most_valid / max(1, train.characters))
+            share = min(
+                share_of(settings.valid_size, train.characters),
+                settings.max_valid_characters / max(1, train.characters),
+            )
             train, valid = hold_out_text(train, share, seed)
         say(
             f"{train.characters:,} characters in {len(train):,} documents to train on, "
@@ -223,7 +226,7 @@ class GPTTask(Task[Generator]):
     def assemble(self, folder: Path) -> Assembled[Generator]:
         settings, pieces = self.settings, self.material.pieces
         tokenizer = TOKENIZERS[pieces].load(folder / TOKENIZER_FILE)
-        context = settings.model.context
+        context = settings.model.max_length
         train, valid = both_parts(self.material, tokenizer, context, settings.training.batch_tokens)
         for name, part in (("text to learn from", train), ("part to validate on", valid)):
             tokens = len(part) - 1  # without the end after it
@@ -285,10 +288,10 @@ def keep(out: Path, product: Generator, report: Mapping[str, Any]) -> None:
 
 def architecture(model: GPTModelSettings, vocab: int, end: int) -> GPTConfig:
     sizes = asdict(model)
-    context, positions = sizes.pop("context"), sizes.pop("positions")
+    context, positions = sizes.pop("max_length"), sizes.pop("positions")
     try:
         return GPTConfig(
-            vocab=vocab, context=context, end=end, positions=positions, stack=StackConfig(**sizes)
+            vocab_size=vocab, max_length=context, end=end, positions=positions, stack=StackConfig(**sizes)
         )
     except ValueError as error:
         raise UserError(f"such a model cannot be built: {error}.") from None

@@ -24,8 +24,8 @@ def trace_gpt(
     config, tokenizer = generator.model.config, generator.tokenizer
     text = shuffled(text, experiment.shuffle)
     prompt = tokenizer.encode(text)
-    check_length(len(prompt), min(longest or config.context, config.context - CONTINUED - 1))
-    check_forced(experiment.force, config.vocab)
+    check_length(len(prompt), min(longest or config.max_length, config.max_length - CONTINUED - 1))
+    check_forced(experiment.force, config.vocab_size)
     model = changed(generator.model, experiment, {"decoder": Place("stack", True)}).eval()
     ids, forced = list(prompt), list(experiment.force)
     while len(ids) < len(prompt) + CONTINUED:

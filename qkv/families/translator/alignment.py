@@ -56,7 +56,7 @@ class Aligner:
         config, device = model.config, model.tokens.weight.device
         tape = Tape(only=self.cross_heads.recorded_as)
         read = torch.tensor([[*source, config.end]], device=device)
-        shifted = torch.tensor([[config.start, *said][: config.context]], device=device)
+        shifted = torch.tensor([[config.start, *said][: config.max_length]], device=device)
         model.decode(shifted, *model.encode(read), tape=tape)
         weights = self.cross_heads.of(tape)[0]
         return rows_of(weights, len(said), self.late)

@@ -17,6 +17,7 @@ from qkv.families.translator.settings import DataSettings, PairSettings
 from qkv.text.subword_dropout import SubwordDropout
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
+from qkv.training.settings import number_of
 from qkv.training.trainable import Setup
 
 
@@ -65,12 +66,17 @@ def prepare_corpus(
     repeated: bool = False,
 ) -> Corpus:
     """Clean the pairs, and hold some out for validation where none are given; `repeated` is as in `hold_out`."""
-    cleaned = clean(pairs, longest=settings.longest, ratio=settings.ratio)
+    cleaned = clean(pairs, longest=settings.max_characters, ratio=settings.max_length_ratio)
     dropped = dict(cleaned.dropped)
     if valid is None:
-        train, valid = hold_out(cleaned.pairs, count=settings.valid, seed=seed, repeated=repeated)
+        train, valid = hold_out(
+            cleaned.pairs,
+            count=number_of(settings.valid_size, len(cleaned.pairs)),
+            seed=seed,
+            repeated=repeated,
+        )
     else:
-        cleaned_valid = clean(valid, longest=settings.longest, ratio=settings.ratio)
+        cleaned_valid = clean(valid, longest=settings.max_characters, ratio=settings.max_length_ratio)
         train, valid = cleaned.pairs, cleaned_valid.pairs
         dropped["of the validation pairs"] = sum(cleaned_valid.dropped.values())
     return Corpus(
@@ -139,7 +145,7 @@ class PairData:
         context: int,
         *,
         shuffled: bool,
-        subword_dropout: float = 0.0,
+        bpe_dropout: float = 0.0,
     ):
         sources, targets = tokenizer.encode_all(pairs.source), tokenizer.target.encode_all(pairs.target)
         # What has more pieces than the model has positions, with a start or an end, is left out.
@@ -148,10 +154,10 @@ class PairData:
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
         self.longest = context - 1
         self.dropout: SubwordDropout | None = None
-        if subword_dropout and isinstance(tokenizer, Tokenizer):
+        if bpe_dropout and isinstance(tokenizer, Tokenizer):
             self.whole = [*self.sources, *self.targets]
             texts = [*compress(pairs.source, fits), *compress(pairs.target, fits)]
-            self.dropout = SubwordDropout(tokenizer, texts, subword_dropout)
+            self.dropout = SubwordDropout(tokenizer, texts, bpe_dropout)
 
     def __len__(self) -> int:
         return len(self.sources)

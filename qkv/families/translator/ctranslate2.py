@@ -89,13 +89,13 @@ def output_bias(model: TranslatorModel) -> Tensor | None:
     config = model.config
     if config.pad != config.start:
         return model.bias
-    bias = torch.zeros(config.vocab) if model.bias is None else model.bias.detach().clone()
+    bias = torch.zeros(config.vocab_size) if model.bias is None else model.bias.detach().clone()
     bias[config.pad] = NEVER_SAID
     return bias
 
 
 def check(config: TranslatorConfig, pieces: Sequence[str]) -> None:
-    if len(set(pieces)) != config.vocab:
+    if len(set(pieces)) != config.vocab_size:
         raise ValueError("every id needs a name of its own")
     if config.encoder.norm_eps != config.decoder.norm_eps:
         raise UserError("CTranslate2 has one epsilon for all norms, and this model has two.")
@@ -104,7 +104,7 @@ def check(config: TranslatorConfig, pieces: Sequence[str]) -> None:
 def table_of(positions: nn.Module | None, config: TranslatorConfig) -> Any:
     """What is added to the embeddings: nothing, where positions are rotary."""
     if positions is None:
-        return np.zeros((config.context, config.encoder.width), dtype=np.float32)
+        return np.zeros((config.max_length, config.encoder.width), dtype=np.float32)
     return as_array(positions.table)  # type: ignore[arg-type]
 
 
@@ -177,7 +177,7 @@ def translated(product: Translator, engine: Any, lines: Sequence[str]) -> list[s
     found = engine.translate_batch(
         asked,
         beam_size=1,
-        max_decoding_length=config.context,
+        max_decoding_length=config.max_length,
         max_batch_size=2_048,
         batch_type="tokens",
     )

@@ -50,13 +50,13 @@ def fine_tune_task(
         settings, before.model.tokens.embedding_dim, choose_device(), setup.group, kinds_for(recurrent)
     )
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
-    tokenizer = asked_for(before.tokenizer, settings.language, corpus)
-    if settings.data.subword_dropout and not isinstance(tokenizer, Tokenizer):
+    tokenizer = asked_for(before.tokenizer, settings.target_language, corpus)
+    if settings.data.bpe_dropout and not isinstance(tokenizer, Tokenizer):
         raise UserError(
             "BPE dropout needs a vocabulary that qkv has learned; this model brings its own. Leave it out."
         )
     settings = with_epochs(
-        settings, lambda: both_parts(corpus, tokenizer, settings, before.model.config.context)[0]
+        settings, lambda: both_parts(corpus, tokenizer, settings, before.model.config.max_length)[0]
     )
     return FineTuneTranslatorTask(corpus, before, base, tokenizer, settings, scorer)
 
@@ -84,8 +84,8 @@ class FineTuneTranslatorTask(Task[Translator]):
     def assemble(self, folder: Path) -> Assembled[Translator]:
         before, settings = self.before, self.settings
         tokenizer = load_vocabulary(folder / TOKENIZER_FILE)
-        train, valid = both_parts(self.corpus, tokenizer, settings, before.model.config.context)
-        model = built(regularised(before.model.config, settings.dropout, settings.smoothing))
+        train, valid = both_parts(self.corpus, tokenizer, settings, before.model.config.max_length)
+        model = built(regularised(before.model.config, settings.dropout, settings.label_smoothing))
         model.load_state_dict(before.model.state_dict())
         defaults = replace(
             before.defaults,
@@ -134,7 +134,7 @@ def regularised(
     if not isinstance(config, OneStreamConfig | RecurrentConfig):
         raise TypeError(f"{type(config).__name__} is no translator's")
     if smoothing is not None:
-        config = replace(config, smoothing=smoothing)
+        config = replace(config, label_smoothing=smoothing)
     if dropout is None:
         return config
     if isinstance(config, RecurrentConfig):

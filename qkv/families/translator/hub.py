@@ -92,7 +92,7 @@ class MarianMapping:
         weights = {their_name(name): tensor for name, tensor in model.state_dict().items() if name != "bias"}
         for name in POSITIONS.values():
             weights.setdefault(name, fixed_positions(config))
-        bias = torch.zeros(config.vocab) if model.bias is None else model.bias.detach()
+        bias = torch.zeros(config.vocab_size) if model.bias is None else model.bias.detach()
         weights[BIAS] = bias[None].clone()
         ids = {"pad_token_id": config.pad, "eos_token_id": config.end, "decoder_start_token_id": config.start}
         encoder, decoder = config.encoder, config.decoder
@@ -100,18 +100,18 @@ class MarianMapping:
             config={
                 "model_type": kind,
                 "architectures": [CLASSES[kind]],
-                "vocab_size": config.vocab,
+                "vocab_size": config.vocab_size,
                 "d_model": encoder.width,
                 "encoder_layers": encoder.depth,
                 "decoder_layers": decoder.depth,
                 "encoder_attention_heads": encoder.heads,
                 "decoder_attention_heads": decoder.heads,
-                "encoder_ffn_dim": encoder.hidden,
-                "decoder_ffn_dim": decoder.hidden,
+                "encoder_ffn_dim": encoder.ffn_width,
+                "decoder_ffn_dim": decoder.ffn_width,
                 "activation_function": THEIR_ACTIVATIONS[encoder.activation],
                 "dropout": encoder.dropout,
                 "attention_dropout": encoder.attention_dropout,
-                "max_position_embeddings": config.context,
+                "max_position_embeddings": config.max_length,
                 "scale_embedding": True,
                 "tie_word_embeddings": True,
                 **({"share_encoder_decoder_embeddings": True} if kind == "marian" else {}),
@@ -121,10 +121,10 @@ class MarianMapping:
                 **ids,
             },
             weights=weights,
-            files=tokenizer_files(product.tokenizer, config.context),
+            files=tokenizer_files(product.tokenizer, config.max_length),
             generation={
                 **ids,
-                "max_length": config.context,
+                "max_length": config.max_length,
                 "num_beams": product.defaults.beam,
                 "length_penalty": product.defaults.length_penalty,
                 **unsaid(config),
@@ -137,9 +137,9 @@ class MarianMapping:
     def probe(self, product: Translator) -> dict[str, Tensor]:
         config = product.model.config
         special = {config.pad, config.start, config.end}
-        free = torch.tensor([number for number in range(config.vocab) if number not in special])
+        free = torch.tensor([number for number in range(config.vocab_size) if number not in special])
         chance = torch.Generator().manual_seed(1)
-        length = min(9, config.context)
+        length = min(9, config.max_length)
         picked = free[torch.randint(len(free), (2, 2 * length), generator=chance)]
         source, said = picked[:, :length].clone(), picked[:, length:].clone()
         source[0, -1] = source[1, length // 2] = config.end
@@ -159,7 +159,7 @@ class MarianMapping:
     ) -> tuple[list[list[int]], dict[str, Any]]:
         """What we say to the sources of the probe, and how `generate` is asked the same."""
         config, source = product.model.config, inputs["input_ids"]
-        limit = min(20, config.context - 1)
+        limit = min(20, config.max_length - 1)
         step = product.model.eval().begin(source)
         answers = greedy(
             Without(step, config.pad) if config.pad == config.start else step,
@@ -244,15 +244,15 @@ def translator_config(config: Mapping[str, Any], where: str, *, output_bias: boo
     known.refuse_others()
     try:
         return TranslatorConfig(
-            vocab=vocab,
-            context=context,
+            vocab_size=vocab,
+            max_length=context,
             pad=pad,
             start=start,
             end=end,
             positions="halves",
             encoder=StackConfig(**stacks["encoder"]),
             decoder=StackConfig(**stacks["decoder"]),
-            smoothing=0.1,
+            label_smoothing=0.1,
             output_bias=output_bias,
         )
     except ValueError as error:
@@ -275,7 +275,7 @@ def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> Tran
     """Tables of positions that are no more than the sinusoid are dropped; others are learned ones."""
     names = list(POSITIONS)
     tables = [weights[name] for name in names if name in weights]
-    shape = (config.context, config.encoder.width)
+    shape = (config.max_length, config.encoder.width)
     if not tables or any(table.shape != shape for table in tables):
         return config  # what has another shape is left over, and named
     computed = sinusoid(*shape, "halves")
@@ -336,7 +336,7 @@ def unsaid(config: TranslationConfig) -> dict[str, Any]:
 
 def fixed_positions(config: TranslatorConfig) -> Tensor:
     """A table that is no weight of ours, written all the same: transformers would tell its users that it is missing."""
-    shape = (config.context, config.encoder.width)
+    shape = (config.max_length, config.encoder.width)
     return torch.zeros(shape) if config.positions == "none" else sinusoid(*shape, "halves")
 
 

@@ -34,10 +34,10 @@ def read_tokenizer(published: Published, config: TranslatorConfig, language: str
         raise UserError(
             f"{published.where} has no tokenizer that qkv knows: neither {SOURCE}, {TARGET} and {VOCABULARY} nor {FAST}."
         )
-    if len(tokenizer) != config.vocab:
+    if len(tokenizer) != config.vocab_size:
         raise UserError(
             f"{published.where}: the tokenizer has {len(tokenizer):,} pieces and the model embeddings for "
-            f"{config.vocab:,}; these files do not belong together."
+            f"{config.vocab_size:,}; these files do not belong together."
         )
     return tokenizer
 
@@ -113,7 +113,7 @@ def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
         )
     stored["post_processor"] = None  # we put the end mark ourselves
     tokenizer = Tokenizer.from_text(json.dumps(stored), str(path))
-    check_numbers(published, tokenizer.pieces.get_vocab().values(), config.vocab)
+    check_numbers(published, tokenizer.pieces.get_vocab().values(), config.vocab_size)
     return tokenizer
 
 

@@ -6,7 +6,7 @@ OneStream    the decoder alone (T-D): source and target are one causal stream, a
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -24,23 +24,25 @@ from qkv.core.tape import Tape, inside
 
 @dataclass(frozen=True, kw_only=True)
 class OneStreamConfig:
-    vocab: int
-    context: int  # the most positions on either side
+    OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length", "smoothing": "label_smoothing"}
+
+    vocab_size: int
+    max_length: int  # the most positions on either side
     pad: int
     start: int  # what the decoder reads before the first word
     end: int
     positions: Literal["interleaved", "halves", "learned", "rotary", "none"]
     decoder: StackConfig
-    smoothing: float = 0.0
+    label_smoothing: float = 0.0
     output_bias: bool = False  # a number added to the logit of each word, as in Marian's models
 
     def __post_init__(self) -> None:
         if self.positions == "rotary" and any(stack.width // stack.heads % 2 for stack in self.stacks):
             raise ValueError("rotary positions turn pairs of columns: the width of a head must be even")
-        if not 0 <= self.smoothing < 1:
+        if not 0 <= self.label_smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
-        check_context(self.context, self.decoder.width)
-        check_tokens(self.vocab, pad=self.pad, start=self.start, end=self.end)
+        check_context(self.max_length, self.decoder.width)
+        check_tokens(self.vocab_size, pad=self.pad, start=self.start, end=self.end)
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield from self.embedding_shapes()
@@ -48,12 +50,12 @@ class OneStreamConfig:
         yield from self.decoder.shapes("decoder")
 
     def embedding_shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        yield "tokens.weight", (self.vocab, self.decoder.width)
+        yield "tokens.weight", (self.vocab_size, self.decoder.width)
         if self.positions == "learned":
             for side in ("source", "target"):
-                yield f"{side}_positions.table", (self.context, self.decoder.width)
+                yield f"{side}_positions.table", (self.max_length, self.decoder.width)
         if self.output_bias:
-            yield "bias", (self.vocab,)
+            yield "bias", (self.vocab_size,)
 
     @property
     def stacks(self) -> tuple[StackConfig, ...]:
@@ -97,11 +99,11 @@ class OfBlocks(TranslationModel):
     def __init__(self, config: OneStreamConfig):
         super().__init__()
         self.config = config
-        self.tokens = joint_embedding(config.vocab, config.decoder.width)
+        self.tokens = joint_embedding(config.vocab_size, config.decoder.width)
         self.source_positions = added_positions(config)
         self.target_positions = added_positions(config)
         self.dropout = Dropout(config.decoder.dropout)
-        self.bias = nn.Parameter(torch.zeros(config.vocab)) if config.output_bias else None
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
 
     def embed(self, ids: Tensor, positions: Tensor | None, tape: Tape | None = None) -> Tensor:
         tokens = self.tokens(ids) * self.config.decoder.width**0.5  # (B, T, D)
@@ -232,11 +234,11 @@ def added_positions(config: OneStreamConfig) -> nn.Module | None:
     width = config.decoder.width
     match config.positions:
         case "learned":
-            return LearnedPositions(config.context, width)
+            return LearnedPositions(config.max_length, width)
         case "interleaved" | "halves":
-            return SinusoidalPositions(config.context, width, config.positions)
+            return SinusoidalPositions(config.max_length, width, config.positions)
         case "none":
-            return NoPositions(config.context, width)
+            return NoPositions(config.max_length, width)
         case "rotary":
             return None
 
@@ -245,7 +247,7 @@ def rotations(config: OneStreamConfig, stack: StackConfig) -> nn.Module | None:
     """What turns the queries and keys of one side's self-attention."""
     if config.positions != "rotary":
         return None
-    return RotaryPositions(config.context, stack.width // stack.heads)
+    return RotaryPositions(config.max_length, stack.width // stack.heads)
 
 
 def between(positions: nn.Module | None, start: int, length: int) -> Tensor | None:

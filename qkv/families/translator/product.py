@@ -80,9 +80,9 @@ class Translator:
         architecture = config_from(kind, values, f"{where}/config.json")
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
         tokenizer = load_vocabulary(where / TOKENIZER_FILE)
-        if len(tokenizer) != architecture.vocab:
+        if len(tokenizer) != architecture.vocab_size:
             raise UserError(
-                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab}; "
+                f"{where}: the tokenizer has {len(tokenizer)} pieces, the model {architecture.vocab_size}; "
                 f"these files do not belong together."
             )
         return cls(build_model(built, architecture, bundle), tokenizer, defaults)
@@ -93,7 +93,7 @@ class Translator:
         return {
             "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
-            "vocabulary": f"{config.vocab:,} pieces",
+            "vocabulary": f"{config.vocab_size:,} pieces",
             **config.facts(),
             "longest source": f"{self.limit:,} pieces; more is translated in parts",
             "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",
@@ -218,7 +218,7 @@ class Translator:
     def limit(self) -> int:
         """The most pieces of one source, its end mark and the piece for a target language not counted."""
         marks = 2 if self.tokenizer.languages else 1
-        context = min(model.config.context for model in (self.model, *self.others))
+        context = min(model.config.max_length for model in (self.model, *self.others))
         return min(self.defaults.longest, context - marks)
 
     # Alignment ----------------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ class Translator:
         ids = self.tokenizer.encode(text.strip())
         greedy = Decoding(beam=1, length_penalty=0.0)
         [[found]] = self.texts.searcher(greedy).find([Request(source=ids)], self.texts.search(greedy), silent)
-        said = found.ids[: config.context - 1]  # the start takes a position too
+        said = found.ids[: config.max_length - 1]  # the start takes a position too
         tape = Tape()
         source, shifted = torch.tensor([[*ids, config.end]]), torch.tensor([[config.start, *said]])
         self.model(source.to(device), shifted.to(device), tape)

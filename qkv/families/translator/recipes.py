@@ -30,23 +30,23 @@ def automatic(pairs: int) -> TranslatorSettings:
     batch_tokens = {128: 2_048, 256: 4_096, 512: 8_192}[width]
     steps = max(500, epochs * pairs * 14 // batch_tokens)  # a sentence has about 14 pieces
     return TranslatorSettings(
-        vocabulary=vocabulary,
+        vocab_size=vocabulary,
         steps=steps,
         model=ModelSettings(
             width=width,
             encoder_depth=depth,
             decoder_depth=depth,
             heads=max(4, width // 64),
-            hidden=2 * width if small else 4 * width,
+            ffn_width=2 * width if small else 4 * width,
             dropout=dropout,
             norm="pre",
             positions="rotary" if small else "interleaved",
         ),
         training=TrainingSettings(
             batch_tokens=batch_tokens,
-            rate={128: 4e-3, 256: 3e-3, 512: 7e-4}[width],
-            warmup=min(1_000, steps // 8),
-            optimiser="muon" if small else "adamw",
+            learning_rate={128: 4e-3, 256: 3e-3, 512: 7e-4}[width],
+            warmup_steps=min(1_000, steps // 8),
+            optimizer="muon" if small else "adamw",
             weight_decay=0.5 if small else 0.0,
             validate_every=max(50, steps // 20),
         ),
@@ -56,22 +56,27 @@ def automatic(pairs: int) -> TranslatorSettings:
 def built_in(pairs: int) -> TranslatorSettings:
     """The demo: the built-in languages, whole words as pieces, two to three minutes on two cores."""
     return TranslatorSettings(
-        vocabulary=3_000,  # nearly every word form is a piece
+        vocab_size=3_000,  # nearly every word form is a piece
         steps=2_700,
         model=ModelSettings(
             width=128,
             encoder_depth=2,
             decoder_depth=2,
             heads=4,
-            hidden=256,
+            ffn_width=256,
             dropout=0.0,  # hardly a sentence is seen twice
             norm="pre",
-            smoothing=0.0,
+            label_smoothing=0.0,
         ),
         training=TrainingSettings(
-            batch_tokens=512, rate=4e-3, warmup=200, validate_every=540, average=1, milestones=True
+            batch_tokens=512,
+            learning_rate=4e-3,
+            warmup_steps=200,
+            validate_every=540,
+            average=1,
+            milestones=True,
         ),
-        decoding=DecodingSettings(beam=1, length_penalty=0.0),
+        decoding=DecodingSettings(beam_size=1, length_penalty=0.0),
     )
 
 
@@ -79,23 +84,29 @@ def paper_base(pairs: int) -> TranslatorSettings:
     """ "Attention Is All You Need", base: 12 hours on eight P100; WMT14 en-de 27.3, en-fr 38.1 in the paper."""
     width, warmup, steps = 512, 4_000, 100_000
     return TranslatorSettings(
-        vocabulary=37_000,
+        vocab_size=37_000,
         steps=steps,
         model=ModelSettings(
-            width=width, encoder_depth=6, decoder_depth=6, heads=8, hidden=2_048, dropout=0.1, smoothing=0.1
+            width=width,
+            encoder_depth=6,
+            decoder_depth=6,
+            heads=8,
+            ffn_width=2_048,
+            dropout=0.1,
+            label_smoothing=0.1,
         ),
         training=TrainingSettings(
             batch_tokens=25_000,
-            rate=(width * warmup) ** -0.5,
-            warmup=warmup,
+            learning_rate=(width * warmup) ** -0.5,
+            warmup_steps=warmup,
             schedule="inverse-root",
-            betas=(0.9, 0.98),
-            epsilon=1e-9,
-            clip=0.0,
+            adam_betas=(0.9, 0.98),
+            adam_epsilon=1e-9,
+            max_grad_norm=0.0,
             validate_every=1_500,  # the paper saves every ten minutes, at 0.4 seconds a step
             average=5,
         ),
-        decoding=DecodingSettings(beam=4, length_penalty=0.6),
+        decoding=DecodingSettings(beam_size=4, length_penalty=0.6),
     )
 
 
@@ -106,10 +117,10 @@ def paper_big(pairs: int) -> TranslatorSettings:
     return replace(
         base,
         steps=300_000,
-        model=replace(base.model, width=width, heads=16, hidden=4_096, dropout=0.3),
+        model=replace(base.model, width=width, heads=16, ffn_width=4_096, dropout=0.3),
         training=replace(
             base.training,
-            rate=(width * base.training.warmup) ** -0.5,
+            learning_rate=(width * base.training.warmup_steps) ** -0.5,
             validate_every=600,  # ten minutes at one second a step
             average=20,
         ),
@@ -119,23 +130,23 @@ def paper_big(pairs: int) -> TranslatorSettings:
 def multi30k_tiny(pairs: int) -> TranslatorSettings:
     """Multi30k's captions, English to German, lower-cased, tokenised: 22 minutes on two cores, test2016 BLEU 41.3."""
     return TranslatorSettings(
-        vocabulary=8_000,
+        vocab_size=8_000,
         steps=5_000,
         model=ModelSettings(
             width=128,
             encoder_depth=4,
             decoder_depth=4,
             heads=4,
-            hidden=256,
+            ffn_width=256,
             dropout=0.25,
             norm="pre",
             positions="rotary",
         ),
         training=TrainingSettings(
             batch_tokens=2_048,
-            rate=4e-3,
-            warmup=500,
-            optimiser="muon",
+            learning_rate=4e-3,
+            warmup_steps=500,
+            optimizer="muon",
             weight_decay=0.5,
             validate_every=250,
             average=5,
@@ -152,19 +163,19 @@ def multi30k_raw(pairs: int) -> TranslatorSettings:
 
 
 def tatoeba(pairs: int) -> TranslatorSettings:
-    """Tatoeba's short everyday sentences, English to German (or --data.languages eng spa): BLEU 39 after 41 minutes."""
+    """Tatoeba's short everyday sentences, English to German (or --languages eng spa): BLEU 39 after 41 minutes."""
     usual, epochs, batch_tokens = automatic(100_000), 4, 2_048
     steps = max(500, epochs * pairs * 11 // batch_tokens)  # its sentences have about 11 pieces
     return replace(
         usual,
-        vocabulary=8_000,
+        vocab_size=8_000,
         steps=steps,
-        model=replace(usual.model, width=192, heads=6, hidden=384),
+        model=replace(usual.model, width=192, heads=6, ffn_width=384),
         training=replace(
             usual.training,
             batch_tokens=batch_tokens,
-            rate=3.5e-3,
-            warmup=min(500, steps // 8),
+            learning_rate=3.5e-3,
+            warmup_steps=min(500, steps // 8),
             validate_every=min(400, steps // 4),
         ),
         data=DataSettings(languages=("eng", "deu")),
@@ -183,21 +194,23 @@ RECIPES: dict[str, Callable[[int], TranslatorSettings]] = {
 
 
 def recurrent(settings: TranslatorSettings) -> TranslatorSettings:
-    """The same run for `--model recurrent`: about as many weights in two LSTMs a side, with one head of attention.
+    """The same run for `--architecture recurrent`: about as many weights in two LSTMs a side, with one head of attention.
 
     Muon is made for the matrices of blocks; LSTMs have AdamW, at the same rate.
     """
     model, hidden = settings.model, recurrent_hidden(settings.model)
     return replace(
         settings,
-        model=replace(model, kind="recurrent", encoder_depth=2, decoder_depth=2, heads=1, hidden=hidden),
-        training=replace(settings.training, optimiser="adamw", weight_decay=0.0),
+        model=replace(
+            model, architecture="recurrent", encoder_depth=2, decoder_depth=2, heads=1, ffn_width=hidden
+        ),
+        training=replace(settings.training, optimizer="adamw", weight_decay=0.0),
     )
 
 
 def recurrent_hidden(model: ModelSettings) -> int:
     """So wide that two LSTMs a side have about as many weights as these blocks: 28 H² + 9 H D of them."""
-    width, hidden = model.width, model.hidden
+    width, hidden = model.width, model.ffn_width
     inside = 2 * width * hidden
     blocks = model.encoder_depth * (4 * width**2 + inside) + model.decoder_depth * (8 * width**2 + inside)
     exact = ((81 * width**2 + 112 * blocks) ** 0.5 - 9 * width) / 56
@@ -223,8 +236,8 @@ def fine_tuning(pairs: int) -> FineTuneTranslatorSettings:
         steps=None,
         training=TrainingSettings(
             batch_tokens=batch_tokens,
-            rate=2e-4,
-            warmup=round(min(400, steps / 10)),
+            learning_rate=2e-4,
+            warmup_steps=round(min(400, steps / 10)),
             validate_every=round(max(20, min(1_000, steps / 10))),
         ),
     )
@@ -274,5 +287,5 @@ def published_rows(report: Mapping[str, Any], test: str) -> list[Published]:
         and row.languages == (languages["source"], languages["target"])
         and row.variant == settings["data"]["variant"]
         and row.tokenize == settings["scoring"]["tokenize"]
-        and row.beam == settings["decoding"]["beam"]
+        and row.beam == settings["decoding"]["beam_size"]
     ]

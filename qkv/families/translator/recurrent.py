@@ -7,6 +7,7 @@ attention is computed for all words together; only the step from state to state 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -37,8 +38,10 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class RecurrentConfig:
-    vocab: int
-    context: int  # the most words on either side
+    OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length", "smoothing": "label_smoothing"}
+
+    vocab_size: int
+    max_length: int  # the most words on either side
     pad: int
     start: int
     end: int
@@ -48,7 +51,7 @@ class RecurrentConfig:
     decoder_depth: int
     heads: int  # of the attention; its inventors had one
     dropout: float
-    smoothing: float = 0.0
+    label_smoothing: float = 0.0
 
     def __post_init__(self) -> None:
         if min(self.width, self.hidden, self.encoder_depth, self.decoder_depth, self.heads) < 1:
@@ -59,14 +62,14 @@ class RecurrentConfig:
             raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
         if not 0 <= self.dropout < 1:
             raise ValueError("dropout must be at least 0 and below 1")
-        if not 0 <= self.smoothing < 1:
+        if not 0 <= self.label_smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
-        check_context(self.context, self.width)
-        check_tokens(self.vocab, pad=self.pad, start=self.start, end=self.end)
+        check_context(self.max_length, self.width)
+        check_tokens(self.vocab_size, pad=self.pad, start=self.start, end=self.end)
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         width, hidden = self.width, self.hidden
-        yield "tokens.weight", (self.vocab, width)
+        yield "tokens.weight", (self.vocab_size, width)
         for depth in range(self.encoder_depth):
             for direction in ("onward", "back"):
                 name = f"encoder.{depth}.{direction}"
@@ -108,7 +111,7 @@ class Recurrent(TranslationModel):
         super().__init__()
         self.config = config
         width, hidden = config.width, config.hidden
-        self.tokens = joint_embedding(config.vocab, width)
+        self.tokens = joint_embedding(config.vocab_size, width)
         self.bias = None
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(
@@ -131,7 +134,7 @@ class Recurrent(TranslationModel):
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """What both directions make of every word, (B, S, F), and the mask of the words, (B, 1, 1, S)."""
-        refuse_beyond(source.shape[1], self.config.context)
+        refuse_beyond(source.shape[1], self.config.max_length)
         mask = source_mask(source, self.config.pad)
         tape = inside(tape, "encoder")
         x, order = self.embed(source, tape), from_the_end(mask[:, 0, 0])
@@ -157,7 +160,7 @@ class Recurrent(TranslationModel):
         """
         cache = self.new_cache() if cache is None else cache
         cache.length += ids.shape[1]
-        refuse_beyond(cache.length, self.config.context)
+        refuse_beyond(cache.length, self.config.max_length)
         states = self.begun(memory, memory_mask) if cache.states is None else cache.states
         tape = inside(tape, "decoder")
         x, kept = self.embed(ids, tape), States()

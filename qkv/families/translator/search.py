@@ -138,7 +138,7 @@ class Searcher:
         self.config, self.device = models[0].config, models[0].tokens.weight.device
         # Marian's: what it begins with must not come again
         self.never = self.config.pad if self.config.pad == self.config.start else None
-        self.context = min(model.config.context for model in models)
+        self.context = min(model.config.max_length for model in models)
         for model in models:
             model.eval()
 

@@ -1,7 +1,7 @@
 """Settings of a translator's training, and of fine-tuning one. Importing this needs no torch."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from qkv.errors import Rule
 from qkv.training.settings import (
@@ -9,12 +9,21 @@ from qkv.training.settings import (
     RunSettings,
     SmoothedContinueSettings,
     share_below_one,
+    size_from_number,
+    size_rule,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    kind: Literal["transformer", "recurrent"] = "transformer"
+    OLD_NAMES: ClassVar = {
+        "kind": "architecture",
+        "hidden": "ffn_width",
+        "context": "max_length",
+        "smoothing": "label_smoothing",
+    }
+
+    architecture: Literal["transformer", "recurrent"] = "transformer"
     """What it is made of: Transformer blocks, or LSTMs with attention to the source."""
     width: int
     """Width of every position's vector (d_model)."""
@@ -24,7 +33,7 @@ class ModelSettings:
     """Blocks in the decoder (N), or its LSTMs."""
     heads: int
     """Attention heads; the width is divided among them."""
-    hidden: int
+    ffn_width: int
     """Width inside the feed-forward layer (d_ff), or of what an LSTM keeps in mind."""
     dropout: float
     """Share of values dropped in training."""
@@ -37,27 +46,27 @@ class ModelSettings:
     positions: Literal["interleaved", "halves", "learned", "rotary", "none"] = "interleaved"
     """How positions are told apart: sinusoids in one of two layouts, learned vectors, turned queries and keys, or not
     at all."""
-    context: int = 1024
+    max_length: int = 1024
     """Most pieces that a sentence may have."""
-    smoothing: float = 0.1
+    label_smoothing: float = 0.1
     """Label smoothing."""
 
     def rules(self) -> list[Rule]:
-        recurrent, some_heads = self.kind == "recurrent", max(1, self.heads)
-        divided = "hidden" if recurrent else "width"
-        sizes = (self.width, self.decoder_depth, self.heads, self.hidden)
+        recurrent, some_heads = self.architecture == "recurrent", max(1, self.heads)
+        divided = "ffn_width" if recurrent else "width"
+        sizes = (self.width, self.decoder_depth, self.heads, self.ffn_width)
         rules = [
-            ("width, decoder_depth, heads, hidden", "must be at least 1", min(sizes) >= 1),
+            ("width, decoder_depth, heads, ffn_width", "must be at least 1", min(sizes) >= 1),
             (divided, "must be a multiple of heads", getattr(self, divided) % some_heads == 0),
             share_below_one("dropout", self.dropout),
             share_below_one("attention_dropout", self.attention_dropout),
-            share_below_one("smoothing", self.smoothing),
-            ("context", "must be at least 8", self.context >= 8),  # any one character fits
+            share_below_one("label_smoothing", self.label_smoothing),
+            ("max_length", "must be at least 8", self.max_length >= 8),  # any one character fits
         ]
         if recurrent:
             return [
                 *rules,
-                ("hidden", "must be even for LSTMs: two directions share it", self.hidden % 2 == 0),
+                ("ffn_width", "must be even for LSTMs: two directions share it", self.ffn_width % 2 == 0),
                 ("encoder_depth", "must be at least 1 for LSTMs", self.encoder_depth >= 1),
             ]
         even = self.positions != "rotary" or self.width // some_heads % 2 == 0
@@ -70,13 +79,21 @@ class ModelSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DataSettings:
-    longest: int = 1000
+    OLD_NAMES: ClassVar = {
+        "longest": "max_characters",
+        "ratio": "max_length_ratio",
+        "valid": "valid_size",
+        "subword_dropout": "bpe_dropout",
+    }
+    OLD_VALUES: ClassVar = {"valid_size": size_from_number}
+
+    max_characters: int = 1000
     """Pairs with a side of more characters than this are dropped."""
-    ratio: float = 4.0
+    max_length_ratio: float = 4.0
     """Pairs with one side more than so many times as long as the other are dropped."""
-    valid: int = 1000
-    """Pairs held out for validation where none are given (a tenth of the data at most)."""
-    subword_dropout: float = 0.0
+    valid_size: str = "1000"
+    """Pairs held out for validation if none are given: a number, at most a tenth of the data, or a share such as 5%."""
+    bpe_dropout: float = 0.0
     """How often a merge of the tokenizer is left out in training, so that words are cut in many ways."""
     languages: tuple[str, str] | None = None
     """Source and target in the names of the files of --data, where --source-language does not say."""
@@ -84,19 +101,21 @@ class DataSettings:
     """What stands between part and language in the names of the files of --data: lc.norm.tok in train.lc.norm.tok.en."""
 
     def rules(self) -> list[Rule]:
-        return [share_below_one("subword_dropout", self.subword_dropout)]
+        return [share_below_one("bpe_dropout", self.bpe_dropout), size_rule(self.valid_size)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingSettings:
-    beam: int = 5
+    OLD_NAMES: ClassVar = {"beam": "beam_size"}
+
+    beam_size: int = 5
     """Hypotheses kept at every step; 1 is greedy."""
     length_penalty: float = 1.0
     """Exponent of the length penalty; 0 for none."""
 
     def rules(self) -> list[Rule]:
         return [
-            ("beam", "must be from 1 to 1,000", 1 <= self.beam <= 1_000),
+            ("beam_size", "must be from 1 to 1,000", 1 <= self.beam_size <= 1_000),
             ("length_penalty", "must be from 0 to 50", 0 <= self.length_penalty <= 50),
         ]
 
@@ -122,7 +141,9 @@ class PairSettings(RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatorSettings(PairSettings):
-    vocabulary: int
+    OLD_NAMES: ClassVar = {"vocabulary": "vocab_size"}
+
+    vocab_size: int
     """Pieces in the joint vocabulary of both languages."""
     model: Annotated[ModelSettings, FLAT]
     decoding: Annotated[DecodingSettings, FLAT] = DecodingSettings()
@@ -135,7 +156,9 @@ class TranslatorSettings(PairSettings):
 class FineTuneTranslatorSettings(PairSettings, SmoothedContinueSettings):
     """Sizes and vocabulary are those of the model that is fine-tuned, and so are its beam and its length penalty."""
 
-    language: str | None = None
+    OLD_NAMES: ClassVar = {"language": "target_language", "smoothing": "label_smoothing"}
+
+    target_language: str | None = None
     """Target language of the pairs, for a model of several whose lines do not begin with theirs, such as >>fra<<."""
 
 

@@ -49,14 +49,14 @@ def pairs_task(data: PairFiles, inputs: Any, settings: TranslatorSettings, setup
 def translator_task(corpus: Corpus, settings: TranslatorSettings, setup: Setup = Setup()) -> "TranslatorTask":  # noqa: B008  (it is frozen)
     """Train on a corpus. A vocabulary size that the user chose must be reached; otherwise it is an upper bound."""
     settings.check()
-    kinds = kinds_for(settings.model.kind == "recurrent")
+    kinds = kinds_for(settings.model.architecture == "recurrent")
     settings = with_precision(settings, settings.model.width, choose_device(), setup.group, kinds)
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is found before the training
-    return TranslatorTask(corpus, settings, scorer, "vocabulary" in setup.given)
+    return TranslatorTask(corpus, settings, scorer, "vocab_size" in setup.given)
 
 
 def refuse_unused(model: ModelSettings, given: frozenset[str]) -> None:
-    unused = sorted(UNUSED_BY_LSTMS & given) if model.kind == "recurrent" else []
+    unused = sorted(UNUSED_BY_LSTMS & given) if model.architecture == "recurrent" else []
     if unused:
         raise OptionError((", ".join(unused), "cannot be used with LSTMs"))
 
@@ -82,8 +82,8 @@ class TranslatorTask(Task[Translator]):
     def assemble(self, folder: Path) -> Assembled[Translator]:
         settings, corpus = self.settings, self.corpus
         tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
-        train, valid = both_parts(corpus, tokenizer, settings, settings.model.context)
-        model = built(CONFIGS[settings.model.kind](settings.model, len(tokenizer), tokenizer))
+        train, valid = both_parts(corpus, tokenizer, settings, settings.model.max_length)
+        model = built(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
         longest = max(ALWAYS_WHOLE, *map(len, train.sources))
         defaults = TranslatorDefaults(
             languages=corpus.languages, longest=longest, **asdict(settings.decoding)
@@ -110,8 +110,8 @@ def both_parts(
     corpus: Corpus, tokenizer: Vocabulary, settings: PairSettings, context: int
 ) -> tuple[PairData, PairData]:
     """What is trained on and what is validated on, as ids."""
-    batch_tokens, share = settings.training.batch_tokens, settings.data.subword_dropout
-    train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, subword_dropout=share)
+    batch_tokens, share = settings.training.batch_tokens, settings.data.bpe_dropout
+    train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, bpe_dropout=share)
     valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
     if not len(train) or not len(valid):
         raise UserError(f"no sentence pair fits into a context of {context} pieces.")
@@ -148,10 +148,10 @@ def keep(out: Path, product: Translator, report: Mapping[str, Any], seen: Seen) 
 
 def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:
     """One vocabulary for both languages, from the training part alone."""
-    tokenizer = Tokenizer.learn([*corpus.train.source, *corpus.train.target], settings.vocabulary)
-    if exact and len(tokenizer) < settings.vocabulary:
+    tokenizer = Tokenizer.learn([*corpus.train.source, *corpus.train.target], settings.vocab_size)
+    if exact and len(tokenizer) < settings.vocab_size:
         raise UserError(
-            f"the data fill a vocabulary of at most {len(tokenizer):,} tokens, not {settings.vocabulary:,}. "
+            f"the data fill a vocabulary of at most {len(tokenizer):,} tokens, not {settings.vocab_size:,}. "
             "Choose a smaller vocabulary."
         )
     return tokenizer
@@ -164,21 +164,21 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneS
             depth=model.decoder_depth,
             width=model.width,
             heads=model.heads,
-            hidden=model.hidden,
+            ffn_width=model.ffn_width,
             norm=model.norm,
             activation=model.activation,
             dropout=model.dropout,
             attention_dropout=model.attention_dropout,
         )
         shared: dict[str, Any] = {
-            "vocab": vocab,
-            "context": model.context,
+            "vocab_size": vocab,
+            "max_length": model.max_length,
             "pad": tokenizer.pad,
             "start": tokenizer.start,
             "end": tokenizer.end,
             "positions": model.positions,
             "decoder": decoder,
-            "smoothing": model.smoothing,
+            "label_smoothing": model.label_smoothing,
         }
         if model.encoder_depth == 0:
             return OneStreamConfig(**shared)
@@ -190,18 +190,18 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneS
 def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> RecurrentConfig:
     try:
         return RecurrentConfig(
-            vocab=vocab,
-            context=model.context,
+            vocab_size=vocab,
+            max_length=model.max_length,
             pad=tokenizer.pad,
             start=tokenizer.start,
             end=tokenizer.end,
             width=model.width,
-            hidden=model.hidden,
+            hidden=model.ffn_width,
             encoder_depth=model.encoder_depth,
             decoder_depth=model.decoder_depth,
             heads=model.heads,
             dropout=model.dropout,
-            smoothing=model.smoothing,
+            label_smoothing=model.label_smoothing,
         )
     except ValueError as error:
         raise UserError(f"such a model cannot be built: {error}.") from None

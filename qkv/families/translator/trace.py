@@ -69,7 +69,7 @@ def trace_translator(
     text = shuffled(text.strip(), experiment.shuffle)
     if not is_for_translation(text, decoding.protect):
         raise UserError("there is nothing to translate: write a sentence with at least one letter.")
-    check_forced(experiment.force, translator.model.config.vocab)
+    check_forced(experiment.force, translator.model.config.vocab_size)
     attempt = Attempt(reading=Reading.plain(translator.texts.job(text, decoding)))
     ids = translator.tokenizer.encode(attempt.reading.text)
     most = translator.limit if longest is None else min(longest, translator.limit)
@@ -81,7 +81,7 @@ def trace_translator(
     request = Request(source=ids, prefix=experiment.force)
     hypotheses, beams = searched(translator, request, experiment)
     best = hypotheses[0]
-    said = best.ids[: min(LONGEST_ANSWER, model.config.context - 1)]  # the start takes a position too
+    said = best.ids[: min(LONGEST_ANSWER, model.config.max_length - 1)]  # the start takes a position too
     free = Trial(attempt, request, hypotheses)
     if experiment == Experiment() and not Retry(translator.texts, decoding).holds(free, decoding):
         answer = translator.translate(text)  # which makes it again under stricter rules, or mends it

@@ -171,7 +171,7 @@ def chosen_aligner(
         ids, places = tokenizer.encode_with_spans(source)
         said, places_said = tokenizer.target.encode_with_spans(target)
         words = FINE.findall(source), FINE.findall(target)
-        if not ids or not said or max(len(ids), len(said)) >= config.context or not all(words):
+        if not ids or not said or max(len(ids), len(said)) >= config.max_length or not all(words):
             continue
         tape, device = Tape(), model.tokens.weight.device
         read = torch.tensor([[*ids, config.end]], device=device)

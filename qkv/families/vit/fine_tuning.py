@@ -50,8 +50,8 @@ def same_classes(gallery: Gallery, before: PictureClassifier) -> bool:
 def tuned_config(before: PictureClassifier, gallery: Gallery, settings: FineTuneVitSettings) -> VitConfig:
     """The same model but for its classes; what acts in training alone may be another."""
     config = replace(before.model.config, classes=len(gallery.train.classes))
-    if settings.smoothing is not None:
-        config = replace(config, smoothing=settings.smoothing)
+    if settings.label_smoothing is not None:
+        config = replace(config, label_smoothing=settings.label_smoothing)
     if settings.dropout is not None:
         config = replace(config, stack=replace(config.stack, dropout=settings.dropout))
     return config

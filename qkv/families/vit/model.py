@@ -6,7 +6,7 @@ picture ─► patches ─► linear map ─► [class token, patch 1, patch 2, 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
@@ -20,13 +20,15 @@ from qkv.core.tape import Tape, inside
 
 @dataclass(frozen=True, kw_only=True)
 class VitConfig:
+    OLD_NAMES: ClassVar = {"smoothing": "label_smoothing"}
+
     height: int
     width: int  # of a picture, in pixels; stack.width is that of a patch's vector
     channels: int
     patch: int  # pixels on a side
     classes: int
     stack: StackConfig
-    smoothing: float = 0.0
+    label_smoothing: float = 0.0
 
     def __post_init__(self) -> None:
         if (
@@ -39,7 +41,7 @@ class VitConfig:
             )
         if self.channels < 1 or self.classes < 2:
             raise ValueError("a picture has at least one channel, and there are at least two classes")
-        if not 0 <= self.smoothing < 1:
+        if not 0 <= self.label_smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -109,4 +111,6 @@ class Vit(nn.Module):
 
         Without them a model that was taught to be less than sure would be judged by how sure it is.
         """
-        return F.cross_entropy(self(batch.pictures), batch.classes, label_smoothing=self.config.smoothing)
+        return F.cross_entropy(
+            self(batch.pictures), batch.classes, label_smoothing=self.config.label_smoothing
+        )

@@ -20,12 +20,14 @@ def vit(pictures: int) -> VitSettings:
     steps = max(500, min(20_000, 40 * pictures // 128))
     return VitSettings(
         steps=steps,
-        model=VitModelSettings(patch=4, depth=6, width=64, heads=4, hidden=128, dropout=0.0, smoothing=0.1),
+        model=VitModelSettings(
+            patch=4, depth=6, width=64, heads=4, ffn_width=128, dropout=0.0, label_smoothing=0.1
+        ),
         training=TrainingSettings(
             batch_tokens=batch,
-            rate=3e-3,
-            warmup=min(500, steps // 8),
-            optimiser="muon",
+            learning_rate=3e-3,
+            warmup_steps=min(500, steps // 8),
+            optimizer="muon",
             weight_decay=0.1,
             validate_every=max(50, steps // 20),
         ),
@@ -35,7 +37,7 @@ def vit(pictures: int) -> VitSettings:
 
 def for_minutes(pictures: int, minutes: float, augment: Augmentation) -> VitSettings:
     settings = vit(pictures)
-    training = replace(settings.training, warmup=500, validate_every=500)
+    training = replace(settings.training, warmup_steps=500, validate_every=500)
     return replace(settings, steps=None, minutes=minutes, training=training, augment=augment)
 
 
@@ -65,8 +67,8 @@ def fine_tuning(pictures: int, width: int) -> FineTuneVitSettings:
         epochs=epochs,
         training=TrainingSettings(
             batch_tokens=1_600,  # patches: 32 pictures of 28 × 28, or 8 of 224 × 224
-            rate=round(0.064 / width, 6),  # 0.001 at 64, 0.000083 at 768
-            warmup=round(min(400, steps / 10)),
+            learning_rate=round(0.064 / width, 6),  # 0.001 at 64, 0.000083 at 768
+            warmup_steps=round(min(400, steps / 10)),
             weight_decay=0.01,
             validate_every=round(max(20, min(1_000, steps / 10))),
         ),

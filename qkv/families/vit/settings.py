@@ -22,7 +22,7 @@ class VitModelSettings(SmoothedBlockSettings):
 class ClassedPictureSettings(RunSettings):
     """What every run on pictures with classes has."""
 
-    data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid=5_000)  # noqa: RUF009  (it is frozen)
+    data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid_size="5000")  # noqa: RUF009  (it is frozen)
     augment: Augmentation = field(default_factory=Augmentation)
 
     def rules(self) -> list[Rule]:

@@ -24,6 +24,7 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Position, Run, Watch
 from qkv.training.picture_data import Rows, hash_of, split
 from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.settings import number_of
 from qkv.training.trainable import Setup
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
@@ -41,11 +42,11 @@ class Gallery:
 
     @classmethod
     def of(
-        cls, train: Labelled, valid: Labelled | None, test: Labelled | None, origin: str, most: int
+        cls, train: Labelled, valid: Labelled | None, test: Labelled | None, origin: str, valid_size: str
     ) -> "Gallery":
         """Where there is no validation part, some of the training part is held out: the same in every run."""
         if valid is None:
-            train, valid = split(train, most, seed=1)
+            train, valid = split(train, number_of(valid_size, len(train)), seed=1)
         return cls(train=train, valid=valid, test=test, origin=origin)
 
     @property
@@ -146,7 +147,7 @@ def architecture(settings: VitSettings, pictures: Labelled) -> VitConfig:
             patch=settings.model.patch,
             classes=len(pictures.classes),
             stack=stack_of(settings.model),
-            smoothing=settings.model.smoothing,
+            label_smoothing=settings.model.label_smoothing,
         )
     except ValueError as error:
         raise UserError(

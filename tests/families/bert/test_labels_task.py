@@ -9,10 +9,12 @@ from digit_runs import Recorder
 from tiny_bert import tiny_bert, tiny_classifier
 
 from qkv.data.labels import read_labelled
-from qkv.families.bert.labels_task import Examples, fine_tune_bert
+from qkv.families.bert.labels_task import Examples, fine_tune_task
 from qkv.families.bert.settings import BertFineTuneSettings
 from qkv.families.loading import load
+from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
+from qkv.training.trainable import Setup
 
 TEXTS = ["the cat sat", "a dog barked", "he is reading a book", "it slept there", "nobody cared"]
 
@@ -23,10 +25,12 @@ def tuned(base: Path, out: Path, labels: list[str], **others: Any) -> dict[str, 
     file = out.parent / "labels.tsv"
     rows = [f"{text} {number}\t{labels[number % len(labels)]}\n" for number in range(4) for text in TEXTS]
     file.write_text("".join(rows), encoding="utf-8")
-    training = TrainingSettings(batch_tokens=64, rate=1e-30, warmup=0, validate_every=10, average=1)
+    training = TrainingSettings(
+        batch_tokens=64, learning_rate=1e-30, warmup_steps=0, validate_every=10, average=1
+    )
     settings = BertFineTuneSettings(steps=1, training=training, **others)
     examples = Examples.of(read_labelled(file, ""), None, settings)
-    outcome = fine_tune_bert(examples, base, settings, out, watch=lambda _: Recorder())
+    outcome = train(fine_tune_task(examples, base, settings, Setup()), out, watch=lambda _: Recorder())
     assert outcome.report is not None
     return outcome.report
 

@@ -16,8 +16,8 @@ from qkv.families.bert.model import (
 )
 
 PAD = 0
-STACK = StackConfig(depth=2, width=12, heads=3, hidden=17, norm="post", activation="gelu", dropout=0.1)
-ENCODER = EncoderConfig(vocab=23, context=9, pad=PAD, segments=2, stack=STACK)
+STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=17, norm="post", activation="gelu", dropout=0.1)
+ENCODER = EncoderConfig(vocab_size=23, context=9, pad=PAD, segments=2, stack=STACK)
 IDS = torch.tensor([[2, 5, 6, 7, 3], [2, 8, 9, 3, PAD]])
 
 

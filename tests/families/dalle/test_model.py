@@ -15,7 +15,7 @@ PICTURES = torch.tensor([[0, 1, 2, 3, 4, 5, 6, 0, 1], [6, 5, 4, 3, 2, 1, 0, 6, 5
 
 def model(**changes: object) -> Dalle:
     torch.manual_seed(4)
-    stack = StackConfig(depth=2, width=12, heads=3, hidden=13, norm="pre", activation="gelu", dropout=0.0)
+    stack = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="pre", activation="gelu", dropout=0.0)
     given = {
         "vocab": VOCAB,
         "places": PLACES,

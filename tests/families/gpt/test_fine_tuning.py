@@ -15,20 +15,22 @@ from published import write_gpt1, write_gpt2
 from qkv.data.chorales import Music
 from qkv.data.documents import Documents
 from qkv.errors import UserError
-from qkv.families.gpt.fine_tuning import fine_tune_gpt
+from qkv.families.gpt.fine_tuning import fine_tune_task
 from qkv.families.gpt.product import Generation, PieceKind
 from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings, more_music, more_text
 from qkv.families.gpt.task import MusicMaterial, TextPassages
 from qkv.families.loading import load
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
+from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
+from qkv.training.trainable import Setup
 
 STILL = 1e-30  # so small a rate changes no weight
 
 
 def training(rate: float) -> TrainingSettings:
-    return TrainingSettings(batch_tokens=64, rate=rate, warmup=2, validate_every=7, average=2)
+    return TrainingSettings(batch_tokens=64, learning_rate=rate, warmup_steps=2, validate_every=7, average=2)
 
 
 def settings(steps: int | None = 20, rate: float = 1e-2, **others: Any) -> FineTuneTextSettings:
@@ -42,9 +44,8 @@ def passages(text: str = counting_text(40), valid: str = counting_text(9)) -> Te
 def tuned(
     base: Path, out: Path, given: Any = None, how: Any = None, recorder: Recorder | None = None, **more: Any
 ) -> Any:
-    return fine_tune_gpt(
-        given or passages(), base, how or settings(), out, watch=lambda _: recorder or Recorder(), **more
-    )
+    task = fine_tune_task(given or passages(), base, how or settings(), Setup())
+    return train(task, out, watch=lambda _: recorder or Recorder(), **more)
 
 
 @pytest.fixture(scope="module")
@@ -159,4 +160,4 @@ def test_epochs_say_how_long_it_takes_where_nothing_else_does(bases: Path, tmp_p
 def test_little_is_seen_more_often_and_a_wide_model_changes_more_slowly() -> None:
     assert [more_text(size, 128).epochs for size in (1_000, 100_000, 10_000_000)] == [20, 5, 3]
     assert [more_music(size, 128).epochs for size in (100, 10_000, 1_000_000)] == [20, 5, 3]
-    assert more_text(1_000, 768).training.rate < more_text(1_000, 128).training.rate / 5
+    assert more_text(1_000, 768).training.learning_rate < more_text(1_000, 128).training.learning_rate / 5

@@ -13,8 +13,8 @@ from qkv.families.gpt.model import GPT, GPTConfig, GPTForTask, TaskBatch, TaskCo
 
 B, T, H, K = 2, 5, 3, 4
 D, V, PAD, END = H * K, 11, 0, 2
-STACK = StackConfig(depth=2, width=D, heads=H, hidden=13, norm="post", activation="gelu", dropout=0.0)
-CONFIG = GPTConfig(vocab=V, context=7, end=END, positions="learned", stack=STACK)
+STACK = StackConfig(depth=2, width=D, heads=H, ffn_width=13, norm="post", activation="gelu", dropout=0.0)
+CONFIG = GPTConfig(vocab_size=V, context=7, end=END, positions="learned", stack=STACK)
 VARIANTS = {
     "GPT-1": CONFIG,
     "GPT-2": replace(CONFIG, stack=replace(STACK, norm="pre")),
@@ -74,7 +74,7 @@ def test_the_spelled_out_attention_gives_the_same_logits(config: GPTConfig) -> N
 
 
 def first_spread(norm: Literal["pre", "post"]) -> dict[str, float]:
-    stack = replace(STACK, width=96, heads=3, hidden=96, depth=8, norm=norm)
+    stack = replace(STACK, width=96, heads=3, ffn_width=96, depth=8, norm=norm)
     model = GPT(replace(CONFIG, stack=stack))
     return {
         name: weight.detach().std().item() for name, weight in model.named_parameters() if weight.ndim == 2
@@ -98,8 +98,8 @@ def test_a_step_equals_reading_the_window_anew_also_past_the_context(config: GPT
     model = gpt(config)
     step = model.begin()
     for length in range(1, TWO.shape[1] + 1):
-        window = TWO[:, first_read(length, config.context) : length]
-        assert window.shape[1] <= config.context
+        window = TWO[:, first_read(length, config.max_length) : length]
+        assert window.shape[1] <= config.max_length
         torch.testing.assert_close(
             step(TWO[:, length - 1 : length]), model(window)[:, -1], atol=1e-5, rtol=1e-5
         )

@@ -23,7 +23,7 @@ def by_hand(generator: Generator, ids: list[int], tokens: int) -> list[int]:
     """The likeliest next token, found by reading the window anew each time."""
     config, said = generator.model.config, list(ids)
     for _ in range(tokens):
-        window = said[first_read(len(said), config.context) :]
+        window = said[first_read(len(said), config.max_length) :]
         scores = generator.model(torch.tensor([window]))[0, -1]
         scores[:2] = float("-inf")  # padding and start are never said
         said.append(int(scores.argmax()))
@@ -132,7 +132,7 @@ def test_a_large_vocabulary_is_scored_in_smaller_portions(monkeypatch: pytest.Mo
     together = generator.log_probabilities(TEXT)
     rows: list[int] = []
     generator.model.tokens.register_forward_pre_hook(lambda _, given: rows.append(len(given[0])))
-    monkeypatch.setattr("qkv.families.gpt.product.SCORES_AT_ONCE", 2 * 9 * generator.model.config.vocab)
+    monkeypatch.setattr("qkv.families.gpt.product.SCORES_AT_ONCE", 2 * 9 * generator.model.config.vocab_size)
     torch.testing.assert_close(generator.log_probabilities(TEXT), together, atol=1e-5, rtol=1e-5)
     assert max(rows) == 2
 

@@ -14,18 +14,20 @@ from qkv.data.chorales import Music
 from qkv.data.documents import Documents
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.settings import RECIPES, GPTModelSettings, GPTSettings, MusicSettings
-from qkv.families.gpt.task import Material, MusicMaterial, TextMaterial, architecture, train_gpt
+from qkv.families.gpt.task import Material, MusicMaterial, TextMaterial, architecture, gpt_task
 from qkv.text.notes import Notes
+from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
+from qkv.training.trainable import Setup
 
-MODEL = GPTModelSettings(width=16, depth=1, heads=2, hidden=24, context=16, dropout=0.1)
+MODEL = GPTModelSettings(width=16, depth=1, heads=2, ffn_width=24, context=16, dropout=0.1)
 TRAINING = TrainingSettings(
-    batch_tokens=64, rate=0.01, warmup=2, optimiser="muon", validate_every=6, processes=1
+    batch_tokens=64, learning_rate=0.01, warmup_steps=2, optimizer="muon", validate_every=6, processes=1
 )
 
 
 def text() -> tuple[Material, GPTSettings]:
-    settings = GPTSettings(vocabulary=280, steps=20, model=MODEL, training=TRAINING)
+    settings = GPTSettings(vocab_size=280, steps=20, model=MODEL, training=TRAINING)
     documents = [
         Documents(texts=[counting_text(lines)[: 40 * lines]], origin="counting") for lines in (10, 4)
     ]
@@ -46,12 +48,12 @@ def test_twenty_steps_equal_eleven_an_interruption_and_nine_more(
 ) -> None:
     material, settings = made()
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    train_gpt(material, settings, whole, watch=lambda _: Recorder())
+    train(gpt_task(material, settings, Setup()), whole, watch=lambda _: Recorder())
     stopping = Recorder(at=10, action=send(signal.SIGINT))
-    outcome = train_gpt(material, settings, parts, watch=lambda _: stopping)
+    outcome = train(gpt_task(material, settings, Setup()), parts, watch=lambda _: stopping)
     assert (outcome.report, outcome.exit_code) == (None, 130)
     assert stopping.steps[-1] == 11
-    train_gpt(material, settings, parts, watch=lambda _: Recorder(), resume=True)
+    train(gpt_task(material, settings, Setup()), parts, watch=lambda _: Recorder(), resume=True)
     assert hashes(whole, 20) == hashes(parts, 20)
 
 
@@ -79,7 +81,7 @@ def test_the_small_recipe_has_no_more_weights_than_nanogpts() -> None:
     with torch.device("meta"):
         model = GPT(architecture(settings.model, 3 + 65, end=2))
     assert sum(p.numel() for p in model.parameters()) <= 804_096  # nanoGPT's, positions included
-    assert (settings.training.batch_tokens, settings.model.context) == (12 * 64, 64)
+    assert (settings.training.batch_tokens, settings.model.max_length) == (12 * 64, 64)
 
 
 @pytest.mark.parametrize("amount", [1_000, 1_000_000, 100_000_000])
@@ -87,4 +89,4 @@ def test_automatic_settings_can_be_built(amount: int) -> None:
     settings = replace(RECIPES["automatic"](amount))
     assert settings.steps is not None
     with torch.device("meta"):
-        assert architecture(settings.model, settings.vocabulary, end=2).stack.depth == settings.model.depth
+        assert architecture(settings.model, settings.vocab_size, end=2).stack.depth == settings.model.depth

@@ -12,7 +12,7 @@ def test_with_subword_dropout_every_row_still_says_its_own_pair() -> None:
     pairs = ParallelText(source=lines, target=[line.upper() for line in lines])
     tokenizer = Tokenizer.learn([*pairs.source, *pairs.target] * 3, 330)
     context = 1 + max(len(tokenizer.encode(line)) for line in [*pairs.source, *pairs.target])
-    data = PairData(pairs, tokenizer, 200, context, shuffled=True, subword_dropout=0.4)
+    data = PairData(pairs, tokenizer, 200, context, shuffled=True, bpe_dropout=0.4)
     cuts = set()
     for seed in (1, 2, 3):
         rows = sorted(row for batch in data.epoch(seed) for row in batch)

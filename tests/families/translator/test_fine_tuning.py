@@ -19,18 +19,19 @@ from qkv.evaluation.overlap import find_overlap, read_seen
 from qkv.families.loading import load
 from qkv.families.translator.corpus import Corpus
 from qkv.families.translator.defaults import Languages
-from qkv.families.translator.fine_tuning import fine_tune_translator
+from qkv.families.translator.fine_tuning import fine_tune_task
+from qkv.families.translator.settings import FineTuneTranslatorSettings, ModelSettings
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
-from qkv.training.runs import Outcome
-from qkv.training.settings import FineTuneTranslatorSettings, ModelSettings, TrainingSettings
+from qkv.training.runs import Outcome, train
+from qkv.training.settings import TrainingSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
 
 
 def settings(steps: int | None = 20, rate: float = 3e-3, **others: Any) -> FineTuneTranslatorSettings:
     training = TrainingSettings(
-        batch_tokens=64, rate=rate, warmup=2, validate_every=7, average=2, log_every=1
+        batch_tokens=64, learning_rate=rate, warmup_steps=2, validate_every=7, average=2, log_every=1
     )
     return FineTuneTranslatorSettings(steps=steps, training=training, **others)
 
@@ -44,9 +45,8 @@ def tuned(
 ) -> tuple[Outcome[Any], Recorder]:
     recorder = options.pop("recorder", None) or Recorder()
     corpus = corpus or digit_corpus(60, seed=5)
-    return fine_tune_translator(
-        corpus, base, how or settings(), out, watch=lambda _: recorder, **options
-    ), recorder
+    task = fine_tune_task(corpus, base, how or settings())
+    return train(task, out, watch=lambda _: recorder, **options), recorder
 
 
 def reversed_words(
@@ -97,14 +97,16 @@ def romance(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_begins_with_the_weights_the_vocabulary_and_the_sizes_of_the_model(
     trained: Path, tmp_path: Path
 ) -> None:
-    still = settings(steps=1, rate=1e-30, dropout=0.0, smoothing=0.0)  # so small a step changes no weight
+    still = settings(
+        steps=1, learning_rate=1e-30, dropout=0.0, label_smoothing=0.0
+    )  # so small a step changes no weight
     outcome, _ = tuned(trained, tmp_path / "out", how=still)
     before, after = load(trained), load(tmp_path / "out")
     for name, tensor in before.model.state_dict().items():
         assert torch.equal(after.model.state_dict()[name], tensor), name
     assert after.tokenizer.text() == before.tokenizer.text()
     assert after.model.config.decoder == replace(before.model.config.decoder, dropout=0.0)
-    assert after.model.config.smoothing == 0.0
+    assert after.model.config.label_smoothing == 0.0
     assert outcome.report is not None
     told = outcome.report["fine_tuned"]
     assert told == {"from": "model", "validation_loss_before": outcome.report["validation"]["loss"]}
@@ -112,7 +114,7 @@ def test_it_begins_with_the_weights_the_vocabulary_and_the_sizes_of_the_model(
 
 
 def test_it_learns_and_what_both_trainings_have_shown_counts_as_seen(trained: Path, tmp_path: Path) -> None:
-    outcome, _ = tuned(trained, tmp_path / "out", how=settings(rate=1e-2, dropout=0.0))
+    outcome, _ = tuned(trained, tmp_path / "out", how=settings(learning_rate=1e-2, dropout=0.0))
     assert outcome.report is not None
     assert (
         outcome.report["validation"]["loss"] < outcome.report["fine_tuned"]["validation_loss_before"] - 0.05
@@ -155,7 +157,7 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(
 
 def test_an_imported_translator_learns_and_goes_out_and_in_again(marian: Path, tmp_path: Path) -> None:
     named = reversed_words(languages=Languages.of("en", None))
-    how = settings(steps=30, rate=2e-2, dropout=0.0)
+    how = settings(steps=30, learning_rate=2e-2, dropout=0.0)
     outcome, _ = tuned(marian, tmp_path / "out", named, how)
     assert outcome.report is not None
     assert outcome.report["validation"]["loss"] < outcome.report["fine_tuned"]["validation_loss_before"] - 1
@@ -197,8 +199,8 @@ def test_the_target_language_of_the_pairs_is_said_by_an_option_or_by_each_line(
         ("trained", {"language": "fra"}, "translates into one language: --language is for models of several"),
         (
             "marian",
-            {"data.subword_dropout": 0.1},
-            "--data.subword-dropout is for pieces that qkv has learned",
+            {"data.bpe_dropout": 0.1},
+            "--bpe-dropout is for pieces that qkv has learned",
         ),
         (
             "marian",
@@ -211,8 +213,8 @@ def test_what_does_not_fit_the_model_is_refused_and_nothing_is_written(
     model: str, changes: dict[str, Any], match: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     how = settings()
-    share = changes.pop("data.subword_dropout", 0.0)
-    how = replace(how, data=replace(how.data, subword_dropout=share), **changes)
+    share = changes.pop("data.bpe_dropout", 0.0)
+    how = replace(how, data=replace(how.data, bpe_dropout=share), **changes)
     with pytest.raises(UserError, match=match):
         tuned(request.getfixturevalue(model), tmp_path / "out", reversed_words(), how)
     assert not (tmp_path / "out").exists()
@@ -221,7 +223,7 @@ def test_what_does_not_fit_the_model_is_refused_and_nothing_is_written(
 def test_a_model_of_lstms_and_one_without_an_encoder_are_tuned_as_well(tmp_path: Path) -> None:
     usual = tiny_settings()
     models: dict[str, ModelSettings] = {
-        "lstm": replace(usual.model, kind="recurrent"),
+        "lstm": replace(usual.model, architecture="recurrent"),
         "stream": replace(usual.model, encoder_depth=0),
     }
     for name, model in models.items():

@@ -16,16 +16,16 @@ from qkv.families.translator.model import OneStream, OneStreamConfig, Translator
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, V = H * K, 11
 PAD, START, END = 0, 1, 2
-STACK = StackConfig(depth=2, width=D, heads=H, hidden=13, norm="post", activation="relu", dropout=0.0)
+STACK = StackConfig(depth=2, width=D, heads=H, ffn_width=13, norm="post", activation="relu", dropout=0.0)
 CONFIG = TranslatorConfig(
-    vocab=V,
+    vocab_size=V,
     context=9,
     pad=PAD,
     start=START,
     end=END,
     positions="interleaved",
     encoder=STACK,
-    decoder=replace(STACK, depth=3, hidden=17),
+    decoder=replace(STACK, depth=3, ffn_width=17),
 )
 VARIANTS = {
     "post, interleaved": CONFIG,
@@ -78,7 +78,7 @@ def test_the_loss_is_the_cross_entropy_of_the_logits_without_padding(config: Tra
 
 
 def test_gradients_of_the_loss_are_those_of_the_cross_entropy_of_the_logits() -> None:
-    model = translator(replace(CONFIG, smoothing=0.1)).train()
+    model = translator(replace(CONFIG, label_smoothing=0.1)).train()
     parameters = list(model.parameters())
     ours = torch.autograd.grad(model.loss(BATCH), parameters)
     theirs = torch.autograd.grad(cross_entropy(model(SOURCE, SHIFTED), 0.1), parameters)
@@ -86,7 +86,7 @@ def test_gradients_of_the_loss_are_those_of_the_cross_entropy_of_the_logits() ->
 
 
 def test_labels_are_smoothed_in_training_only() -> None:
-    model = translator(replace(CONFIG, smoothing=0.1))
+    model = translator(replace(CONFIG, label_smoothing=0.1))
     logits = model(SOURCE, SHIFTED)
     torch.testing.assert_close(model.loss(BATCH), cross_entropy(logits), atol=1e-5, rtol=1e-5)
     model.train()
@@ -198,7 +198,7 @@ def test_one_matrix_embeds_the_source_and_the_target_and_makes_the_logits() -> N
 
 def test_the_number_of_parameters_is_the_sum_of_its_parts() -> None:
     def block(config: StackConfig, attentions: int) -> int:
-        feed_forward = 2 * D * config.hidden + config.hidden + D
+        feed_forward = 2 * D * config.ffn_width + config.ffn_width + D
         return attentions * 4 * (D * D + D) + feed_forward + (attentions + 1) * 2 * D
 
     blocks = 2 * block(CONFIG.encoder, 1) + 3 * block(CONFIG.decoder, 2)
@@ -356,7 +356,7 @@ def test_a_configuration_that_cannot_be_built_is_refused(wrong: dict[str, Any], 
 # One stream (T-D) -------------------------------------------------------------------------------------------
 
 ONE_STREAM = OneStreamConfig(
-    vocab=V,
+    vocab_size=V,
     context=9,
     pad=PAD,
     start=START,

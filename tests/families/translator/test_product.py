@@ -42,9 +42,9 @@ WITHOUT_LETTERS = [
 
 
 def architecture(context: int) -> TranslatorConfig:
-    stack = StackConfig(depth=2, width=12, heads=3, hidden=20, norm="pre", activation="relu", dropout=0.1)
+    stack = StackConfig(depth=2, width=12, heads=3, ffn_width=20, norm="pre", activation="relu", dropout=0.1)
     return TranslatorConfig(
-        vocab=len(TOKENIZER),
+        vocab_size=len(TOKENIZER),
         context=context,
         pad=0,
         start=1,

@@ -17,13 +17,13 @@ from qkv.families.translator.recurrent import BothWays, Recurrent, RecurrentConf
 B, T, S, V = 2, 5, 7, 11
 PAD, START, END = 0, 1, 2
 CONFIG = RecurrentConfig(
-    vocab=V,
+    vocab_size=V,
     context=9,
     pad=PAD,
     start=START,
     end=END,
     width=10,
-    hidden=12,
+    ffn_width=12,
     encoder_depth=2,
     decoder_depth=3,
     heads=3,
@@ -66,7 +66,7 @@ def test_the_loss_is_the_cross_entropy_of_the_logits_without_padding(config: Rec
 
 
 def test_labels_are_smoothed_in_training_only() -> None:
-    model = recurrent(replace(CONFIG, smoothing=0.1))
+    model = recurrent(replace(CONFIG, label_smoothing=0.1))
     logits = model(SOURCE, SHIFTED)
     torch.testing.assert_close(model.loss(BATCH), cross_entropy(logits), atol=1e-5, rtol=1e-5)
     model.train()

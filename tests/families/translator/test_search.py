@@ -23,9 +23,9 @@ TOKENIZER = Tokenizer.learn(SENTENCES * 3, 320)
 
 def untrained() -> Translator:
     torch.manual_seed(4)
-    stack = StackConfig(depth=2, width=16, heads=2, hidden=24, norm="pre", activation="relu", dropout=0.0)
+    stack = StackConfig(depth=2, width=16, heads=2, ffn_width=24, norm="pre", activation="relu", dropout=0.0)
     config = TranslatorConfig(
-        vocab=len(TOKENIZER), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+        vocab_size=len(TOKENIZER), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
     )  # fmt: skip
     model = TranslatorModel(config)
     with torch.no_grad():

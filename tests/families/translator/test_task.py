@@ -44,9 +44,9 @@ def test_twenty_steps_equal_ten_and_ten_more_after_a_stop_bit_for_bit(
 
 @pytest.mark.parametrize("change", ["muon", "subword dropout", "both"])
 def test_muon_and_subword_dropout_are_resumed_bit_for_bit_as_well(tmp_path: Path, change: str) -> None:
-    settings = tiny_settings(optimiser="adamw" if change == "subword dropout" else "muon")
+    settings = tiny_settings(optimizer="adamw" if change == "subword dropout" else "muon")
     if change != "muon":
-        settings = replace(settings, data=replace(settings.data, subword_dropout=0.2))
+        settings = replace(settings, data=replace(settings.data, bpe_dropout=0.2))
     _, whole = train(tmp_path / "whole", settings)
     recorder = Recorder(at=11, action=send(signal.SIGINT))
     outcome, _ = train(tmp_path / "parts", settings, recorder=recorder)
@@ -320,7 +320,7 @@ def test_the_last_weights_are_kept_where_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qkv.training.runs.loss_on", lambda *_: 0.0)  # the average would be the better
-    outcome, _ = train(tmp_path / "out", tiny_settings(keep="last", rate=0.3))
+    outcome, _ = train(tmp_path / "out", tiny_settings(keep="last", learning_rate=0.3))
     assert outcome.report is not None
     assert outcome.report["training"]["weights"] == "last weights, of step 20"
     last = read_tensors(tmp_path / "out" / "training" / "snapshots" / "step-20.safetensors")
@@ -374,8 +374,8 @@ def test_a_folder_with_a_run_or_a_model_is_not_overwritten(tmp_path: Path) -> No
 def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_is_written(
     tmp_path: Path,
 ) -> None:
-    settings = replace(tiny_settings(), vocabulary=5_000)
-    with pytest.raises(UserError, match=r"fill a vocabulary of \d+ pieces at most: give --vocabulary"):
+    settings = replace(tiny_settings(), vocab_size=5_000)
+    with pytest.raises(UserError, match=r"fill a vocabulary of \d+ pieces at most: give --vocab-size"):
         train(tmp_path / "out", settings, exact_vocabulary=True)
     assert not (tmp_path / "out").exists()
 
@@ -386,17 +386,17 @@ def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_i
         (None, "steps", 0, "--steps must be at least 1"),
         (None, "minutes", -1.0, "--minutes must be more than 0"),
         (None, "vocabulary", 100, "a vocabulary of 100 is too small"),
-        ("model", "context", 2, "--model.context must be at least 8"),
-        ("model", "heads", 3, "--model.width must be a multiple of --model.heads"),
-        ("model", "dropout", 1.5, "--model.dropout must be at least 0 and below 1"),
+        ("model", "context", 2, "--max-length must be at least 8"),
+        ("model", "heads", 3, "--width must be a multiple of --heads"),
+        ("model", "dropout", 1.5, "--dropout must be at least 0 and below 1"),
         ("model", "heads", 0, "heads and hidden must be at least 1"),
-        ("model", "smoothing", 1.0, "--model.smoothing must be at least 0 and below 1"),
-        ("training", "validate_every", 0, "--training.validate-every must be at least 1"),
-        ("training", "batch_tokens", 0, "--training.batch-tokens must be at least 1"),
-        ("training", "betas", (2.0, 0.9), "--training.betas must be"),
-        ("training", "rate", math.nan, "--training.rate must be more than 0"),
-        ("decoding", "beam", 0, "--decoding.beam must be at least 1"),
-        ("data", "subword_dropout", 1.0, "--data.subword-dropout must be at least 0 and below 1"),
+        ("model", "smoothing", 1.0, "--label-smoothing must be at least 0 and below 1"),
+        ("training", "validate_every", 0, "--validate-every must be at least 1"),
+        ("training", "batch_tokens", 0, "--batch-tokens must be at least 1"),
+        ("training", "betas", (2.0, 0.9), "--adam-betas must be"),
+        ("training", "rate", math.nan, "--learning-rate must be more than 0"),
+        ("decoding", "beam", 0, "--beam-size must be at least 1"),
+        ("data", "subword_dropout", 1.0, "--bpe-dropout must be at least 0 and below 1"),
         ("scoring", "tokenize", "14a", "sacrebleu has no tokenizer '14a'"),
     ],
 )

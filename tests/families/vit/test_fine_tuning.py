@@ -13,16 +13,21 @@ from drawings import untrained_classifier
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
 from qkv.families.loading import load
-from qkv.families.vit.fine_tuning import fine_tune_vit
+from qkv.families.vit.commands.files import PicturesForModel
+from qkv.families.vit.fine_tuning import FineTuneVitTask, fine_tune_task
 from qkv.families.vit.product import PictureClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
 from qkv.families.vit.task import Gallery
+from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
+from qkv.training.trainable import Setup
 
 
 def settings(steps: int | None = 1, rate: float = 1e-30, **others: Any) -> FineTuneVitSettings:
     """A step that changes no weight, but for zeros by next to nothing."""
-    training = TrainingSettings(batch_tokens=40, rate=rate, warmup=0, validate_every=10, average=1)
+    training = TrainingSettings(
+        batch_tokens=40, learning_rate=rate, warmup_steps=0, validate_every=10, average=1
+    )
     return FineTuneVitSettings(steps=steps, training=training, **others)
 
 
@@ -32,11 +37,15 @@ def gallery(*classes: str, count: int = 60) -> Gallery:
     pictures = (
         np.zeros((count, 3, 8, 8), dtype=np.uint8) + (80 * labels + 10).astype(np.uint8)[:, None, None, None]
     )
-    return Gallery.of(Labelled(pictures, labels, classes), None, None, "shades", 6)
+    return Gallery.of(Labelled(pictures, labels, classes), None, None, "shades", "6")
+
+
+def task(given: Gallery, base: Path, how: FineTuneVitSettings) -> FineTuneVitTask:
+    return fine_tune_task(given, PicturesForModel(fine_tune=base), how, Setup())
 
 
 def tuned(base: Path, out: Path, given: Gallery, how: FineTuneVitSettings) -> dict[str, Any]:
-    outcome = fine_tune_vit(given, base, how, out, watch=lambda _: Recorder())
+    outcome = train(task(given, base, how), out, watch=lambda _: Recorder())
     assert outcome.report is not None
     return outcome.report
 
@@ -96,13 +105,13 @@ def test_a_model_with_two_classes_of_one_name_gets_a_new_head(tmp_path: Path) ->
 
 
 def test_what_acts_in_training_alone_may_be_another(base: Path, tmp_path: Path) -> None:
-    tuned(base, tmp_path / "out", gallery("ant", "bee"), settings(dropout=0.25, smoothing=0.125))
+    tuned(base, tmp_path / "out", gallery("ant", "bee"), settings(dropout=0.25, label_smoothing=0.125))
     config = load(tmp_path / "out").model.config
-    assert (config.stack.dropout, config.smoothing) == (0.25, 0.125)
+    assert (config.stack.dropout, config.label_smoothing) == (0.25, 0.125)
 
 
 def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> None:
-    how = settings(steps=None, rate=1e-2, epochs=10)
+    how = settings(steps=None, learning_rate=1e-2, epochs=10)
     report = tuned(base, tmp_path / "out", gallery("dark", "bright", "white"), how)
     assert report["training"]["epochs"] == pytest.approx(10, abs=1)
     assert report["results"]["validation accuracy"].startswith("100.00 %")
@@ -118,7 +127,7 @@ def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> N
             {"epochs": 0.0, "dropout": 1.0},
             "--epochs must be more than 0, and a number; --dropout must be",
         ),
-        ((3, 8, 8), {"smoothing": -0.5}, "--smoothing must be at least 0"),
+        ((3, 8, 8), {"smoothing": -0.5}, "--label-smoothing must be at least 0"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_written(
@@ -137,10 +146,8 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(base: Path, tmp_path
         other.model.head.bias += 1
     other.save(tmp_path / "other")
     with pytest.raises(UserError, match="other than when the run was begun: the weights to begin with"):
-        fine_tune_vit(
-            gallery("ant", "bee"),
-            tmp_path / "other",
-            settings(),
+        train(
+            task(gallery("ant", "bee"), tmp_path / "other", settings()),
             tmp_path / "out",
             watch=lambda _: Recorder(),
             resume=True,

@@ -9,7 +9,7 @@ from qkv.core.tape import Tape
 from qkv.families.vit.model import PictureBatch, Vit, VitConfig, patches_of
 
 B, CHANNELS, PATCH, HEIGHT, WIDTH, CLASSES = 2, 3, 2, 4, 6, 5
-STACK = StackConfig(depth=2, width=12, heads=3, hidden=7, norm="pre", activation="gelu", dropout=0.0)
+STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=7, norm="pre", activation="gelu", dropout=0.0)
 
 
 def config(**changes: object) -> VitConfig:
@@ -72,7 +72,7 @@ def test_recording_changes_nothing() -> None:
 
 
 def test_labels_are_smoothed_in_validation_too() -> None:
-    own = model(smoothing=0.2)
+    own = model(label_smoothing=0.2)
     batch = PictureBatch(pictures(), torch.tensor([1, 3]))
     smooth = F.cross_entropy(own(batch.pictures), batch.classes, label_smoothing=0.2)
     torch.testing.assert_close(own.eval().loss(batch), smooth)
@@ -81,7 +81,7 @@ def test_labels_are_smoothed_in_validation_too() -> None:
 
 def test_being_surer_is_not_being_better_where_labels_are_smoothed() -> None:
     """The same answers, all of them right, but surer than it was taught to be."""
-    own = model(smoothing=0.2).eval()
+    own = model(label_smoothing=0.2).eval()
     shown = pictures()
     batch = PictureBatch(shown, own(shown).argmax(-1))
     before = own.loss(batch)

@@ -136,14 +136,17 @@ def on_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any
 def on_own_pictures(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
     """Drawings of captions that training has shown, and of others that it has not, beside the real pictures."""
     from qkv.checkpoint.files import read_json
+    from qkv.configs import from_dict
     from qkv.families.dalle.commands.files import CaptionedPictures
+    from qkv.families.dalle.settings import DalleSettings
 
     if command.sheet is None or command.images is None:
         raise UserError("--images of a painter are for a sheet of drawings: give --sheet too.")
-    settings = read_json(command.model / "report.json")["settings"]
+    report = command.model / "report.json"
+    settings = from_dict(DalleSettings, read_json(report)["settings"], str(report))
     size = painter.codes.model.config.side if command.images.is_dir() else None  # as --size of the training
     files = CaptionedPictures(images=command.images, captions=command.captions, size=size)
-    shown, unshown = files.parts(settings["data"]["valid"])
+    shown, unshown = files.parts(settings.data.valid_size)
     exhibits = [
         each
         for part, name in ((shown, "in the training data"), (unshown, "never seen in training"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from qkv.cli.picture_files import GivenPictures
 from qkv.errors import UserError
+from qkv.training.settings import number_of
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
@@ -25,13 +26,13 @@ class PlainPictures(GivenPictures):
         from qkv.data.captioned import read_plain, scene_pictures
         from qkv.families.dalle.codebook_task import Sights
         from qkv.families.dalle.scene_scores import reconstructed_scenes
-        from qkv.training.picture_data import held_out as hold_out
+        from qkv.training.picture_data import hold_out
 
-        held_out = settings.data.valid
+        valid_size = settings.data.valid_size
         self.check()
         if self.images is None:
             train = scene_pictures("train", self.scenes, self.side).pictures
-            valid = scene_pictures("valid", min(held_out, self.scenes // 10), self.side).pictures
+            valid = scene_pictures("valid", number_of(valid_size, self.scenes), self.side).pictures
             return Sights(
                 train=train,
                 valid=valid,
@@ -39,7 +40,7 @@ class PlainPictures(GivenPictures):
                 measure=reconstructed_scenes,
             )
         pictures = read_plain(self.images, self.size)
-        kept, out = hold_out(len(pictures), held_out, seed=1)
+        kept, out = hold_out(len(pictures), number_of(valid_size, len(pictures)), seed=1)
         return Sights(
             train=pictures[kept],
             valid=pictures[out],
@@ -58,25 +59,25 @@ class CaptionedPictures(GivenPictures):
     """Folder of a codebook made by `qkv train codebook` from pictures of the same kind."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Album:
-        return read_album(self, settings.data.valid)
+        return read_album(self, settings.data.valid_size)
 
-    def parts(self, held_out: int) -> tuple[Captioned, Captioned]:
+    def parts(self, valid_size: str) -> tuple[Captioned, Captioned]:
         """To train on, and held out."""
         from qkv.data.captioned import read_captioned, scene_pictures
-        from qkv.training.picture_data import held_out as hold_out
+        from qkv.training.picture_data import hold_out
 
         self.check()
         if self.images is None:
             return (
                 scene_pictures("train", self.scenes, self.side),
-                scene_pictures("valid", min(held_out, self.scenes // 10), self.side),
+                scene_pictures("valid", number_of(valid_size, self.scenes), self.side),
             )
         given = read_captioned(self.images, self.captions, self.size)
-        kept, out = hold_out(len(given), held_out, seed=1)
+        kept, out = hold_out(len(given), number_of(valid_size, len(given)), seed=1)
         return given.take(kept.tolist()), given.take(out.tolist())
 
 
-def read_album(files: CaptionedPictures, held_out: int) -> Album:
+def read_album(files: CaptionedPictures, valid_size: str) -> Album:
     from qkv.data.worlds.scenes import all_captions
     from qkv.families.dalle.codes import Codes
     from qkv.families.dalle.scene_scores import measured_on_scenes
@@ -89,7 +90,7 @@ def read_album(files: CaptionedPictures, held_out: int) -> Album:
             "--codebook is missing: the folder of one that `qkv train codebook` has made from such pictures."
         )
     codes = load_for(files.codebook, "train dalle", Codes)
-    train, valid = files.parts(held_out)
+    train, valid = files.parts(valid_size)
     own, shape = codes.model.config, train.pictures.shape[1:]
     if shape != (own.channels, own.side, own.side):
         raise UserError(

@@ -140,7 +140,7 @@ def compose(generator: Generator, command: Generate, generation: Generation) -> 
 def tell_of_sliding(generator: Generator) -> None:
     from qkv.cli.terminal import say
 
-    context = generator.model.config.context
+    context = generator.model.config.max_length
     say(
         f"qkv: the text is longer than the model's context of {context:,} tokens: what is older than the last "
         f"{context // 2:,} to {context:,} is forgotten from here on."

@@ -15,7 +15,7 @@ DATA = frozenset(("source", "target", "pairs", "data"))
 
 
 def recipes_for(command: Any) -> Mapping[str, Recipe]:
-    recurrent = command is not None and command.settings.model.kind == "recurrent"
+    recurrent = command is not None and command.settings.model.architecture == "recurrent"
     return RECURRENT_RECIPES if recurrent else RECIPES
 
 

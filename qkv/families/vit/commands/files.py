@@ -28,16 +28,16 @@ class LabelledPictures(GivenPictures):
     def read(self, settings: Any, say: Callable[[str], None]) -> Gallery:
         from qkv.data.labelled_pictures import read_image_folder
 
-        held_out = settings.data.valid
+        valid_size = settings.data.valid_size
         self.check()
         if self.images is None and self.colours is not None:
             raise UserError(
                 "built-in scenes are coloured, for colours are in their classes: leave out --colours."
             )
         if self.images is None:
-            return gallery_of_scenes(self.scenes, self.side, held_out)
+            return gallery_of_scenes(self.scenes, self.side, valid_size)
         parts = read_image_folder(self.images, size=self.size, colours=self.colours)
-        return gallery_of(parts, self.images.resolve().name, held_out)
+        return gallery_of(parts, self.images.resolve().name, valid_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,21 +57,21 @@ class PicturesForModel(PicturesOrScenes):
 
         if self.fine_tune is None:
             raise UserError("give --fine-tune with the folder of an image classifier.")
-        form, held_out = classifier_in(self.fine_tune).form, settings.data.valid
+        form, valid_size = classifier_in(self.fine_tune).form, settings.data.valid_size
         self.check()
         if self.images is None:
-            return gallery_of_scenes(self.scenes, side_of_scenes(form.height), held_out)
+            return gallery_of_scenes(self.scenes, side_of_scenes(form.height), valid_size)
         parts = read_images_for(self.images, form, fit=self.fit)
-        return gallery_of(parts, self.images.resolve().name, held_out)
+        return gallery_of(parts, self.images.resolve().name, valid_size)
 
 
-def gallery_of_scenes(count: int, side: int, held_out: int) -> Gallery:
+def gallery_of_scenes(count: int, side: int, valid_size: str) -> Gallery:
     from qkv.data.worlds.labelled_scenes import labelled_scenes
 
-    return gallery_of(labelled_scenes(count, side), f"{count:,} built-in scenes", held_out)
+    return gallery_of(labelled_scenes(count, side), f"{count:,} built-in scenes", valid_size)
 
 
-def gallery_of(parts: LabelledParts, origin: str, held_out: int) -> Gallery:
+def gallery_of(parts: LabelledParts, origin: str, valid_size: str) -> Gallery:
     from qkv.families.vit.task import Gallery
 
-    return Gallery.of(parts.train, parts.valid, parts.test, origin, held_out)
+    return Gallery.of(parts.train, parts.valid, parts.test, origin, valid_size)

@@ -9,8 +9,8 @@ from commands import code_of, refused
 
 from qkv.data.sentences import read_prose
 
-TINY_OPTIONS = """--model.width 16 --model.depth 1 --model.heads 2 --model.hidden 16 --model.context 24 --vocabulary 120
-    --training.batch-tokens 256 --training.validate-every 3 --training.processes 1"""
+TINY_OPTIONS = """--width 16 --depth 1 --heads 2 --ffn-width 16 --max-length 24 --vocab-size 120
+    --batch-tokens 256 --validate-every 3 --processes 1"""
 TINY = TINY_OPTIONS.split()
 NOUNS, VERBS = ["cat", "dog", "bird", "horse", "mouse"], ["sleeps", "runs", "sings", "waits"]
 
@@ -92,7 +92,7 @@ def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_
 def test_a_bert_is_fine_tuned_on_labels_and_classifies(
     trained: Path, labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = "--epochs 2 --training.batch-tokens 128 --training.rate 1e-3 --training.processes 1"
+    few = "--epochs 2 --batch-tokens 128 --learning-rate 1e-3 --processes 1"
     options = few.split()
     out = tmp_path / "classifier"
     assert code_of("train", "bert", "--fine-tune", trained, "--labels", labels, "--out", out, *options) == 0
@@ -110,7 +110,7 @@ def test_numbers_of_pairs_are_learned(
     rows = [f"The {a} runs.\tThe {b} runs.\t{5.0 if a == b else 1.5}" for a in NOUNS for b in NOUNS]
     (tmp_path / "pairs.tsv").write_text("\n".join(rows) + "\n")
     out = tmp_path / "numbers"
-    options = ["--labels", tmp_path / "pairs.tsv", "--out", out, "--steps", "3", "--training.processes", "1"]
+    options = ["--labels", tmp_path / "pairs.tsv", "--out", out, "--steps", "3", "--processes", "1"]
     assert code_of("train", "bert", "--fine-tune", trained, *options) == 0
     capsys.readouterr()
     assert code_of("classify", out, "The cat runs.", "The dog runs.") == 0
@@ -124,8 +124,8 @@ def test_numbers_of_pairs_are_learned(
         ("One sentence alone.\n", "", "no next sentence to learn"),
         ("One sentence alone.\n", "--no-next-sentence", "too few to hold some out"),
         ("", "", "is empty"),
-        ("A b. C d.\n", "--masking.share 0", "--masking.share must be above 0"),
-        ("A b. C d.\n", "--model.heads 3", "multiple of --model.heads"),
+        ("A b. C d.\n", "--mask-share 0", "--mask-share must be above 0"),
+        ("A b. C d.\n", "--heads 3", "multiple of --heads"),
         ("A b. C d.\n", "--recipe none", "there is no recipe 'none'"),
         ("A b. C d.\n", "--labels L", "give --fine-tune and --labels"),
     ],
@@ -178,7 +178,7 @@ def test_an_unknown_line_of_names_is_no_class(
 ) -> None:
     labels.write_text(f"review\tsentiment\n{labels.read_text()}")
     out = tmp_path / "out"
-    options = ["--steps", "1", "--training.processes", "1"]
+    options = ["--steps", "1", "--processes", "1"]
     assert code_of("train", "bert", "--fine-tune", trained, "--labels", labels, "--out", out, *options) == 0
     error = capsys.readouterr().err
     assert "line 1 ('review', 'sentiment') is read as names" in error

@@ -28,7 +28,7 @@ def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):  
     def run(*arguments: str | Path, given: str = "") -> list[str]:
         if given:
             monkeypatch.setattr(
-                "qkv.families.translator.commands.translate.standard_input",
+                "qkv.cli.texts.standard_input",
                 lambda: iter([given.splitlines()]),
             )
         assert code_of(*arguments) == 0, capsys.readouterr().err
@@ -169,7 +169,7 @@ def test_a_line_keeps_its_number_in_later_parts_of_a_file(
 ) -> None:
     parts = [["the cat", "why?"], ["a dog", "cat " * 40]]
     monkeypatch.setattr("qkv.cli.file_job.LINES_OF_A_PART", 2)
-    monkeypatch.setattr("qkv.families.translator.commands.translate.standard_input", lambda: iter(parts))
+    monkeypatch.setattr("qkv.cli.texts.standard_input", lambda: iter(parts))
     file = tmp_path / "a.txt"
     file.write_text("".join(f"{line}\n" for part in parts for line in part))
     options = ["--input", file] if given == "--input" else []

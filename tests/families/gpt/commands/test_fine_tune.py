@@ -14,11 +14,11 @@ Output = pytest.CaptureFixture[str]
 QUICK = [
     "--steps",
     "4",
-    "--training.batch-tokens",
+    "--batch-tokens",
     "64",
-    "--training.validate-every",
+    "--validate-every",
     "2",
-    "--training.processes",
+    "--processes",
     "1",
 ]
 
@@ -40,7 +40,7 @@ def test_a_model_goes_on_with_text_is_used_and_resumed_without_its_options(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     out, text = tmp_path / "out", save_text(tmp_path / "a.txt")
-    rate = ["--training.rate", "0.02", "--dropout", "0"]
+    rate = ["--learning-rate", "0.02", "--dropout", "0"]
     assert code_of("train", "gpt", "--fine-tune", base, "--text", text, "--out", out, *QUICK, *rate) == 0
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -84,7 +84,7 @@ def test_two_processes_share_it(base: Path, tmp_path: Path) -> None:
     given = ["--fine-tune", base, "--text", save_text(tmp_path / "a.txt"), *QUICK]
     for processes in ("1", "2"):
         out = tmp_path / processes
-        assert code_of("train", "gpt", *given, "--out", out, "--training.processes", processes) == 0
+        assert code_of("train", "gpt", *given, "--out", out, "--processes", processes) == 0
     reports = [json.loads((tmp_path / each / "report.json").read_text()) for each in ("1", "2")]
     assert [report["made_with"]["processes"] for report in reports] == [1, 2]
     one, two = (report["validation"]["loss"] for report in reports)
@@ -95,14 +95,14 @@ def test_two_processes_share_it(base: Path, tmp_path: Path) -> None:
     ("options", "sentence"),
     [
         (
-            ["--model.width", "32", "--vocabulary", "300"],
-            "keeps its sizes and its vocabulary: leave out --model.width and --vocabulary.",
+            ["--width", "32", "--vocab-size", "300"],
+            "keeps its sizes and its vocabulary: leave out --width and --vocab-size.",
         ),
-        (["--pieces=characters"], "leave out --pieces."),
-        (["--smoothing", "0.1"], "there is no place for --smoothing"),
+        (["--token-type=characters"], "leave out --token-type."),
+        (["--label-smoothing", "0.1"], "there is no place for --label-smoothing"),
         (["--epochs", "0"], "--epochs must be more than 0"),
         (["--dropout", "1"], "--dropout must be at least 0 and below 1"),
-        (["--data.valid", "0.9"], "--data.valid must be above 0"),
+        (["--valid-size", "0.9"], "--valid-size must be above 0"),
         (["--recipe", "gpt2"], "there is no recipe 'gpt2'"),
         (["--labels", "a.tsv"], "learns from one kind of data: give one of --text, --labels."),
         (["--music", "a.json"], "learns from one kind of data: give one of --text, --music."),
@@ -156,7 +156,7 @@ def test_a_run_of_another_kind_is_not_taken_for_one_that_goes_on(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     text, out = save_text(tmp_path / "a.txt"), tmp_path / "out"
-    sizes = "--vocabulary 290 --model.width 12 --model.heads 2 --model.hidden 16 --model.depth 1 --model.context 9"
+    sizes = "--vocab-size 290 --width 12 --heads 2 --ffn-width 16 --depth 1 --max-length 9"
     assert code_of("train", "gpt", "--text", text, "--out", out, *sizes.split(), *QUICK) == 0
     capsys.readouterr()
     code = code_of("train", "gpt", "--fine-tune", base, "--resume", "--out", out)

@@ -12,8 +12,8 @@ from qkv.checkpoint.files import read_json
 from qkv.data.chorales import read_midi, write_midi
 from qkv.data.documents import Documents
 
-TINY_OPTIONS = """--model.width 16 --model.depth 1 --model.heads 2 --model.hidden 32 --model.context 16 --model.dropout 0
-    --training.batch-tokens 128 --steps 12"""
+TINY_OPTIONS = """--width 16 --depth 1 --heads 2 --ffn-width 32 --max-length 16 --dropout 0
+    --batch-tokens 128 --steps 12"""
 TINY = TINY_OPTIONS.split()
 Output = pytest.CaptureFixture[str]
 
@@ -24,7 +24,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gpt")
     text = save_text(folder / "text.txt")
     assert (
-        code_of("train", "gpt", "--text", text, "--vocabulary", "300", "--out", folder / "model", *TINY) == 0
+        code_of("train", "gpt", "--text", text, "--vocab-size", "300", "--out", folder / "model", *TINY) == 0
     )
     return folder / "model"
 
@@ -62,7 +62,7 @@ def test_info_says_what_it_is(base: Path, capsys: Output) -> None:
 
 def test_an_interrupted_run_of_characters_goes_on(tmp_path: Path, capsys: Output) -> None:
     text = save_text(tmp_path / "a.txt")
-    options = ["--text", text, "--out", tmp_path / "m", "--pieces", "characters", *TINY]
+    options = ["--text", text, "--out", tmp_path / "m", "--token-type", "characters", *TINY]
     assert code_of("train", "gpt", *options) == 0
     assert code_of("train", "gpt", "--resume", "--out", tmp_path / "m") == 0
     assert "had ended already" in capsys.readouterr().err
@@ -73,7 +73,7 @@ def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_
 ) -> None:
     built_in = Documents(texts=[counting_text(30)] * 12, origin="a library")
     monkeypatch.setattr("qkv.data.documents.python_source", lambda: built_in)
-    command = ["train", "gpt", "--vocabulary", "300", "--resume", "--out", tmp_path / "m", *TINY]
+    command = ["train", "gpt", "--vocab-size", "300", "--resume", "--out", tmp_path / "m", *TINY]
     for told in ("holds no run yet: this one begins", "had ended already"):
         assert code_of(*command) == 0
         assert told in capsys.readouterr().err
@@ -87,7 +87,7 @@ def test_with_no_text_it_learns_from_pythons_own_source(
     for number in range(12):
         (source / f"{number}.py").write_text(counting_text(30))
     monkeypatch.setattr("sysconfig.get_paths", lambda: {"stdlib": str(source)})
-    options = ["--out", tmp_path / "m", *TINY, "--vocabulary", "300", "--training.processes", "1"]
+    options = ["--out", tmp_path / "m", *TINY, "--vocab-size", "300", "--processes", "1"]
     assert code_of("train", "gpt", *options) == 0
     assert "learning from the source of Python's standard library" in capsys.readouterr().err
     assert read_json(tmp_path / "m" / "report.json")["data"]["origin"].startswith("the source of Python")
@@ -115,10 +115,10 @@ def test_music_is_learned_and_composed(tmp_path: Path, capsys: Output) -> None:
         ("", [], "is empty"),
         ("too short", [], "less than a context of 16"),
         (None, [], "There is no file"),
-        ("fine " * 99, ["--model.heads", "3"], "must be a multiple of"),
-        ("fine " * 99, ["--model.context", "4"], "--model.context must be at least 8"),
-        ("fine " * 99, ["--data.valid", "0.9"], "--data.valid must be above 0"),
-        ("fine " * 99, ["--vocabulary", "100"], "is too small"),
+        ("fine " * 99, ["--heads", "3"], "must be a multiple of"),
+        ("fine " * 99, ["--max-length", "4"], "--max-length must be at least 8"),
+        ("fine " * 99, ["--valid-size", "0.9"], "--valid-size must be above 0"),
+        ("fine " * 99, ["--vocab-size", "100"], "is too small"),
         ("fine " * 99, ["--recipe", "shakespeare"], "there is no recipe 'shakespeare'"),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_mistake_in_training_is_one_sentence(
 
 
 def test_a_text_that_is_refused_leaves_no_run_in_the_way_of_another(tmp_path: Path, capsys: Output) -> None:
-    given = ["--vocabulary", "300", "--out", tmp_path / "m", *TINY]
+    given = ["--vocab-size", "300", "--out", tmp_path / "m", *TINY]
     (tmp_path / "short.txt").write_text("too short")
     assert code_of("train", "gpt", "--text", tmp_path / "short.txt", *given) == 2
     assert code_of("train", "gpt", "--text", save_text(tmp_path / "a.txt"), *given) == 0, (
@@ -145,7 +145,17 @@ def test_a_text_that_is_refused_leaves_no_run_in_the_way_of_another(tmp_path: Pa
 def test_a_part_may_be_just_as_long_as_the_context(length: int, code: int, tmp_path: Path) -> None:
     text, valid = save_text(tmp_path / "a.txt"), tmp_path / "valid.txt"
     valid.write_text(counting_text(9)[:length])
-    given = ["--text", text, "--valid-text", valid, "--pieces", "characters", "--out", tmp_path / "m", *TINY]
+    given = [
+        "--text",
+        text,
+        "--valid-text",
+        valid,
+        "--token-type",
+        "characters",
+        "--out",
+        tmp_path / "m",
+        *TINY,
+    ]
     assert code_of("train", "gpt", *given) == code
 
 
@@ -298,7 +308,7 @@ def test_a_mistake_in_evaluating_is_one_sentence(
 
 # Fine-tuning ------------------------------------------------------------------------------------------------
 
-ONCE = ["--epochs", "1", "--training.processes", "1"]
+ONCE = ["--epochs", "1", "--processes", "1"]
 PARITY = ["even" if number % 2 == 0 else "odd" for number in range(10)]
 
 
@@ -347,7 +357,7 @@ def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     labels = labelled(tmp_path / "a.tsv", examples("classification"))
-    given = ["--fine-tune", base, "--labels", labels, *ONCE, "--no-pretrained", "--auxiliary", "0"]
+    given = ["--fine-tune", base, "--labels", labels, *ONCE, "--no-pretrained", "--auxiliary-weight", "0"]
     assert code_of("train", "gpt", *given, "--out", tmp_path / "m") == 0
     assert code_of("train", "gpt", "--resume", "--out", tmp_path / "m") == 0
     assert "had ended already" in capsys.readouterr().err
@@ -366,7 +376,7 @@ def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
         (["one\ttwo\ttwo\t1"] * 12, ["--form", "choice"], "line 1 has the same answer twice"),
         (["one\ttwo\tsix\t1"] * 12, ["--form", "choice", "--columns", "1,2"], "--columns cannot be given"),
         (["one\t1.5", "two\t1.50"] * 6, [], "every label is the number 1.5"),
-        (["one\tgood", "two\tbad"] * 6, ["--model.width", "32"], "leave out --model.width"),
+        (["one\tgood", "two\tbad"] * 6, ["--width", "32"], "leave out --width"),
     ],
 )
 def test_a_mistake_in_labels_is_one_sentence(

@@ -394,8 +394,8 @@ def test_a_bundle_with_fingerprints_is_loaded_and_described_as_before(
 def test_training_leaves_the_fingerprints_of_its_training_part(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tiny = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2 --model.hidden 16
-        --training.batch-tokens 256 --training.validate-every 3 --decoding.beam 1 --steps 3"""
+    tiny = """--width 16 --encoder-depth 1 --decoder-depth 1 --heads 2 --ffn-width 16
+        --batch-tokens 256 --validate-every 3 --beam-size 1 --steps 3"""
     main(["train", "translator", *"--source a.en --target a.xx --out trained".split(), *tiny.split()])  # noqa: SIM905
     assert (files / "trained" / SEEN_FILE).is_file()
     capsys.readouterr()

@@ -8,7 +8,7 @@ from family_bundles import save_gpt
 
 from qkv import load
 
-QUICK = "--steps 4 --training.batch-tokens 256 --training.validate-every 2 --training.processes 1 --dropout 0"
+QUICK = "--steps 4 --batch-tokens 256 --validate-every 2 --processes 1 --dropout 0"
 
 
 def asked(model: Path, files: Path, *options: str) -> list[str]:
@@ -35,9 +35,9 @@ def test_a_model_is_tuned_and_the_run_is_resumed_without_its_options(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--model.width", "32", "--vocabulary", "300"], "leave out --model.width and --vocabulary."),
-        (["--model", "recurrent"], "leave out --model."),
-        (["--decoding.beam=2"], "leave out --decoding.beam."),
+        (["--width", "32", "--vocab-size", "300"], "leave out --width and --vocab-size."),
+        (["--architecture", "recurrent"], "leave out --model."),
+        (["--beam-size=2"], "leave out --beam-size."),
         (["--language", "fra"], "this model translates into one language"),
         (["--epochs", "-1"], "--epochs must be more than 0"),
         (["--recipe", "demo"], "there is no recipe 'demo'"),
@@ -62,10 +62,17 @@ def test_what_is_no_translator_is_refused(files: Path, capsys: pytest.CaptureFix
 def test_help_needs_no_folder_and_names_what_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of("train", "translator", "--fine-tune", "--help") == 0
     shown = capsys.readouterr().out
-    for option in ("--fine-tune", "--epochs", "--language", "--dropout", "--smoothing", "--data.ratio"):
+    for option in (
+        "--fine-tune",
+        "--epochs",
+        "--language",
+        "--dropout",
+        "--label-smoothing",
+        "--max-length-ratio",
+    ):
         assert option in shown
-    assert "--model.width" not in shown
-    assert "--vocabulary" not in shown
+    assert "--width" not in shown
+    assert "--vocab-size" not in shown
 
 
 def test_a_model_of_another_kind_is_named_with_the_commands_that_accept_it(

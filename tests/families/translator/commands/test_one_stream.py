@@ -17,13 +17,13 @@ def one_stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("a.en", "a.xx"):
         (folder / name).write_text("\n".join(digit_lines(60)) + "\n")
     options = [
-        "--model.encoder-depth",
+        "--encoder-depth",
         "0",
-        "--model.decoder-depth",
+        "--decoder-depth",
         "2",
         "--steps",
         "6",
-        "--vocabulary",
+        "--vocab-size",
         "270",
     ]
     assert code_of(*training(folder, *options)) == 0

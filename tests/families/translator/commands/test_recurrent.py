@@ -1,4 +1,4 @@
-"""`--model recurrent`, through the real command: it learns, and everything that a translator can be asked for works."""
+"""`--architecture recurrent`, through the real command: it learns, and everything that a translator can be asked for works."""
 
 import re
 from pathlib import Path
@@ -11,9 +11,9 @@ from digits import digit_lines
 import qkv
 from qkv.checkpoint.files import read_json
 
-SMALL = """--model recurrent --steps 300 --decoding.beam 1 --model.width 48 --model.hidden 64 --model.encoder-depth 1
-    --model.decoder-depth 2 --model.dropout 0 --training.batch-tokens 768 --training.rate 0.01
-    --training.warmup 40 --training.validate-every 150 --training.processes 1"""
+SMALL = """--architecture recurrent --steps 300 --beam-size 1 --width 48 --ffn-width 64 --encoder-depth 1
+    --decoder-depth 2 --dropout 0 --batch-tokens 768 --learning-rate 0.01
+    --warmup-steps 40 --validate-every 150 --processes 1"""
 
 
 def backwards(line: str) -> str:
@@ -97,7 +97,7 @@ def test_its_attention_looks_at_the_word_that_is_said(learned: Path) -> None:
 
 
 def test_a_run_of_it_is_resumed(files: Path) -> None:
-    options = ["--model", "recurrent", "--training.processes", "1"]
+    options = ["--architecture", "recurrent", "--processes", "1"]
     assert code_of(*training(files, *options, "--steps", "6", out="whole")) == 0
     # Nothing is left to do, but the run is taken up with all of its options.
     assert code_of("train", "translator", "--resume", "--out", files / "whole") == 0
@@ -106,10 +106,13 @@ def test_a_run_of_it_is_resumed(files: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--model", "recurrent", "--model.norm", "pre"], "--model.norm mean nothing with --model recurrent"),
-        (["--model=recurrent", "--model.positions=none"], "--model.positions mean nothing"),
-        (["--model", "recurrent", "--model.hidden", "15"], "--model.hidden must be even"),
-        (["--model", "recurrent", "--model.encoder-depth", "0"], "--model.encoder-depth must be at least 1"),
+        (
+            ["--architecture", "recurrent", "--norm", "pre"],
+            "--norm mean nothing with --architecture recurrent",
+        ),
+        (["--architecture=recurrent", "--positions=none"], "--positions mean nothing"),
+        (["--architecture", "recurrent", "--ffn-width", "15"], "--ffn-width must be even"),
+        (["--architecture", "recurrent", "--encoder-depth", "0"], "--encoder-depth must be at least 1"),
         (["--model", "recurent"], "cannot be 'recurent', only one of transformer, recurrent"),
     ],
     ids=str,
@@ -124,13 +127,14 @@ def test_a_mistake_is_one_sentence(
 
 def test_help_shows_the_option_and_with_it_the_defaults_of_lstms(capsys: pytest.CaptureFixture[str]) -> None:
     defaults = []
-    for options in ([], ["--model", "recurrent"]):
+    for options in ([], ["--architecture", "recurrent"]):
         assert code_of("train", "translator", *options, "--help") == 0
         shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
-        assert "--model {transformer,recurrent}, --model.kind {transformer,recurrent}" in shown
+        assert "--model {transformer,recurrent}, --architecture {transformer,recurrent}" in shown
         defaults.append(
             re.findall(
-                r"--(?:model.kind \{transformer,recurrent\}|model.heads INT) .*?\(default: (\w+)\)", shown
+                r"--(?:model.architecture \{transformer,recurrent\}|model.heads INT) .*?\(default: (\w+)\)",
+                shown,
             )
         )
     assert defaults == [["transformer", "4"], ["recurrent", "1"]]

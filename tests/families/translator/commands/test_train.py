@@ -23,12 +23,12 @@ TRAINING_MISTAKES = {
     "a folder for a file": (["--target", "."], "is a folder"),
     "one validation file": (["--valid-source", "a.en"], "either --valid-source and --valid-target, or --valid-pairs"),
     "two files and pairs": (["--pairs", "a.tsv"], "either --source and --target, or --pairs"),
-    "too large a vocabulary": (["--vocabulary", "5000"], "the data fill a vocabulary of"),
-    "too small a vocabulary": (["--vocabulary", "10"], "a vocabulary of 10 is too small"),
+    "too large a vocabulary": (["--vocab-size", "5000"], "the data fill a vocabulary of"),
+    "too small a vocabulary": (["--vocab-size", "10"], "a vocabulary of 10 is too small"),
     "an unknown recipe": (["--recipe", "paper-bas"], "there is no recipe 'paper-bas'; did you mean paper-base?"),
     "no step": (["--steps", "0"], "--steps must be at least 1"),
-    "never validating": (["--training.validate-every", "0"], "--training.validate-every must be at least 1"),
-    "heads that do not divide": (["--model.heads", "3"], "--model.width must be a multiple of --model.heads"),
+    "never validating": (["--validate-every", "0"], "--validate-every must be at least 1"),
+    "heads that do not divide": (["--heads", "3"], "--width must be a multiple of --heads"),
     "a file above --out": (["--out", "a.en/out"], "Not a directory"),
     "a file as --out": (["--out", "a.en"], "already exists and is not empty: give another --out"),
 }  # fmt: skip
@@ -88,7 +88,7 @@ def test_the_same_command_with_resume_begins_a_run_that_was_not_begun_and_goes_o
     assert read_json(files / "out" / "report.json")["training"]["steps"] == 3
 
 
-@pytest.mark.parametrize("option", ["--sorce", "--model.widht", "--beam"])
+@pytest.mark.parametrize("option", ["--sorce", "--widht", "--beam"])
 def test_an_unknown_option_is_named_before_any_work_is_done(
     option: str, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,8 +102,8 @@ def test_an_unknown_option_is_named_before_any_work_is_done(
 
 def test_an_option_with_underscores_counts_as_given() -> None:
     """Otherwise what follows from other options would take its place."""
-    assert names_in(["--training.validate_every=50", "--steps", "100"]) == {
-        "--training.validate-every",
+    assert names_in(["--validate_every=50", "--steps", "100"]) == {
+        "--validate-every",
         "--steps",
     }
 
@@ -116,7 +116,7 @@ def test_the_real_process_ends_with_code_two_and_no_traceback(files: Path) -> No
 
 def test_processes_that_help_add_nothing_to_the_sentence(files: Path) -> None:
     before = content(files)
-    running = process(*training(files, "--vocabulary", "5000", "--training.processes", "2"))
+    running = process(*training(files, "--vocab-size", "5000", "--processes", "2"))
     out, error = running.communicate(timeout=60)
     assert "the data fill a vocabulary of" in refused(error.decode(), out.decode(), running.returncode)
     assert content(files) == before
@@ -139,7 +139,7 @@ def test_a_path_in_brackets_is_shown_as_it_is(files: Path, capsys: pytest.Captur
 def test_minutes_take_the_place_of_steps_and_a_dotted_option_that_of_the_recipe(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ("--training.rate", "0.123", "--training.warmup", "100000")
+    options = ("--learning-rate", "0.123", "--warmup-steps", "100000")
     assert code_of(*training(files, "--minutes", "0.01", *options, "--seed", "9")) == 0
     report = read_json(files / "out" / "report.json")
     settings = report["settings"]
@@ -169,12 +169,12 @@ def test_resuming_with_a_changed_option_is_refused_by_name(
     capsys.readouterr()
     before = content(files)
     resume = ["train", "translator", "--resume", "--out", files / "out"]
-    code = code_of(*resume, "--model.width", "32", "--seed", "2", "--pairs", files / "a.tsv")
+    code = code_of(*resume, "--width", "32", "--seed", "2", "--pairs", files / "a.tsv")
     shown = capsys.readouterr()
-    assert "these differ: --model.width, --pairs, --seed." in refused(shown.err, shown.out, code)
+    assert "these differ: --width, --pairs, --seed." in refused(shown.err, shown.out, code)
     assert content(files) == before
     monkeypatch.chdir(files)  # the same options again, and the same file by another path, are no change
-    assert code_of(*resume, "--model.width", "16", "--source", "a.en", "--steps", "3") == 0
+    assert code_of(*resume, "--width", "16", "--source", "a.en", "--steps", "3") == 0
 
 
 def test_a_run_goes_on_with_data_that_lie_elsewhere_now_and_have_other_names(
@@ -208,10 +208,10 @@ def test_a_run_whose_data_come_through_pipes_is_resumed(files: Path) -> None:
 
 
 def test_what_was_left_to_the_command_is_as_it_was_and_processes_may_change(files: Path) -> None:
-    left_to_it = ["--training.processes", "0", "--training.precision", "auto"]
+    left_to_it = ["--processes", "0", "--precision", "auto"]
     assert code_of(*training(files, "--steps", "3", *left_to_it)) == 0
     assert code_of(*training(files, "--steps", "3", *left_to_it, "--resume")) == 0
-    assert code_of(*training(files, "--steps", "3", "--training.processes", "2", "--resume")) == 0
+    assert code_of(*training(files, "--steps", "3", "--processes", "2", "--resume")) == 0
     assert read_json(files / "out" / "report.json")["made_with"]["processes"] == 2
 
 
@@ -247,7 +247,7 @@ def reading_until(running: subprocess.Popen[bytes], wanted: bytes) -> None:
 
 def test_a_reader_that_has_ended_does_not_end_a_run(files: Path) -> None:
     """`qkv train … 2>&1 | head`"""
-    options = ["--steps", "12", "--training.validate-every", "3"]
+    options = ["--steps", "12", "--validate-every", "3"]
     with process(*training(files, *options)) as running:
         reading_until(running, b"to validate on")
         assert running.stderr is not None
@@ -261,7 +261,7 @@ def test_a_signal_that_ends_the_reader_too_saves_and_ends_with_its_code(
     number: signal.Signals, code: int, files: Path
 ) -> None:
     """`qkv train … 2>&1 | tee log`, and Ctrl-C."""
-    with process(*training(files, "--steps", "30000", "--training.validate-every", "397")) as running:
+    with process(*training(files, "--steps", "30000", "--validate-every", "397")) as running:
         reading_until(running, b"validation loss")
         assert running.stderr is not None
         running.stderr.close()
@@ -293,7 +293,7 @@ def test_interrupting_training_saves_says_how_to_go_on_and_that_command_works(
     processes: str, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As a terminal does it, Ctrl-C goes to the command and to the processes that help it."""
-    options = ["--steps", "1000", "--training.validate-every", "50", "--training.processes", processes]
+    options = ["--steps", "1000", "--validate-every", "50", "--processes", processes]
     with process(*training(files, *options, out="my run"), start_new_session=True) as running:
         assert running.stderr is not None
         seen = b""
@@ -319,9 +319,7 @@ def test_interrupting_training_saves_says_how_to_go_on_and_that_command_works(
 def test_tensorboard_shows_what_the_log_says(files: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    run = training(
-        files, "--steps", "6", "--tensorboard", "--training.log-every", "2", "--training.processes", "1"
-    )
+    run = training(files, "--steps", "6", "--tensorboard", "--log-every", "2", "--processes", "1")
     assert code_of(*run) == 0
     events = EventAccumulator(str(files / "out" / "training" / "tensorboard")).Reload()
     folder = files / "out" / "training"

@@ -12,8 +12,8 @@ from digits import digit_lines
 from qkv.checkpoint.files import read_json
 from qkv.families.translator.recipes import RECIPES, find_recipe, published_rows
 
-TINY_OPTIONS = """--model.width 16 --model.encoder-depth 1 --model.decoder-depth 1 --model.heads 2 --model.hidden 16
-    --training.batch-tokens 256 --training.validate-every 3 --steps 3"""
+TINY_OPTIONS = """--width 16 --encoder-depth 1 --decoder-depth 1 --heads 2 --ffn-width 16
+    --batch-tokens 256 --validate-every 3 --steps 3"""
 TINY = TINY_OPTIONS.split()
 
 
@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
 
 def train(folder: Path, *options: str) -> dict[str, Any]:
     named = [] if "--recipe" in options else ["--recipe", "multi30k-tiny"]
-    recipe = [*named, "--vocabulary", "290", *TINY]
-    beam = [] if "--decoding.beam" in options else ["--decoding.beam", "1"]
+    recipe = [*named, "--vocab-size", "290", *TINY]
+    beam = [] if "--beam-size" in options else ["--beam-size", "1"]
     out = folder / "out"
     assert code_of("train", "translator", "--data", folder, "--out", out, *recipe, *beam, *options) == 0
     return read_json(folder / "out" / "report.json")
@@ -42,7 +42,7 @@ def test_the_published_row_stands_beside_what_was_reached(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qkv.cli.terminal.err.width", 200)
-    report = train(folder, "--decoding.beam", "5")
+    report = train(folder, "--beam-size", "5")
     shown = capsys.readouterr().err
     lines = [line for line in shown.splitlines() if "│ test_2016_flickr" in line]
     assert len(lines) == 2
@@ -67,7 +67,7 @@ def test_the_report_holds_what_evaluate_finds(folder: Path, capsys: pytest.Captu
 
 
 def test_other_languages_and_raw_text_are_an_option_away(folder: Path) -> None:
-    report = train(folder, "--data.languages", "fr", "en", "--data.variant", "")
+    report = train(folder, "--languages", "fr", "en", "--variant", "")
     assert report["languages"] == {"source": "fr", "target": "en"}
     assert report["data"]["origin"] == "train.fr and train.en"
 
@@ -172,7 +172,7 @@ def test_the_published_size_is_not_exceeded() -> None:
     settings = find_recipe("multi30k-tiny", RECIPES)(29_000)
     tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
     with torch.device("meta"):
-        model = Translator(architecture(settings.model, settings.vocabulary, tokenizer))
+        model = Translator(architecture(settings.model, settings.vocab_size, tokenizer))
     assert sum(parameter.numel() for parameter in model.parameters()) <= 2_600_000
 
 

@@ -30,9 +30,9 @@ TOKENIZER = Tokenizer.learn(LINES * 4, 330)
 
 def knows_nothing(*stand_ins: str) -> Translator:
     torch.manual_seed(5)
-    stack = StackConfig(depth=2, width=12, heads=3, hidden=20, norm="pre", activation="relu", dropout=0.1)
+    stack = StackConfig(depth=2, width=12, heads=3, ffn_width=20, norm="pre", activation="relu", dropout=0.1)
     config = TranslatorConfig(
-        vocab=len(TOKENIZER),
+        vocab_size=len(TOKENIZER),
         context=120,
         pad=0,
         start=1,

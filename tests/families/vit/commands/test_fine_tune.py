@@ -14,13 +14,13 @@ Output = pytest.CaptureFixture[str]
 LEARNING = [
     "--epochs",
     "12",
-    "--training.rate",
+    "--learning-rate",
     "0.02",
-    "--training.batch-tokens",
+    "--batch-tokens",
     "60",
-    "--training.processes",
+    "--processes",
     "1",
-    "--data.valid",
+    "--valid-size",
     "6",
 ]
 
@@ -60,7 +60,7 @@ def test_one_that_was_tuned_goes_on_with_its_head(
     base: Path, images: Path, tmp_path: Path, capsys: Output
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    given = ["--images", images, "--fit", *SHORT_RUN, "--training.batch-tokens", "60"]
+    given = ["--images", images, "--fit", *SHORT_RUN, "--batch-tokens", "60"]
     assert code_of("train", "vit", "--fine-tune", base, *given, "--out", first) == 0
     assert code_of("train", "vit", "--fine-tune", first, *given, "--out", second) == 0
     assert "on top of first; the head is that of the model" in capsys.readouterr().err
@@ -74,8 +74,8 @@ def test_one_that_was_tuned_goes_on_with_its_head(
     ("options", "sentence"),
     [
         (
-            ["--fit", "--model.width", "32", "--model.patch", "2"],
-            "leave out --model.patch and --model.width.",
+            ["--fit", "--width", "32", "--patch", "2"],
+            "leave out --patch and --width.",
         ),
         (["--size", "8"], "keeps its sizes, to which --fit brings pictures: leave out --size."),
         (["--colours=grey"], "leave out --colours."),

@@ -23,8 +23,8 @@ from qkv.families.vit.task import accuracy
 from qkv.training.picture_data import held_out
 
 Output = pytest.CaptureFixture[str]
-JUDGED = ["--measured.captions", "2", "--measured.candidates", "2"]
-VIT = [*TINY_BLOCKS, *SHORT_RUN, "--training.batch-tokens", "80"]
+JUDGED = ["--measured-captions", "2", "--measured-candidates", "2"]
+VIT = [*TINY_BLOCKS, *SHORT_RUN, "--batch-tokens", "80"]
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +39,13 @@ def test_from_a_folder_of_pictures_to_classes(tmp_path: Path, capsys: Output) ->
     more = [
         "--steps",
         "30",
-        "--training.rate",
+        "--learning-rate",
         "0.03",
-        "--augment.operations",
+        "--operations",
         "0",
-        "--augment.crop",
+        "--crop",
         "0",
-        "--augment.erase",
+        "--erase",
         "0",
     ]
     assert code_of("train", "vit", "--images", images, "--out", out, *VIT, *more) == 0
@@ -66,7 +66,7 @@ def test_from_a_folder_of_pictures_to_classes(tmp_path: Path, capsys: Output) ->
 def test_a_run_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     """A state of the first half is what a killed run leaves."""
     images = halves(tmp_path / "images")
-    options = [*VIT, "--augment.flip", "--augment.erase", "0.5"]
+    options = [*VIT, "--flip", "--erase", "0.5"]
     for name in ("whole", "halved"):
         assert code_of("train", "vit", "--images", images, "--out", tmp_path / name, *options) == 0
     halved = tmp_path / "halved"
@@ -80,9 +80,7 @@ def test_a_run_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path) -
 def test_from_scenes_to_drawings(tmp_path: Path, capsys: Output) -> None:
     codes, out = tmp_path / "codes", tmp_path / "model"
     small = ["--scenes", "100", *SHORT_RUN]
-    assert (
-        code_of("train", "codebook", *small, "--out", codes, "--model.width", "8", "--model.patch", "8") == 0
-    )
+    assert code_of("train", "codebook", *small, "--out", codes, "--width", "8", "--patch", "8") == 0
     report = json.loads((codes / "report.json").read_text())
     assert 0 < report["reconstruction"]["rmse"] < 1
     assert 1 <= report["reconstruction"]["used"] <= 512
@@ -174,9 +172,7 @@ def test_pictures_that_were_made_smaller_for_training_are_so_on_its_sheet_too(
     lines = [f"{number}.png\tthing {number}\n" for number in range(20)]
     (images / "captions.tsv").write_text("".join(lines))
     small = ["--images", images, "--size", "16", *SHORT_RUN]
-    assert (
-        code_of("train", "codebook", *small, "--out", codes, "--model.width", "8", "--model.patch", "8") == 0
-    )
+    assert code_of("train", "codebook", *small, "--out", codes, "--width", "8", "--patch", "8") == 0
     assert code_of("train", "dalle", *small, *TINY_BLOCKS, "--codebook", codes, "--out", out) == 0
     capsys.readouterr()
     sheet = tmp_path / "sheet.png"
@@ -224,7 +220,7 @@ def test_a_classifier_is_not_asked_to_draw(
 
 def test_a_classifier_of_scenes_is_measured_on_scenes(tmp_path: Path, capsys: Output) -> None:
     out = tmp_path / "model"
-    assert code_of("train", "vit", "--scenes", "100", "--out", out, *VIT, "--model.patch", "8") == 0
+    assert code_of("train", "vit", "--scenes", "100", "--out", out, *VIT, "--patch", "8") == 0
     capsys.readouterr()
     assert code_of("evaluate", out, "--scenes", "40", "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -274,11 +270,11 @@ def test_the_longest_caption_may_be_one_that_was_held_out(tmp_path: Path, capsys
     run = [
         *SHORT_RUN,
         *TINY_BLOCKS,
-        "--data.valid",
+        "--valid-size",
         "2",
-        "--vocabulary",
+        "--vocab-size",
         "300",
-        "--training.batch-tokens",
+        "--batch-tokens",
         "900",
     ]
     model = tmp_path / "model"
