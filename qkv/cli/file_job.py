@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import bytes_hash, canonical, held, read_json, sync_folder, write_json
+from qkv.cli.pace import Pace
 from qkv.cli.texts import decoded
 from qkv.errors import UserError
 
-LINES_OF_A_PART = 1_000
+LINES_OF_A_PART = 1_000  # at most
 
 Done = Callable[[int], None]
 Work = Callable[[int, list[str], Done], list[str]]
@@ -142,5 +143,5 @@ def lines_of(path: Path, skip: int) -> Iterator[list[str]]:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
     with file:
         numbered = islice(enumerate(file, 1), skip, None)
-        while part := list(islice(numbered, LINES_OF_A_PART)):
+        for part in Pace(LINES_OF_A_PART).portions(numbered):
             yield [decoded(line.removesuffix(b"\n"), number, str(path)) for number, line in part]

@@ -80,7 +80,9 @@ class Forbidden:
         phrase = self.phrases[rows]  # (N, C)
         which, state = phrase.clamp(min=0), torch.zeros_like(phrase)
         for place in range(said.shape[1]):
-            state = self.automata[which, state, said[:, place, None]].long()
+            state = (
+                self.automata[which, state, said[:, place, None]].long().clamp(min=0)
+            )  # 0 behind a forced one
         out = (self.automata[which, state] == FORBIDDEN) & (phrase != NOTHING)[..., None]  # (N, C, V)
         return scores.masked_fill(out.any(1), NEVER)
 

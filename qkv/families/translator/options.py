@@ -111,6 +111,9 @@ def check_phrases(options: Decoding) -> None:
     for avoided in options.avoid:
         if avoided in options.prefix:
             raise UserError(f"a translation cannot begin with '{options.prefix}' and avoid '{avoided}'.")
+        for phrase in options.contain:
+            if avoided in f" {phrase}":  # it is a word of its own
+                raise UserError(f"a translation cannot contain '{phrase}' and avoid '{avoided}'.")
 
 
 def with_keywords(options: Decoding, changes: Mapping[str, Any]) -> Decoding:

@@ -19,7 +19,7 @@ from qkv.families.translator.answers import Answer, Links, distinct, surrounded,
 from qkv.families.translator.architectures import built, config_from, two_stacks
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
-from qkv.families.translator.guarantees.avoidance import avoiding, cannot_avoid, check_kept, without_tags
+from qkv.families.translator.guarantees.avoidance import avoiding, cannot_avoid, check_copied
 from qkv.families.translator.guarantees.job import Reading
 from qkv.families.translator.guarantees.retry import Retry
 from qkv.families.translator.options import DEFAULTS, Decoding, with_keywords
@@ -197,7 +197,7 @@ class Translator:
         segments = split_request(text, decoding, self.tokenizer, self.limit)
         for each in segments:
             if each.copied:
-                check_kept(text, [without_tags(each.text, decoding.protect)], decoding)
+                check_copied(each.text, decoding)
         return segments
 
     def pieces_of(self, text: str, protect: Sequence[Kind] = BY_DEFAULT) -> list[str]:

@@ -97,6 +97,10 @@ class TextSearch:
             )
         return ids
 
+    def beginning(self, options: Decoding) -> str:
+        """What a translation begins with, as it reads."""
+        return self.tokenizer.decode(self.prefix_ids(options.prefix)).rstrip()
+
     # What was found -------------------------------------------------------------------------------------------
 
     def answer(self, hypothesis: Hypothesis, reading: Reading, options: Decoding) -> Answer:
@@ -105,13 +109,14 @@ class TextSearch:
         said = self.tokenizer.decode(ids)
         text = reading.written(said)
         if reading.marks or not reading.job.is_kept_by(reading.back(said)):
-            text = completed(reading, said, self.links(reading.text, ids, FINE, language))
+            links = self.links(reading.text, ids, FINE, language)
+            text = completed(reading, said, links, len(self.beginning(options)))
         confidence = self.defaults.confidence
-        links = None
+        alignment = None
         if options.alignments:
-            links = self.links(reading.text, ids, SPACED, language)
+            alignment = self.links(reading.text, ids, SPACED, language)
             if reading.left_out:
-                links = renumbered(links, (reading.text, reading.job.text), (said, text))
+                alignment = renumbered(alignment, (reading.text, reading.job.text), (said, text))
         return Answer(
             text=text,
             score=hypothesis.score,
@@ -120,7 +125,7 @@ class TextSearch:
             confidence=None
             if confidence is None
             else confidence.of(features_of(hypothesis.log_probabilities)),
-            alignment=links,
+            alignment=alignment,
         )
 
     def of_whole_characters(self, hypothesis: Hypothesis) -> Hypothesis:

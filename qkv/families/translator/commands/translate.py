@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from qkv.cli.options import read_options
-from qkv.cli.texts import check_text, standard_input
+from qkv.cli.pace import Pace
+from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
 from qkv.families.translator.options import DEFAULTS, PROTECTED, Decoding
@@ -104,12 +105,14 @@ def main(arguments: list[str]) -> None:
         job.run(lambda first, lines, done: records(command, translator, decoding, lines, done, first))
         return
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-    for number, lines in enumerate_chunks(chunks(command)):
+    number, pace = 1, Pace(LINES_AT_ONCE)
+    for lines in chunks(command):
         with counting("translating", len(lines)) as done:
-            found = records(command, translator, decoding, lines, done, first=number)
-        for record in found:
-            print(record)
-        sys.stdout.flush()
+            for portion in pace.portions(lines):
+                for record in records(command, translator, decoding, portion, done, first=number):
+                    print(record)
+                sys.stdout.flush()
+                number += len(portion)
 
 
 def check(command: Translate) -> None:
@@ -242,13 +245,6 @@ def chunks(command: Translate) -> Iterator[list[str]]:
 
         return lines_of(command.input, 0)
     return standard_input()
-
-
-def enumerate_chunks(found: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    number = 1
-    for lines in found:
-        yield number, lines
-        number += len(lines)
 
 
 def identity(command: Translate) -> dict[str, Any]:

@@ -109,7 +109,7 @@ class Job:
         wanted += [Wanted(phrase) for phrase in decoding.contain]
         for each in wanted:
             for avoided in decoding.avoid:
-                if avoided in each.text:
+                if avoided in f" {each.text}":  # it is a word of its own
                     raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
         return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
 
@@ -221,10 +221,10 @@ def is_stand_in(word: str) -> bool:
     return len(word) > 1
 
 
-def completed(reading: Reading, said: str, links: Links) -> str:
+def completed(reading: Reading, said: str, links: Links, begins: int = 0) -> str:
     """What was said with spans and tags where they belong: every one of them exactly as often as in the source.
 
-    `links` are pairs of words of `reading.text` and of `said`.
+    `links` are pairs of words of `reading.text` and of `said`. No span goes before the first `begins` characters.
     """
     whole = [
         (match.start(), match.end())
@@ -236,7 +236,9 @@ def completed(reading: Reading, said: str, links: Links) -> str:
     edits += [edit for edit in reading.back_edits(said) if edit.start not in taken]
     edits = [outside(edit, whole) for edit in edits]
     marks = sorted([*reading.marks, *missing], key=lambda mark: mark.place)
-    edits += marked(marks, Places(reading.text, said, links, whole))
+    prefix = [(-1, begins)]
+    placed = marked(marks, Places(reading.text, said, links, whole))
+    edits += [outside(edit, prefix) if edit.span else edit for edit in placed]
     return applied(said, in_source_order(edits, reading.job.kept_texts), reading.job.written)
 
 

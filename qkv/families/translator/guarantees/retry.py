@@ -187,8 +187,7 @@ class Retry:
         said = self.said(trial)
         if HALF in said and HALF not in reading.text:
             return False
-        begins = self.texts.tokenizer.decode(self.texts.prefix_ids(options.prefix)).rstrip()
-        if not said.startswith(begins) or any(each in said for each in options.avoid):
+        if not said.startswith(self.texts.beginning(options)) or any(each in said for each in options.avoid):
             return False
         return not repeats_a_word(said, [reading.text, options.prefix, *reading.phrases])
 

@@ -1,0 +1,30 @@
+"""How much is done at once: enough to be fast, and little enough that output comes while work goes on."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+FEWEST = 8
+SOON, LATE = 0.5, 2.0  # seconds: portions that take less grow, portions that take more shrink
+
+Item = TypeVar("Item")
+
+
+class Pace:
+    """Portions are small at first, and grow as long as each is done soon after it is asked for."""
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic):
+        self.size, self.most, self.clock = min(FEWEST, most), most, clock
+
+    def portions(self, items: Iterable[Item]) -> Iterator[list[Item]]:
+        """All items, in order."""
+        rest = iter(items)
+        while portion := list(islice(rest, self.size)):
+            began = self.clock()
+            yield portion
+            took = self.clock() - began
+            if took < SOON:
+                self.size = min(self.most, 2 * self.size)
+            elif took > LATE:
+                self.size = min(self.most, max(FEWEST, self.size // 2))
