@@ -262,11 +262,15 @@ def table_picture(trace: Trace, place: Place) -> "Figure":
                         told = f"{plain(each.text)} {decimal(value)}"
                         axes.text(left + value / 2, row, told, ha="center", va="center", fontsize=8)
                     left += value
+            best = choice.candidates[0]
+            if place.station != 18 and (likely := float(np.exp(best.log_probability))) <= 0.15:
+                axes.text(left, row, f" {plain(best.text)} {decimal(likely)}", va="center", fontsize=8)
         axes.set_yticks(
             range(len(trace.choices)),
             [plain(each) for each in trace.sides[-1].said or map(str, range(len(trace.choices)))],
         )
         axes.invert_yaxis()
+        axes.margins(x=0.15 if place.station == 18 else 0.0)  # room for the last label
         axes.set_xlabel("logit" if place.station == 18 else "probability")
     figure.suptitle(heading(trace, place))
     return figure
