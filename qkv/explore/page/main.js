@@ -106,6 +106,7 @@ async function draw(keepFocus) {
     return draw(false);
   }
   if (ticket !== drawing || of !== latest) return;
+  if (!document.body.classList.contains("busy")) status(""); // a wait for arrays alone is over
   drawTop(context);
   drawMap(context);
   drawHeads(context);
