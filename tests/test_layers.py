@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "models": {"core"},
     "text": {"errors"},
     "data": {"errors"},
+    "corpus": {"errors", "data"},
     "decoding": set(),
     "engine": {"errors", "core", "models", "decoding"},
     "checkpoint": {"errors"},
@@ -32,8 +33,8 @@ MAY_IMPORT = {
         "checkpoint", "pipeline",
     },
     "cli": {
-        "__init__", "errors", "environment", "configs", "data", "evaluation", "checkpoint", "pipeline", "pictures",
-        "explore", "hub", "training",
+        "__init__", "errors", "environment", "configs", "data", "corpus", "evaluation", "checkpoint", "pipeline",
+        "pictures", "explore", "hub", "training",
     },
     "__init__": {"errors", "pipeline"},
     "__main__": {"cli"},

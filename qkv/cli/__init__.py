@@ -26,6 +26,7 @@ COMMANDS = {
     ),
     "train codebook": ("qkv.cli.train_codebook", "train the codes that DALL-E draws with, from pictures"),
     "train dalle": ("qkv.cli.train_dalle", "train a model that draws what a caption says (DALL-E)"),
+    "clean": ("qkv.cli.clean", "drop the pairs of a parallel corpus that would harm a model, and say why"),
     "translate": ("qkv.cli.translate", "translate text, or lines from standard input"),
     "evaluate": ("qkv.cli.evaluate", "score a model: translations, texts or pictures"),
     "fill": ("qkv.cli.fill", "fill in the words that a text hides behind [MASK]"),
