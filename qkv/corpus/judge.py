@@ -6,7 +6,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Judge:
 
     def __call__(self, pairs: Texts) -> Judged:
         reasons = np.fromiter((NUMBER[self.reason(*pair)] for pair in pairs), np.uint8, len(pairs))
-        kept = [pairs[row] for row in np.flatnonzero(reasons == KEPT)]
+        kept = [pairs[row] for row in np.flatnonzero(reasons == KEPT).tolist()]
         return Judged(
             reasons=reasons,
             fingerprints=np.fromiter((pair_fingerprint(*pair) for pair in kept), np.uint64, len(kept)),
@@ -115,10 +115,13 @@ def in_processes(work: Callable[[Given], Found], parts: Iterable[Given], process
             yield future.result()
 
 
-def set_work(work: Callable[..., object]) -> None:
+WORK: list[Callable[[Any], Any]] = []  # of this process
+
+
+def set_work(work: Callable[[Any], Any]) -> None:
     """Sent once to each process, for it may hold the fingerprints of large test sets."""
-    do_work.work = work  # type: ignore[attr-defined]
+    WORK[:] = [work]
 
 
-def do_work(part: object) -> object:
-    return do_work.work(part)  # type: ignore[attr-defined]
+def do_work(part: Any) -> Any:
+    return WORK[0](part)
