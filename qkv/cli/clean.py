@@ -88,6 +88,11 @@ def check_options(command: Clean) -> None:
     two = [command.source is not None, command.target is not None]
     if any(two) != all(two) or bool(command.pairs) == all(two):
         raise UserError("give the corpus: either --pairs, or both --source and --target.")
+    for path in (*command.pairs, command.source, command.target):
+        if path is not None and path.exists() and not path.is_file() and not path.is_dir():
+            raise UserError(
+                f"{path} is not a regular file, but a corpus is read several times: write it to a file first."
+            )
     if command.processes < 0:
         raise UserError("--processes must not be negative.")
     read = {

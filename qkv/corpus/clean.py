@@ -7,7 +7,7 @@ a pair, however long the texts are. A decision depends on the corpus and the set
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from itertools import compress, islice
+from itertools import compress, islice, zip_longest
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from qkv.corpus.reasons import DUPLICATE, HELD_OUT, KEPT, MISALIGNED, NEAR_DUPLI
 from qkv.corpus.records import Corpus, Record
 from qkv.corpus.report import CleanReport, Examples
 from qkv.corpus.settings import CleanSettings, check_clean
+from qkv.errors import UserError
 
 CHUNK = 5_000  # pairs looked at together
 SAMPLE = 100_000  # pairs that the dictionary is learned from
@@ -48,7 +49,7 @@ def clean(
     check_clean(settings)
     reasons = decide(corpus, Judge(settings, languages, held_out or HeldOut()), processes, progress)
     examples = Examples()
-    for record, number in zip(corpus(), reasons.tolist(), strict=True):
+    for record, number in decided(corpus, reasons):
         if number == KEPT:
             write(record)
         else:
@@ -120,6 +121,13 @@ def learned_from(corpus: Corpus, reasons: Reasons, total: int) -> Lexicon:
     sample = islice(undecided(corpus, reasons), 0, None, max(1, total // SAMPLE))
     short = (pair for pair in sample if max(map(len, pair)) <= SHORT)
     return learn_lexicon(islice(short, SAMPLE))
+
+
+def decided(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[Record, int]]:
+    for record, number in zip_longest(corpus(), reasons.tolist()):
+        if record is None or number is None:
+            raise UserError("the corpus has changed while it was read: clean it again.")
+        yield record, number
 
 
 def undecided(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[str, str]]:

@@ -57,7 +57,7 @@ MOJIBAKE = re.compile(
 # The name of a tag without its attributes, which may hold text; entities; and signs of Markdown and wikis.
 MARKUP = re.compile(r"</?[A-Za-z][\w:-]*(?=[^<>]*>)|&(?:[a-z]{2,8}|#x?[0-9a-f]{2,6});|\]\(|\[!|\{\{|\}\}|```")
 ADDRESS = re.compile(
-    r"(?:https?|ftp|file)://\S+|www\.\S+|\S+@\S+\.\w+|(?:[A-Za-z]:)?(?:[\\/][\w.%~-]+){2,}[\\/]?"
+    r"(?:https?|ftp|file)://\S+|www\.\S+|[\w.+-]{1,64}@[\w.-]{1,255}|(?:[A-Za-z]:)?(?:[\\/][\w.%~-]+){2,}[\\/]?"
 )
 NUMBER = re.compile(r"\d+(?:[.,:'’\u00a0\u202f ]\d{3}(?!\d)|[.,:]\d+)*")
 SEPARATOR = re.compile(r"\D")

@@ -1,5 +1,6 @@
 """What decides whether a sentence pair is kept. A decision is a function of the corpus and of these settings."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,6 +50,7 @@ def check_clean(settings: CleanSettings) -> None:
         "max-numbers must not be negative": settings.max_numbers >= 0,
         "language-confidence must be in [0, 1]": 0 <= settings.language_confidence <= 1,
         "near-duplicates must be in [0, 1]": 0 <= settings.near_duplicates <= 1,
+        "min-alignment must be a finite number": math.isfinite(settings.min_alignment or 0),
     }
     broken = [rule for rule, holds in rules.items() if not holds]
     if broken:

@@ -54,6 +54,10 @@ def test_a_corpus_is_written_without_what_was_dropped_and_a_report_says_why(
         ([], "give the corpus: either --pairs, or both --source and --target"),
         (["--source", "train.en-de.tsv"], "give the corpus"),
         (["--pairs", "no.tsv"], "the languages are not known: give --source-language"),
+        (
+            ["--pairs", "/dev/null", "--language-confidence", "0"],
+            "/dev/null is not a regular file, but a corpus is read several",
+        ),
         (["--pairs", "no.en-de.tsv"], "There is no file no.en-de.tsv"),
         (["--pairs", "train.en-de.tsv", "--output", "train.en-de.tsv"], "--output would overwrite"),
         (["--pairs", "train.en-de.tsv", "--output", "clean.txt"], "must end in .tsv or .tsv.gz"),

@@ -119,3 +119,14 @@ def test_two_files_of_different_length_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.de").write_text("eins\nzwei\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"a\.de has only 2 lines"):
         list(corpus_of_two(tmp_path / "a.en", tmp_path / "a.de")())
+
+
+def test_a_corpus_that_changes_meanwhile_is_refused(good: list[Record]) -> None:
+    lengths = iter([20, 20])  # counted and filtered; then it is written
+
+    def corpus() -> Iterator[Record]:
+        return iter(good[: next(lengths, 15)])
+
+    settings = CleanSettings(min_alignment=None)
+    with pytest.raises(UserError, match="has changed while it was read"):
+        clean(corpus, settings, GERMAN_ENGLISH, write=lambda _record: None)
