@@ -28,7 +28,9 @@ def save_gpt(folder: Path) -> str:
     from qkv.text.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.learn(digit_lines(60), 330)
-    config = models.GPTConfig(vocab_size=len(tokenizer), max_length=80, end=2, positions="learned", stack=STACK)
+    config = models.GPTConfig(
+        vocab_size=len(tokenizer), max_length=80, end=2, positions="learned", stack=STACK
+    )
     defaults = generator.GeneratorDefaults(pieces="subwords")
     generator.Generator(disturbed(models.GPT(config)), tokenizer, defaults).save(folder)
     return "one two three"

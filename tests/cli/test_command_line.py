@@ -82,6 +82,10 @@ OPTIONS = {
     "evaluate": """
         --source --reference --pairs --source-language --target-language --merge --against --json --output
         --beam --length-penalty --tokenize --lowercase""",
+    "clean": """
+        --pairs --source --target --output --report --held-out --source-language --target-language --processes
+        --min-length --max-length --max-words --max-ratio --min-letters --min-script --markup --max-copied
+        --max-numbers --language-confidence --no-duplicates --near-duplicates --min-alignment""",
     "fill": "--best --json",
     "embed": "--input --output --pooling --raw --compute --threads",
     "similar": "--pairs --labels --columns",
