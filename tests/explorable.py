@@ -81,7 +81,7 @@ def decided(model: Any, tokenizer: Tokenizer, beam: int, languages: Sequence[str
     defaults = TranslatorDefaults(
         languages=Languages(source=source, target=target),
         longest=64,
-        beam=beam,
+        beam_size=beam,
         length_penalty=0.6 if beam > 1 else 0.0,
     )
     return Translator(model.eval(), tokenizer, defaults)

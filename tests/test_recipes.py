@@ -106,7 +106,7 @@ def test_the_learning_rate_is_equation_3(name: str, step: int) -> None:
 @both
 def test_decoding_is_that_of_section_6_1(name: str) -> None:
     decoding = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS).decoding
-    assert (decoding.beam, decoding.length_penalty) == (4, 0.6)
+    assert (decoding.beam_size, decoding.length_penalty) == (4, 0.6)
 
 
 @both

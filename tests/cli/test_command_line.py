@@ -12,7 +12,6 @@ from commands import code_of, refused
 
 import qkv
 from qkv.checkpoint.files import read_json, write_json
-from qkv.cli import all_commands, trainings
 
 OPTIONS = {
     "demo": "--out --source-language --target-language --seed",
@@ -75,8 +74,8 @@ OPTIONS = {
         --blank-captions --valid-size --temperature --top-p --guidance
         --measured-captions --measured-candidates""",
     "translate": """
-        --input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
-        --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain
+        --input --output --beam --length-penalty --num_hypotheses --patience --coverage-penalty --sample
+        --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat-ngram-size --prefix --contain
         --avoid --glossary --protect --language --scores --alignments --json --min-confidence --withhold
         --also --batch-tokens --threads --compute""",
     "evaluate": """

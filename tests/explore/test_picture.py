@@ -5,9 +5,6 @@ import pytest
 from explorable import SENTENCE, random_recurrent, random_translator
 
 from qkv.errors import UserError
-from qkv.explore.picture import TITLES, Place, panels_of, picture
-from qkv.families.tracing import trace
-from qkv.tracing.trace import Trace
 from qkv.explore.picture import TITLES, Place, decimal, panels_of, picture, plain
 from qkv.families.tracing import trace
 from qkv.tracing.trace import Trace

@@ -32,7 +32,9 @@ def saved(folder: Path, norm: Any, positions: Any, **others: Any) -> Path:
         vocab_size=len(TOKENS), max_length=40, pad=0, start=1, end=2, positions=positions, encoder=stack,
         decoder=replace(stack, depth=3), **others,
     )  # fmt: skip
-    defaults = TranslatorDefaults(languages=Languages.of("en", "de"), longest=30, beam=3, length_penalty=0.7)
+    defaults = TranslatorDefaults(
+        languages=Languages.of("en", "de"), longest=30, beam_size=3, length_penalty=0.7
+    )
     Translator(shaken(TranslatorModel(config)), TOKENS, defaults).save(folder)
     return folder
 

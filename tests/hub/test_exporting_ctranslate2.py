@@ -33,7 +33,9 @@ def bundle(folder: Path, **how: Any) -> Path:
     config = TranslatorConfig(
         vocab_size=len(tokens), max_length=60, pad=0, start=1, end=2, encoder=stack, decoder=replace(stack, depth=3), **how
     )  # fmt: skip
-    defaults = TranslatorDefaults(languages=Languages.of("en", "de"), longest=50, beam=3, length_penalty=1.0)
+    defaults = TranslatorDefaults(
+        languages=Languages.of("en", "de"), longest=50, beam_size=3, length_penalty=1.0
+    )
     Translator(shaken(TranslatorModel(config), scale=0.2), tokens, defaults).save(folder)
     return folder
 

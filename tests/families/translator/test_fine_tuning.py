@@ -170,7 +170,7 @@ def test_an_imported_translator_learns_and_goes_out_and_in_again(marian: Path, t
     lines = named.valid.source
     assert again.translate(lines) == first.translate(lines)
     assert first.translate(lines) != load(marian).translate(lines)
-    assert first.defaults.beam == load(marian).defaults.beam
+    assert first.defaults.beam_size == load(marian).defaults.beam_size
 
 
 def test_the_target_language_of_the_pairs_is_said_by_an_option_or_by_each_line(

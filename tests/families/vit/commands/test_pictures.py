@@ -12,7 +12,6 @@ from commands import code_of, content, refused
 from drawings import SHORT_RUN, TINY_BLOCKS, halves, untrained_classifier, untrained_codes, untrained_painter
 from PIL import Image
 
-from qkv.training.picture_data import hold_out
 from qkv.data.captioned import scene_pictures
 from qkv.data.worlds.labelled_scenes import scenes_to_judge
 from qkv.families.dalle.codebook_task import reconstruction
@@ -21,6 +20,7 @@ from qkv.families.dalle.scene_scores import reconstructed_scenes
 from qkv.families.loading import load
 from qkv.families.vit.product import PictureClassifier
 from qkv.families.vit.task import accuracy
+from qkv.training.picture_data import hold_out
 
 Output = pytest.CaptureFixture[str]
 JUDGED = ["--measured-captions", "2", "--measured-candidates", "2"]
