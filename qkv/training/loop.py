@@ -16,7 +16,7 @@ from qkv.checkpoint.state import State, save_state
 from qkv.errors import UserError
 from qkv.training.distributed import Alone, Group
 from qkv.training.log import Log
-from qkv.training.optimiser import Optimiser
+from qkv.training.optimizer import Optimiser
 from qkv.training.randomness import seed_for
 from qkv.training.schedule import rate_at
 from qkv.training.settings import TrainingSettings
@@ -289,7 +289,7 @@ class Run:
         """A line in the log."""
         position, mean, now = self.position, self.mean, clock.seconds()
         self.mean = Mean(since=now)
-        facts = {"loss": round(mean.value(), 5), "rate": self.rate, "tokens": position.tokens}
+        facts = {"loss": round(mean.value(), 5), "learning_rate": self.rate, "tokens": position.tokens}
         timing = {
             "tokens_per_second": round(mean.tokens_per_second(now)),
             "seconds": round(position.seconds, 2),

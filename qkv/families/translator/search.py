@@ -57,7 +57,7 @@ class Search:
 
 # What the engine's own search obeys, what it may ignore because something else obeys it, and what it can only have at
 # its default. A field that is in none of these goes to the general search, whatever its value.
-OBEYED = {"beam", "length_penalty", "num_hypotheses", "patience"}
+OBEYED = {"beam_size", "length_penalty", "num_hypotheses", "patience"}
 BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"}  # see plain_request
 BY_THE_CALLER = {"language", "glossary", "protect", "alignments", "batch_tokens"}
 ONLY_BY_DEFAULT = {

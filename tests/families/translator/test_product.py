@@ -64,7 +64,9 @@ def untrained(kind: type[Translator] = Translator, *, context: int = 60, longest
             if parameter.ndim == 2:
                 parameter *= 2
     languages = Languages(source="en", target="de")
-    defaults = TranslatorDefaults(languages=languages, longest=longest, beam_size=1, length_penalty=1.0)
+    defaults = TranslatorDefaults(
+        languages=languages, max_source_length=longest, beam_size=1, length_penalty=1.0
+    )
     return kind(model, TOKENIZER, defaults)
 
 

@@ -33,7 +33,7 @@ def untrained() -> Translator:
             if parameter.ndim == 2:
                 parameter *= 2
     languages = Languages(source="en", target="de")
-    defaults = TranslatorDefaults(languages=languages, longest=20, beam_size=2, length_penalty=1.0)
+    defaults = TranslatorDefaults(languages=languages, max_source_length=20, beam_size=2, length_penalty=1.0)
     return Translator(model, TOKENIZER, defaults)
 
 

@@ -195,7 +195,7 @@ def test_several_answers_have_the_number_of_their_line(
             "3",
             "--beam",
             "4",
-            "--compute",
+            "--compute-type",
             "float32",
         )
         == 0
@@ -263,7 +263,7 @@ def test_without_a_compiler_the_answers_are_the_same_and_it_says_so_once(model: 
 
 @pytest.mark.parametrize("compute", ["float32", "bf16", "int8"])
 def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert code_of("translate", model, "one two", "--compute", compute, "--threads", "1") == 0
+    assert code_of("translate", model, "one two", "--compute-type", compute, "--threads", "1") == 0
     assert capsys.readouterr().out.strip()
 
 
@@ -282,7 +282,7 @@ def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.
         (["--num_hypotheses", "0"], "at least 1"),
         (["--glossary", "none.tsv"], "there is no glossary"),
         (["--contain", "nine", "--avoid", "nin"], "cannot contain"),
-        (["--also", "nowhere"], "there is no folder nowhere"),
+        (["--ensemble", "nowhere"], "there is no folder nowhere"),
     ],
     ids=str,
 )
