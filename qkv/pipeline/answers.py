@@ -78,7 +78,7 @@ def joined(parts: Sequence[Answer], sources: Sequence[str], texts: Sequence[str]
         log_probabilities=tuple(value for each in parts for value in each.log_probabilities),
         words=tuple(word for each in parts for word in each.words),
         confidence=min(confidences, default=None),  # a text is as good as its worst piece
-        alignment=links if any(each.alignment is not None for each in parts) else None,
+        alignment=list(dict.fromkeys(links)) if any(each.alignment is not None for each in parts) else None,
     )
 
 
