@@ -96,8 +96,8 @@ def words_before(parts: Sequence[str]) -> list[int]:
 
 def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answer]:
     """The answers to the pieces of a text, best first, as answers to the text: the best sums of their scores."""
-    ranks: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
-    for _, answers in parts:
+    ranks: list[tuple[float, tuple[int, ...]]] = [(0.0, () if count > 1 else (0,) * len(parts))]
+    for _, answers in parts if count > 1 else []:
         grown = [
             (total - each.score, (*chosen, rank))
             for total, chosen in ranks

@@ -4,6 +4,7 @@ import random
 import re
 from collections import Counter
 
+from qkv.pipeline.answers import Answer, together
 from qkv.pipeline.guarantees import Job, Reading, completed
 from qkv.pipeline.options import Decoding
 from qkv.pipeline.places import Edit, Mark, Places, applied, marked, outside
@@ -154,3 +155,10 @@ def test_placeholders_with_a_number_or_a_name_may_move() -> None:
     job = Job.of("%1$s of %2$d and %(a)s of {b}", Decoding())
     said = "{b} %(a)s %2$d %1$s"
     assert Reading.plain(job).written(said) == said
+
+
+def test_links_count_words_between_spaces_also_where_a_segment_ends_inside_one() -> None:
+    parts = ["<li>", "a b", "</li><li>", "c", "</li>"]
+    answers = [Answer(text=part, score=0.0, alignment=[(0, 0)] if part[0] != "<" else None) for part in parts]
+    whole = together([(part, [answer]) for part, answer in zip(parts, answers, strict=True)], 1)[0]
+    assert (whole.text, whole.pharaoh()) == ("<li>a b</li><li>c</li>", "0-0 1-1")
