@@ -61,7 +61,7 @@ def random_recurrent(
         start=1,
         end=2,
         width=10,
-        ffn_width=12,
+        hidden=12,
         encoder_depth=2,
         decoder_depth=3,
         heads=heads,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from qkv.cli import all_commands, trainings
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "decks.md").read_text(encoding="utf-8")
 QUOTED = re.findall(r"`([^`]+)`", PAGE)

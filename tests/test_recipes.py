@@ -13,7 +13,7 @@ from qkv.families.translator.model import Translator
 from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES
 from qkv.families.translator.task import architecture, recurrent_architecture
 from qkv.training.distributed import Alone
-from qkv.training.optimizer import Optimiser
+from qkv.training.optimiser import Optimiser
 from qkv.training.schedule import rate_at
 from qkv.training.settings import find_recipe
 from qkv.training.spread import Shared

@@ -16,7 +16,7 @@ from qkv.checkpoint.state import State, save_state
 from qkv.errors import UserError
 from qkv.training.distributed import Alone, Group
 from qkv.training.log import Log
-from qkv.training.optimizer import Optimiser
+from qkv.training.optimiser import Optimiser
 from qkv.training.randomness import seed_for
 from qkv.training.schedule import rate_at
 from qkv.training.settings import TrainingSettings

@@ -44,7 +44,7 @@ class AdamW:
         self.fused = torch.optim.AdamW(
             groups or [{"params": []}],
             lr=0.0,
-            adam_betas=settings.adam_betas,
+            betas=settings.adam_betas,
             eps=settings.adam_epsilon,
             fused=True,
         )

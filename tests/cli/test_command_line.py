@@ -12,6 +12,7 @@ from commands import code_of, refused
 
 import qkv
 from qkv.checkpoint.files import read_json, write_json
+from qkv.cli import all_commands, trainings
 
 OPTIONS = {
     "demo": "--out --source-language --target-language --seed",

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from qkv.engine.int16 import Int16
 from qkv.training.distributed import Alone
-from qkv.training.optimizer import Optimiser, orthogonal
+from qkv.training.optimiser import Optimiser, orthogonal
 from qkv.training.settings import TrainingSettings
 from qkv.training.shares import alike
 from qkv.training.spread import Shared

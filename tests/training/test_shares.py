@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from qkv.training.distributed import Alone
-from qkv.training.optimizer import Optimiser
+from qkv.training.optimiser import Optimiser
 from qkv.training.settings import TrainingSettings
 from qkv.training.spread import Part, Shared
 

@@ -196,7 +196,7 @@ def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenize
             start=tokenizer.start,
             end=tokenizer.end,
             width=model.width,
-            ffn_width=model.ffn_width,
+            hidden=model.ffn_width,
             encoder_depth=model.encoder_depth,
             decoder_depth=model.decoder_depth,
             heads=model.heads,
