@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 
 import pytest
-from qkv.pipeline.experiments import SILENCED
-from qkv.pipeline.guarantees import as_read
+from qkv.tracing.experiments import SILENCED
+from qkv.families.translator.guarantees.job import as_read
 
 from qkv.data.po import PO_KEYWORD, PO_STRING
 from qkv.data.sentences import ENDS, sentences_of

@@ -1,20 +1,16 @@
 """Where things go that stood at a place of the source."""
 
-<<<<<<< HEAD:tests/families/translator/guarantees/test_places.py
-from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
-=======
 import random
 import re
 from collections import Counter
 
-from qkv.pipeline.answers import Answer, together
-from qkv.pipeline.guarantees import Job, Reading, completed
-from qkv.pipeline.options import Decoding
-from qkv.pipeline.places import Edit, Mark, Places, applied, marked, outside
+from qkv.families.translator.answers import Answer, together
+from qkv.families.translator.guarantees.job import Job, Reading, completed
+from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
 from qkv.text.words import FINE
 
 TAG = re.compile(r"<(/?)(\w+)( n='\d+')?(/?)>")
->>>>>>> markup:tests/pipeline/test_places.py
 
 
 def test_marks_find_their_place_also_without_links() -> None:
@@ -80,7 +76,7 @@ def well_formed(chance: random.Random, depth: int = 0) -> list[str]:
 
 def placed_anyhow(source: str, chance: random.Random) -> str:
     """A translation of random words, with random links to those of the source, and what belongs to it in its place."""
-    reading = Reading.plain(Job.of(source, Decoding()))
+    reading = Reading.plain(Job.of(source, TranslationOptions()))
     known = ["die", "Katze", "tanzte", ".", "?", *reading.job.kept_texts]
     said = chance.choice([" ", " ", ""]).join(chance.choice(known) for _ in range(chance.randrange(9)))
     sizes = [len(FINE.findall(text)) for text in (reading.text, said)]
@@ -115,7 +111,7 @@ def test_tags_that_are_never_closed_or_opened_are_not_lost() -> None:
 def test_neighbours_stay_apart_and_what_is_inside_stays_inside() -> None:
     source, target = "a b c d", "w x y z"
     text = "<p>a <i>b</i></p> <u>c d</u>"
-    job = Job.of(text, Decoding())
+    job = Job.of(text, TranslationOptions())
     assert job.text == source
     crossing = [(0, 0), (1, 2), (2, 1), (3, 3)]
     answer = completed(Reading.plain(job), target, crossing)
@@ -126,18 +122,18 @@ def test_neighbours_stay_apart_and_what_is_inside_stays_inside() -> None:
 def test_tags_nested_a_thousand_times_are_placed() -> None:
     text = f"the {'<b>' * 2_000}cat{'</b>' * 2_000} danced"
     links = [(0, 0), (1, 1), (2, 2)]
-    answer = completed(Reading.plain(Job.of(text, Decoding())), "die Katze tanzte", links)
+    answer = completed(Reading.plain(Job.of(text, TranslationOptions())), "die Katze tanzte", links)
     assert answer == f"die {'<b>' * 2_000}Katze{'</b>' * 2_000} tanzte"
 
 
 def test_a_span_that_is_put_in_stays_inside_its_tags() -> None:
-    job = Job.of("the <b>{x}</b> cat", Decoding())
+    job = Job.of("the <b>{x}</b> cat", TranslationOptions())
     links = [(0, 0), (4, 1)]
     assert completed(Reading.plain(job), "die Katze", links) == "die <b>{x}</b> Katze"
 
 
 def test_space_between_tags_and_text_stays_where_it_is() -> None:
-    job = Job.of("<b> the cat <i></i> </b>", Decoding())
+    job = Job.of("<b> the cat <i></i> </b>", TranslationOptions())
     assert job.text == "the cat"
     answer = completed(Reading.plain(job), "die Katze", [(0, 0), (1, 1)])
     assert answer == "<b> die Katze <i></i></b>"
@@ -147,7 +143,7 @@ def test_space_between_tags_and_text_stays_where_it_is() -> None:
 
 
 def test_placeholders_that_take_the_next_argument_keep_their_order() -> None:
-    job = Job.of("Row %d, invoice %s/%u: account %s, {} {:d}", Decoding())
+    job = Job.of("Row %d, invoice %s/%u: account %s, {} {:d}", TranslationOptions())
     said = "Konto %s, %s, Zeile %u {:d} von %d {}"
     assert Reading.plain(job).written(said) == "Konto %d, %s, Zeile %u {} von %s {:d}"
     assert completed(Reading.plain(job), said, []) == "Konto %d, %s, Zeile %u {} von %s {:d}"
@@ -156,7 +152,7 @@ def test_placeholders_that_take_the_next_argument_keep_their_order() -> None:
 
 
 def test_placeholders_with_a_number_or_a_name_may_move() -> None:
-    job = Job.of("%1$s of %2$d and %(a)s of {b}", Decoding())
+    job = Job.of("%1$s of %2$d and %(a)s of {b}", TranslationOptions())
     said = "{b} %(a)s %2$d %1$s"
     assert Reading.plain(job).written(said) == said
 
