@@ -79,7 +79,7 @@ class Retry:
         budget = Budget(self.beams(options), self.size(job.text))
         trials: list[Trial] = []
         for reading in self.readings(job):
-            trial = yield self.freely(reading, options)
+            trial = yield self.freely(reading, budget, options)
             budget.pay(trial)
             if self.holds(trial, options):
                 return self.answers_of(trial, options)
@@ -102,9 +102,9 @@ class Retry:
     def stand_ins(self, job: Job) -> Reading | None:
         return Reading.with_stand_ins(job, self.texts.defaults.stand_ins)
 
-    def freely(self, reading: Reading, options: Decoding) -> Attempt:
+    def freely(self, reading: Reading, budget: Budget, options: Decoding) -> Attempt:
         limit = free_limit(self.size(reading.text)) + len(self.texts.prefix_ids(options.prefix))
-        return Attempt(reading=reading, no_repeat=options.no_repeat, limit=limit)
+        return Attempt(reading=reading, no_repeat=options.no_repeat, limit=min(limit, budget.longest_free))
 
     def keeps_most_spans(self, trial: Trial, options: Decoding) -> bool:
         """Is it worth mending? Otherwise the spans have confused the model."""
@@ -115,12 +115,14 @@ class Retry:
     def against_loops(self, trial: Trial, budget: Budget, options: Decoding) -> Course:
         """The last attempt, where no free translation can be used; what it lacks is put in by alignment."""
         size = NO_REPEAT[0]
+        if budget.left < budget.beams:
+            return self.answers_of(trial, options)
         attempt = replace(
             trial.attempt,
             constrained=bool(trial.attempt.reading.job.wanted),
             no_repeat=min(size, options.no_repeat or size),
             beams=budget.beams,
-            limit=max(1, budget.left // budget.beams),
+            limit=budget.left // budget.beams,
         )
         return self.answers_of((yield attempt), options)
 
