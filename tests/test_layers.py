@@ -24,7 +24,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": {"errors"},
     "data": {"errors"},
     "corpus": {"errors", "text", "data"},
-    "decoding": set(),
+    "decoding": {"decoding.options"},
+    "decoding.options": set(),
     "checkpoint": {"errors"},
     "evaluation": ALWAYS | {"checkpoint"},
     "family.model": {"core"},
@@ -36,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tracing": ALWAYS | {"core", "decoding"},
     "training": ALWAYS | {"__init__", "core", "data", "engine", "checkpoint", "evaluation"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
-    "family.options": ALWAYS | {"text"},
+    "family.options": ALWAYS | {"text", "decoding.options"},
     "family.product": ALWAYS
     | {
         "core", "text", "data", "decoding", "engine", "checkpoint", "runtime", "family.model", "family.options",
@@ -83,7 +84,7 @@ ROLES = {
     "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
     "report": "task", "trust": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "search": "product", "answers": "product", "alignment": "product", "defaults": "product",
-    "architectures": "product", "guarantees": "product", "classifier": "product", "encoding": "product", "codes": "product",
+    "architectures": "product", "guarantees": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
     "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub",
     "trace": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
     "commands": "commands",
@@ -93,6 +94,7 @@ ROLES = {
 NEVER_TORCH = {
     "family.settings",
     "family.options",
+    "decoding.options",
     "family.record",
     "families.family",
     "text",
@@ -115,6 +117,8 @@ def role_of(module: str) -> str:
         return f"family.{ROLES[name]}"
     if module == "families/family.py":
         return "families.family"
+    if module == "decoding/sampling_options.py":
+        return "decoding.options"
     return first
 
 

@@ -17,6 +17,8 @@ from typing import Any, Literal, TypeVar, Union
 
 import tyro
 
+from qkv.cli.string_types import STRING_TYPES
+
 Settings = TypeVar("Settings")
 
 
@@ -66,7 +68,8 @@ def walk(kind: Any, default: Any, path: tuple[str, ...], prefix: str) -> Iterato
         if argument is not None and argument.name is not None:
             name = argument.name
         value = default_of(field, default)
-        if dataclasses.is_dataclass(hint):
+        spelled = STRING_TYPES.get(hint)
+        if spelled is None and dataclasses.is_dataclass(hint):
             inner = f"{prefix}{name}." if name else prefix
             yield from walk(hint, None if is_missing(value) else value, (*path, field.name), inner)
             continue
@@ -74,8 +77,9 @@ def walk(kind: Any, default: Any, path: tuple[str, ...], prefix: str) -> Iterato
             name=prefix + name,
             path=(*path, field.name),
             hint=hint,
-            metavar=(argument.metavar if argument is not None else None) or metavar_of(hint, field.name),
-            default=value,
+            metavar=(argument.metavar if argument is not None else None)
+            or (metavar_of(hint, field.name) if spelled is None else spelled.metavar),
+            default=value if spelled is None or is_missing(value) else spelled.show(value),
             doc=docstrings(kind).get(field.name, ""),
             aliases=tuple((argument.aliases if argument is not None else None) or ()),
             positional=any(each is tyro.conf.Positional or "Positional" in str(each) for each in extras),

@@ -13,6 +13,7 @@ import tyro
 from qkv.cli.fields import names_in, option_fields
 from qkv.cli.help import HELP_ALL, help_text, wants_help
 from qkv.cli.renamed import new_name
+from qkv.cli.string_types import REGISTRY
 from qkv.environment import with_variable
 from qkv.errors import UserError
 
@@ -59,13 +60,14 @@ def read_options(
 
 
 def parsed(kind: type[Command], arguments: list[str], prog: str, default: Any) -> Command:
-    command: Command = tyro.cli(
-        kind,
-        args=arguments,
-        prog=prog,
-        default=tyro.MISSING_NONPROP if default is None else default,
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    with REGISTRY:
+        command: Command = tyro.cli(
+            kind,
+            args=arguments,
+            prog=prog,
+            default=tyro.MISSING_NONPROP if default is None else default,
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
     return command
 
 

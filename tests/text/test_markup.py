@@ -5,16 +5,16 @@ import time
 from collections.abc import Callable
 
 import pytest
-from qkv.tracing.experiments import SILENCED
-from qkv.families.translator.guarantees.job import as_read
 
 from qkv.data.po import PO_KEYWORD, PO_STRING
 from qkv.data.sentences import ENDS, sentences_of
+from qkv.families.translator.guarantees.job import as_read
 from qkv.hub.download import NAME
 from qkv.text.markup import scan
 from qkv.text.protect import KINDS, lines_around, occurrences, protected_spans, split_around
 from qkv.text.segment import split_to_fit
 from qkv.text.words import FINE
+from qkv.tracing.experiments import SILENCED
 
 
 def found(text: str) -> list[tuple[str, str, str]]:

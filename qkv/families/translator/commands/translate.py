@@ -12,6 +12,7 @@ import tyro
 from qkv.cli.inputs import ComputeType
 from qkv.cli.options import read_options
 from qkv.cli.pace import Pace
+from qkv.cli.string_types import STRING_TYPES, StringType
 from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
@@ -25,37 +26,24 @@ if TYPE_CHECKING:
 
 UNSURE = "[unsure] "  # before what --min-confidence marks
 
-FROM_STRINGS = tyro.constructors.ConstructorRegistry()
+
+def kinds_of(names: str) -> tuple[Kind, ...]:
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if wanted == ["none"]:
+        return ()
+    known = tuple(kind for name in wanted for kind in PROTECTED if kind == name)
+    if len(known) < len(wanted) or not wanted:
+        unknown = [name for name in wanted if name not in known]
+        raise UserError(f"--protect knows {', '.join(PROTECTED)} and none, not '{', '.join(unknown)}'.")
+    return known
 
 
-@FROM_STRINGS.primitive_rule
-def glossary_from_string(
-    info: tyro.constructors.PrimitiveTypeInfo,
-) -> tyro.constructors.PrimitiveConstructorSpec[Glossary] | None:
-    if info.type is not Glossary:
-        return None
-    return tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="FILE",
-        instance_from_str=lambda given: Glossary.read(Path(given[0])),
-        is_instance=lambda value: isinstance(value, Glossary),
-        str_from_instance=lambda glossary: [f"{len(glossary.terms)} terms" if glossary.terms else "none"],
-    )
-
-
-@FROM_STRINGS.primitive_rule
-def kinds_from_string(
-    info: tyro.constructors.PrimitiveTypeInfo,
-) -> tyro.constructors.PrimitiveConstructorSpec[tuple[Kind, ...]] | None:
-    if info.type != tuple[Kind, ...]:
-        return None
-    return tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="KIND,KIND,…",
-        instance_from_str=lambda given: kinds_of(given[0]),
-        is_instance=lambda value: isinstance(value, tuple),
-        str_from_instance=lambda kinds: [",".join(kinds) or "none"],
-    )
+STRING_TYPES[Glossary] = StringType(
+    metavar="FILE", read=lambda name: Glossary.read(Path(name)), show=lambda glossary: ""
+)
+STRING_TYPES[tuple[Kind, ...]] = StringType(
+    metavar="KIND,KIND,…", read=kinds_of, show=lambda kinds: ",".join(kinds) or "none"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +75,12 @@ class Translate:
 
 
 def main(arguments: list[str]) -> None:
-    with FROM_STRINGS:
-        command = read_options(
-            Translate,
-            arguments,
-            prog="qkv translate",
-            description="Translate text, or lines from a file or standard input, one line for each.",
-        )
+    command = read_options(
+        Translate,
+        arguments,
+        prog="qkv translate",
+        description="Translate text, or lines from a file or standard input, one line for each.",
+    )
     check(command)
     from qkv.cli.file_job import FileJob
     from qkv.cli.terminal import counting
@@ -143,17 +130,6 @@ def opened(command: Translate) -> "Translator":
     if others:
         translator = translator.with_others(*others)
     return translator.computing_in(command.compute_type, warn)
-
-
-def kinds_of(names: str) -> tuple[Kind, ...]:
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    if wanted == ["none"]:
-        return ()
-    known = tuple(kind for name in wanted for kind in PROTECTED if kind == name)
-    if len(known) < len(wanted) or not wanted:
-        unknown = [name for name in wanted if name not in known]
-        raise UserError(f"--protect knows {', '.join(PROTECTED)} and none, not '{', '.join(unknown)}'.")
-    return known
 
 
 def check_confidence(command: Translate, translator: "Translator") -> None:

@@ -77,6 +77,11 @@ class Budget:
     def left(self) -> int:
         return TIMES_A_PLAIN_ONE * self.beams * self.plain - self.spent
 
+    @property
+    def longest_free(self) -> int:
+        """Tokens of a free translation, so that there is one more attempt if it is a loop."""
+        return max(1, self.left // self.beams - self.plain)
+
     def constrained(self, expected: int) -> tuple[int, int]:
         """How many beams there can be for a translation of so many tokens, and how long it may become."""
         beams = self.left // expected

@@ -81,7 +81,7 @@ class Retry:
         budget = Budget(self.beams(options), self.size(job.text))
         trials: list[Trial] = []
         for reading in self.readings(job):
-            trial = yield self.freely(reading, options)
+            trial = yield self.freely(reading, budget, options)
             budget.pay(trial)
             if self.holds(trial, options):
                 return self.answers_of(trial, options)
@@ -104,9 +104,13 @@ class Retry:
     def stand_ins(self, job: Job) -> Reading | None:
         return Reading.with_stand_ins(job, self.texts.defaults.stand_ins)
 
-    def freely(self, reading: Reading, options: TranslationOptions) -> Attempt:
+    def freely(self, reading: Reading, budget: Budget, options: TranslationOptions) -> Attempt:
         limit = free_limit(self.size(reading.text)) + len(self.texts.prefix_ids(options.prefix))
-        return Attempt(reading=reading, no_repeat_ngram_size=options.no_repeat_ngram_size, limit=limit)
+        return Attempt(
+            reading=reading,
+            no_repeat_ngram_size=options.no_repeat_ngram_size,
+            limit=min(limit, budget.longest_free),
+        )
 
     def keeps_most_spans(self, trial: Trial, options: TranslationOptions) -> bool:
         """Is it worth mending? Otherwise the spans have confused the model."""
@@ -117,12 +121,14 @@ class Retry:
     def against_loops(self, trial: Trial, budget: Budget, options: TranslationOptions) -> Course:
         """The last attempt, where no free translation can be used; what it lacks is put in by alignment."""
         size = NO_REPEAT[0]
+        if budget.left < budget.beams:
+            return self.answers_of(trial, options)
         attempt = replace(
             trial.attempt,
             constrained=bool(trial.attempt.reading.job.wanted),
             no_repeat_ngram_size=min(size, options.no_repeat_ngram_size or size),
             beams=budget.beams,
-            limit=max(1, budget.left // budget.beams),
+            limit=budget.left // budget.beams,
         )
         return self.answers_of((yield attempt), options)
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 from qkv.families.translator.answers import Answer, together
 from qkv.families.translator.guarantees.job import Job, Reading, completed
-from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
+from qkv.families.translator.options import TranslationOptions
 from qkv.text.words import FINE
 
 TAG = re.compile(r"<(/?)(\w+)( n='\d+')?(/?)>")

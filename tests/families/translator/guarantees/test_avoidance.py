@@ -1,0 +1,78 @@
+"""What must be avoided appears nowhere in a translation, or there is an error that names the text."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from untrained_translators import WITHOUT
+
+from qkv.errors import UserError
+from qkv.families.translator.answers import Answer
+from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.product import Translator
+
+TWO = "the cat danced in the garden with my friends. my friends like tomatoes and the cat."
+
+
+class Echo(Translator):
+    """Answers every segment with itself; where more is asked for, also in upper case."""
+
+    def answer_pieces(
+        self,
+        pieces: Sequence[tuple[str, TranslationOptions]],
+        decoding: TranslationOptions,
+        done: Callable[[int], None],
+    ) -> list[list[Answer]]:
+        return [
+            [Answer(text=piece, score=0.0), Answer(text=piece.upper(), score=-1.0)][: decoding.num_hypotheses]
+            for piece, _ in pieces
+        ]
+
+
+def echo() -> Echo:
+    found = Echo(WITHOUT.model, WITHOUT.tokenizer, WITHOUT.defaults)
+    found.defaults = Translator(found.model, found.tokenizer, found.defaults).defaults
+    return found
+
+
+ECHO = echo()
+
+
+def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:
+    for avoided in ("Hund", "der", " d", "r H"):
+        with pytest.raises(UserError, match="cannot contain 'der Hund' and avoid"):
+            TranslationOptions(contain=("der Hund",), avoid=(avoided,))
+    assert TranslationOptions(contain=("der Hund",), avoid=("d ",))
+
+
+def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:
+    parts = ECHO.pieces_of(TWO)
+    assert len(parts) == 2
+    seam = TWO[len(parts[0]) - 3 : len(parts[0]) + 2]
+    assert seam in ECHO.translate(TWO)
+    found = ECHO.translate(TWO, avoid=(seam,))
+    assert seam not in found
+    assert found.lower() == TWO.lower()
+    told = "".join(ECHO.stream(TWO, avoid=(seam,)))
+    assert seam not in told
+
+
+def test_where_a_phrase_cannot_be_avoided_the_error_names_the_text() -> None:
+    with pytest.raises(UserError, match=r"no translation of 'the cat .*' was found that avoids '\. '"):
+        ECHO.translate(TWO, avoid=(". ",))
+
+
+@pytest.mark.parametrize("text", ["42", "👍", "{name}"])
+def test_a_copied_text_keeps_the_same_promises(text: str) -> None:
+    found = WITHOUT.translate(text, prefix="die Katze", contain=("Boston",))
+    assert found == f"die Katze {text} Boston"
+    assert "".join(WITHOUT.stream(text, prefix="die Katze", contain=("Boston",))) == found
+
+
+def test_an_empty_text_stays_empty() -> None:
+    assert WITHOUT.translate(["", "  "], prefix="die", contain=("Boston",)) == ["", "  "]
+
+
+def test_a_copied_text_with_a_phrase_to_avoid_is_an_error_but_what_is_protected_stays() -> None:
+    with pytest.raises(UserError, match="'42' has nothing to translate and is copied, but contains '4'"):
+        WITHOUT.translate(["the cat", "42"], avoid=("4",))
+    assert WITHOUT.translate("<b>{name}</b>", avoid=("name", "b")) == "<b>{name}</b>"
