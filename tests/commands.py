@@ -69,7 +69,7 @@ def refused(error: str, out: str, code: int) -> str:
     assert code == 2
     assert out == ""
     assert "Traceback" not in error
-    sentences = [line for line in error.splitlines() if line.startswith("qkv: ")]
+    sentences = [line for line in error.splitlines() if line.startswith("error: ")]
     assert len(sentences) == 1, error
     assert error.splitlines()[-1] == sentences[0]
     assert sentences[0].endswith((".", "?")), sentences[0]

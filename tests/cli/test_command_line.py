@@ -210,7 +210,7 @@ def test_an_unknown_command_gets_a_suggestion(
 ) -> None:
     code = code_of(*arguments)
     shown = capsys.readouterr()
-    assert refused(shown.err, shown.out, code) == f"qkv: {sentence}"
+    assert refused(shown.err, shown.out, code) == f"error: {sentence}"
 
 
 def damaged_models(model: Path, folder: Path) -> dict[str, tuple[Path, str]]:
