@@ -44,7 +44,7 @@ def translator(size: str) -> Translator:
     torch.manual_seed(1)
     config = TranslatorConfig(
         vocab_size=3_000,
-        context=128,
+        max_length=128,
         pad=0,
         start=1,
         end=2,

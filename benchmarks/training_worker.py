@@ -99,7 +99,7 @@ class Training:
     def __init__(self, peer: str, shape: Shape, texts: ParallelText, tokenizer: Tokenizer):
         torch.manual_seed(1)
         self.pad = tokenizer.pad
-        self.data = PairData(texts, tokenizer, shape.batch_tokens, context=1024, shuffled=True)
+        self.data = PairData(texts, tokenizer, shape.batch_tokens, max_length=1024, shuffled=True)
         self.model, self.logits = PEERS[peer](shape, tokenizer)
         self.weights = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         self.optimiser = torch.optim.AdamW(self.weights, lr=shape.rate, adam_betas=shape.betas, fused=True)

@@ -31,10 +31,12 @@ def save_untrained(folder: Path, lines: list[str], *, beam: int, length_penalty:
     tokenizer = Tokenizer.learn(lines, 290)
     stack = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activation="relu", dropout=0.0)
     config = TranslatorConfig(
-        vocab_size=len(tokenizer), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+        vocab_size=len(tokenizer), max_length=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
     )  # fmt: skip
     languages = Languages(source="en", target="xx")
-    defaults = TranslatorDefaults(languages=languages, longest=30, beam=beam, length_penalty=length_penalty)
+    defaults = TranslatorDefaults(
+        languages=languages, longest=30, beam_size=beam, length_penalty=length_penalty
+    )
     Translator(TranslatorModel(config), tokenizer, defaults).save(folder)
 
 

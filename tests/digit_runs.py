@@ -46,7 +46,7 @@ def tiny_settings(**training: Any) -> TranslatorSettings:
             ffn_width=16,
             dropout=0.2,
             norm="pre",
-            context=64,
+            max_length=64,
         ),
         training=TrainingSettings(
             **{

@@ -37,7 +37,7 @@ def random_translator(
     )  # type: ignore[arg-type]
     config = TranslatorConfig(
         vocab_size=len(tokenizer),
-        context=128,
+        max_length=128,
         pad=0,
         start=1,
         end=2,
@@ -56,12 +56,12 @@ def random_recurrent(
     tokenizer = Tokenizer.learn(digit_lines(60), 340)
     config = RecurrentConfig(
         vocab_size=len(tokenizer),
-        context=128,
+        max_length=128,
         pad=0,
         start=1,
         end=2,
         width=10,
-        ffn_width=12,
+        hidden=12,
         encoder_depth=2,
         decoder_depth=3,
         heads=heads,
@@ -81,7 +81,7 @@ def decided(model: Any, tokenizer: Tokenizer, beam: int, languages: Sequence[str
     defaults = TranslatorDefaults(
         languages=Languages(source=source, target=target),
         longest=64,
-        beam=beam,
+        beam_size=beam,
         length_penalty=0.6 if beam > 1 else 0.0,
     )
     return Translator(model.eval(), tokenizer, defaults)

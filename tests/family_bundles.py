@@ -28,7 +28,9 @@ def save_gpt(folder: Path) -> str:
     from qkv.text.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.learn(digit_lines(60), 330)
-    config = models.GPTConfig(vocab_size=len(tokenizer), context=80, end=2, positions="learned", stack=STACK)
+    config = models.GPTConfig(
+        vocab_size=len(tokenizer), max_length=80, end=2, positions="learned", stack=STACK
+    )
     defaults = generator.GeneratorDefaults(pieces="subwords")
     generator.Generator(disturbed(models.GPT(config)), tokenizer, defaults).save(folder)
     return "one two three"
@@ -41,7 +43,7 @@ def save_bert(folder: Path) -> str:
 
     pieces = WordPieces.learn(digit_lines(200), 120)
     encoder = models.EncoderConfig(
-        vocab_size=len(pieces), context=64, pad=pieces.pad, segments=2, stack=STACK
+        vocab_size=len(pieces), max_length=64, pad=pieces.pad, segments=2, stack=STACK
     )
     config = models.BertConfig(encoder=encoder, pooler=True, words=True, next_sentence=True)
     pipeline.Bert(disturbed(models.Bert(config)), pieces, pipeline.BertDefaults(longest=60)).save(folder)

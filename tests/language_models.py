@@ -27,7 +27,7 @@ def untrained(pieces: PieceKind, context: int = 9) -> Generator:
     torch.manual_seed(4)
     config = GPTConfig(
         vocab_size=len(tokenizer),
-        context=context,
+        max_length=context,
         end=tokenizer.end,
         positions="rotary",
         stack=replace(STACK),

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from qkv.cli import COMMANDS, find_command
-
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "decks.md").read_text(encoding="utf-8")
 QUOTED = re.findall(r"`([^`]+)`", PAGE)

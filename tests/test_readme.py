@@ -105,7 +105,7 @@ def test_every_command_on_translating_in_the_readme_and_on_its_page(newcomer: Pa
     assert len(lines) == 6
     for line in lines:
         printed = run(line, newcomer).stdout
-        if "--nbest 3" in line:
+        if "--num_hypotheses 3" in line:
             rows = [row.split("\t") for row in printed.splitlines()]
             assert [len(row) for row in rows] == [5, 5, 5]
             assert all(0 <= float(row[3]) <= 1 for row in rows)

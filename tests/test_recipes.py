@@ -10,12 +10,12 @@ import torch
 from qkv.errors import UserError
 from qkv.families.translator.architectures import built
 from qkv.families.translator.model import Translator
-from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES, find_recipe
+from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES
 from qkv.families.translator.task import architecture, recurrent_architecture
 from qkv.training.distributed import Alone
 from qkv.training.optimiser import Optimiser
 from qkv.training.schedule import rate_at
-from qkv.training.settings import check_settings
+from qkv.training.settings import find_recipe
 from qkv.training.spread import Shared
 
 ANY_NUMBER_OF_PAIRS = 4_500_000
@@ -106,7 +106,7 @@ def test_the_learning_rate_is_equation_3(name: str, step: int) -> None:
 @both
 def test_decoding_is_that_of_section_6_1(name: str) -> None:
     decoding = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS).decoding
-    assert (decoding.beam, decoding.length_penalty) == (4, 0.6)
+    assert (decoding.beam_size, decoding.length_penalty) == (4, 0.6)
 
 
 @both
@@ -181,7 +181,7 @@ def test_with_lstms_a_recipe_has_about_as_many_weights(name: str) -> None:
         blocks.model.width,
         blocks.steps,
     )
-    check_settings(lstms)
+    lstms.check()
     tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
     with torch.device("meta"):
         sizes = [

@@ -25,7 +25,7 @@ def encoder_config(vocab: int) -> EncoderConfig:
     stack = StackConfig(
         depth=2, width=20, heads=2, ffn_width=36, norm="post", activation="gelu", dropout=0.1, norm_eps=1e-12
     )
-    return EncoderConfig(vocab_size=vocab, context=CONTEXT, pad=0, segments=2, stack=stack)
+    return EncoderConfig(vocab_size=vocab, max_length=CONTEXT, pad=0, segments=2, stack=stack)
 
 
 def spread_out(model: torch.nn.Module, seed: int) -> None:

@@ -18,7 +18,7 @@ def knows_nothing(*stand_ins: str) -> Translator:
     stack = StackConfig(depth=2, width=12, heads=3, ffn_width=20, norm="pre", activation="relu", dropout=0.1)
     config = TranslatorConfig(
         vocab_size=len(TOKENIZER),
-        context=120,
+        max_length=120,
         pad=0,
         start=1,
         end=2,
@@ -37,7 +37,7 @@ def knows_nothing(*stand_ins: str) -> Translator:
         TranslatorDefaults(
             languages=Languages(source="en", target="de"),
             longest=60,
-            beam=2,
+            beam_size=2,
             length_penalty=1.0,
             stand_ins=stand_ins,
         ),

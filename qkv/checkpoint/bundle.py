@@ -1,8 +1,8 @@
 """The bundle: a folder that a person can open and that holds all a model needs.
 
-config.json        kind, architecture, what the kind needs beside it, format number
+config.json        kind, architecture, what the kind needs beside it, format number, hash of tokenizer.json
 model.safetensors  the weights, with a hash of their content
-tokenizer.json     the vocabulary, where there is text; model.safetensors has a hash of it
+tokenizer.json     the vocabulary, where there is text
 report.json        what it was trained on, scores with signatures, how long it took
 README.md          the same for a reader
 seen.safetensors   fingerprints of the training sentences (made and read by evaluation/overlap.py)
@@ -25,13 +25,14 @@ from qkv.checkpoint.files import (
     write_json,
     write_tensors,
 )
-from qkv.checkpoint.header import Shape, read_header
+from qkv.checkpoint.header import Shape
 from qkv.errors import UserError
 
 FORMAT = 1
 MODEL_FILE = "model.safetensors"
 CONFIG_FILE = "config.json"
 TOKENIZER_FILE = "tokenizer.json"
+HASHES = "sha256"  # of other files of the bundle, in its config
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,10 +61,10 @@ def save_bundle(
     contents = {name: content.encode() for name, content in (files or {}).items()}
     for name, content in contents.items():
         write_file(folder / name, content)
-    hashes = {name: bytes_hash(content) for name, content in contents.items()}
-    write_tensors(folder / MODEL_FILE, weights, hashes)
+    write_tensors(folder / MODEL_FILE, weights)
+    hashes = {HASHES: {name: bytes_hash(content) for name, content in contents.items()}} if contents else {}
     # Last: a folder without a config is no bundle, so a half-written one is never taken for a model.
-    write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": kind, **config})
+    write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": kind, **config, **hashes})
 
 
 def description_hashes(folder: Path) -> dict[str, str]:
@@ -83,23 +84,23 @@ def save_report(folder: Path, report: Mapping[str, Any], card: str) -> None:
 
 def load_bundle(folder: Path) -> Bundle:
     config = read_config(folder)
-    check_tokenizer(folder)
+    check_files(folder, config.pop(HASHES, {}))
     weights = read_tensors(folder / MODEL_FILE)
     return Bundle(kind=config.pop("kind"), config=config, weights=weights, folder=folder)
 
 
-def check_tokenizer(folder: Path) -> None:
-    """That the tokenizer is the one that was saved with the weights. Bundles of earlier versions have no hash of it."""
-    wanted, path = read_header(folder / MODEL_FILE).metadata.get(TOKENIZER_FILE), folder / TOKENIZER_FILE
-    if wanted is None:
-        return
-    if not path.is_file():
-        raise UserError(f"{path} is missing.")
-    if file_hash(path) != wanted:
-        raise UserError(
-            f"{path} is damaged or belongs to another model (its content does not match its hash); "
-            "restore it from a copy or train again."
-        )
+def check_files(folder: Path, hashes: Any) -> None:
+    """That what belongs to the weights is what was saved with them. Bundles of earlier versions have no hashes."""
+    if not isinstance(hashes, dict) or any(name in ("", "..") or Path(name).name != name for name in hashes):
+        raise UserError(f"{folder / CONFIG_FILE}: {HASHES} should have the names of files and their hashes.")
+    for name, wanted in hashes.items():
+        if not (folder / name).is_file():
+            raise UserError(f"{folder / name} is missing.")
+        if file_hash(folder / name) != wanted:
+            raise UserError(
+                f"{folder / name} is damaged or belongs to another model (its content does not match its hash); "
+                "restore it from a copy or train again."
+            )
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from qkv.checkpoint.header import read_header
 from qkv.errors import UserError
 
 HASH = "sha256"
-NOT_HASHED = {HASH, "format"}  # the format is for other libraries
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -123,12 +122,8 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path} cannot be read as JSON ({error}).") from None
 
 
-def tensors_hash(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
-    """Of the tensors and of what else is said of them. Files of earlier versions have no such metadata."""
+def tensors_hash(tensors: Mapping[str, Tensor]) -> str:
     digest = hashlib.sha256()
-    metadata = metadata or {}
-    for name in sorted(metadata.keys() - NOT_HASHED):
-        digest.update(f"{name} {metadata[name]}\n".encode())
     for name in sorted(tensors):
         tensor = tensors[name].detach().cpu().contiguous()
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -136,26 +131,24 @@ def tensors_hash(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | No
     return digest.hexdigest()
 
 
-def write_tensors(
-    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
-) -> None:
-    write_file(path, tensor_bytes(tensors, **(metadata or {})))
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    write_file(path, tensor_bytes(tensors))
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], **metadata: str) -> bytes:
     """Safetensors finds a truncated file but not a changed bit, so a hash of the content goes with it."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    return safetensors.torch.save(whole, metadata={HASH: tensors_hash(whole, metadata), **metadata})
+    return safetensors.torch.save(whole, metadata={HASH: tensors_hash(whole), **metadata})
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    metadata = read_header(path).metadata
+    wanted = read_header(path).metadata.get(HASH)
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}); restore it from a copy or train again.") from None
-    if metadata.get(HASH) != tensors_hash(tensors, metadata):
+    if wanted != tensors_hash(tensors):
         raise UserError(
             f"{path} is damaged (its content does not match its hash); restore it or train again."
         )

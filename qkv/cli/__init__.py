@@ -25,6 +25,11 @@ OWN = (
         run="qkv.cli.evaluate:main",
     ),
     Command(
+        name="clean",
+        summary="drop the pairs of a parallel corpus that would harm a model, and report why",
+        run="qkv.cli.clean:main",
+    ),
+    Command(
         name="classify",
         summary="predict the class of texts, pairs of texts or pictures",
         run="qkv.cli.classify:main",

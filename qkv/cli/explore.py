@@ -1,4 +1,4 @@
-"""`qkv explore`: a page on which every step of an answer can be looked at, or a file or picture of it."""
+"""`qkv explore`: a page that shows every step of a model's computation, or a file or an image of it."""
 
 import sys
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import tyro
 
 from qkv.cli.options import check_output, read_options
+from qkv.configs import from_dict
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,27 +21,29 @@ class Explore:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     text: str | None = None
-    """Sentence to begin with, by default one of the lecture decks; or the file of a picture."""
+    """Text to start with (default: an example), or for a ViT the path of an image."""
     html: Path | None = None
-    """Write one file that opens from disk instead of serving the page."""
+    """Write one HTML file that opens from disk instead of serving the page."""
     png: Path | None = None
-    """Write a picture of one station instead of serving the page (needs matplotlib)."""
+    """Write an image of one station instead of serving the page (needs matplotlib)."""
+    overwrite: bool = False
+    """Replace the file of --html or --png if it exists."""
     terminal: bool = False
     """Print a heat map of attention weights instead of serving the page."""
     station: int = 16
-    """The station of --png, 1 to 20 …"""
+    """Station for --png (1 to 20) or --terminal (8, 15 or 16)."""
     side: str = ""
-    """… of this stack (encoder, decoder, cross) where a station has several …"""
+    """Stack for --png and --terminal, if the station has several: encoder, decoder or cross."""
     layer: int = 1
-    """… in this layer, counted from 1 …"""
+    """Layer for --png and --terminal, counted from 1."""
     head: int = 1
-    """… and this head."""
+    """Head for --png and --terminal, counted from 1."""
     host: str = "127.0.0.1"
-    """Address to listen on: by default nobody but this machine can see the page."""
+    """Address to listen on. By default only this machine can open the page."""
     port: int = 8765
-    """Port to listen on; 0 takes any that is free."""
+    """Port to listen on; 0 picks a free one."""
     no_open: bool = False
-    """Only say the address, do not open a browser."""
+    """Print the address without opening a browser."""
 
 
 def main(arguments: list[str]) -> None:
@@ -48,32 +51,35 @@ def main(arguments: list[str]) -> None:
         Explore,
         arguments,
         prog="qkv explore",
-        description="Walk through a model step by step, with its own numbers, on a page of this machine.",
+        description="Walk through a model's computation step by step, with its own numbers, in your browser.",
     )
     if (command.html is not None) + (command.png is not None) + command.terminal > 1:
-        raise UserError("give one of --html, --png and --terminal, not several.")
+        raise UserError("--html, --png and --terminal cannot be combined: give one of them.")
     if not 0 <= command.port <= 65535:
-        raise UserError("--port is a number from 0 to 65535.")
+        raise UserError("--port must be from 0 to 65535.")
     if command.text is not None and not command.text.strip():
-        raise UserError("--text is empty: give a sentence, or leave the option out for one of the decks.")
+        raise UserError("--text is empty: give a sentence, or omit the option to start with an example.")
     for option, path in [("--html", command.html), ("--png", command.png)]:
         if path is not None:
             check_output(option, path)
+            if path.exists() and not command.overwrite:
+                raise UserError(f"{path} already exists: give another {option} file, or add --overwrite.")
     from qkv.cli.terminal import say
     from qkv.explore.session import Explorer, Wish
 
     explorer = Explorer(command.model, [] if command.text is None else [Path(command.text)])
-    wish = Wish(text=explorer.info()["examples"][0] if command.text is None else command.text)
+    text = explorer.info()["examples"][0] if command.text is None else command.text
+    wish = from_dict(Wish, {"text": text}, "--text")
     if command.html is not None:
         from qkv.explore.single_file import write_html
 
         write_html(command.html, explorer, wish)
-        say(f"written: {command.html}")
+        say(f"wrote {command.html}")
     elif command.png is not None:
         from qkv.explore.picture import write_picture
 
         write_picture(command.png, explorer, wish, place_of(command))
-        say(f"written: {command.png}")
+        say(f"wrote {command.png}")
     elif command.terminal:
         print_heat_map(explorer, wish, place_of(command))
     else:
@@ -81,7 +87,7 @@ def main(arguments: list[str]) -> None:
 
 
 def place_of(command: Explore) -> "Place":
-    """Layers and heads are counted from 1 where people read them."""
+    """Layers and heads are counted from 1 on the command line."""
     from qkv.explore.picture import Place
 
     return Place(station=command.station, side=command.side, layer=command.layer - 1, head=command.head - 1)
@@ -92,7 +98,7 @@ def print_heat_map(explorer: "Explorer", wish: "Wish", place: "Place") -> None:
     from qkv.explore.picture import panels_of
 
     if place.station not in (8, 15, 16):
-        raise UserError("--terminal shows attention weights: stations 8, 15 and 16.")
+        raise UserError("--terminal shows attention weights: --station must be 8, 15 or 16.")
     trace, _ = explorer.trace(wish)
     [panel] = panels_of(trace, place)
     columns, rows = (
@@ -116,9 +122,9 @@ def serve(command: Explore, explorer: "Explorer") -> None:
     address = f"http://{service.shown(command.host)}:{listener.getsockname()[1]}/"
     if command.text:
         address += f"#text={quote(command.text)}"
-    say(f"{address}   (Ctrl-C ends it)")
+    say(f"{address}   (Ctrl-C stops the server)")
     if hosts is None:
-        say("Everybody who can reach this machine can see the page and type into it.")
+        say("Anyone who can reach this machine can open the page and use the model.")
     if not command.no_open and sys.stderr.isatty():
         import webbrowser
 

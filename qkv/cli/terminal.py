@@ -1,18 +1,22 @@
 """What people look at while they wait. All of it goes to standard error."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from qkv.environment import is_helper
-from qkv.training.loop import Position
-from qkv.training.runs import Example
+
+if TYPE_CHECKING:
+    from qkv.training.loop import Position
+    from qkv.training.runs import Example
 
 LINE_EVERY = 10.0  # seconds between lines that tell how far a work has come, where there is no bar
 STEP_LINE_EVERY = 30.0  # seconds between lines about a training run, which may take hours

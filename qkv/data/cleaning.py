@@ -53,7 +53,7 @@ def clean(pairs: ParallelText, *, longest: int, ratio: float) -> Cleaned:
 def _reason_to_drop(source: str, target: str, longest: int, ratio: float) -> str | None:
     if not source or not target:
         return "empty"
-    shorter, longer = sorted((_length(source), _length(target)))
+    shorter, longer = sorted((text_length(source), text_length(target)))
     if longer > longest:
         return "too long"
     if longer > SHORT and longer > ratio * shorter:
@@ -61,7 +61,7 @@ def _reason_to_drop(source: str, target: str, longest: int, ratio: float) -> str
     return None
 
 
-def _length(text: str) -> int:
+def text_length(text: str) -> int:
     if max(text) < FIRST_WIDE:  # nearly all text, and much faster
         return len(text)
     return len(text) + sum(east_asian_width(character) in "WF" for character in text)

@@ -1,6 +1,7 @@
 """Language tags as files write them: en, en-US, pt_BR."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from qkv.errors import UserError
 
@@ -31,3 +32,11 @@ def two_languages(source: str, target: str) -> tuple[str, str]:
 
 def listed(tags: Iterable[str]) -> str:
     return ", ".join(sorted(tags)) or "none"
+
+
+def language_of(path: Path) -> str | None:
+    """`train.en` and `train.en.txt` are English."""
+    for ending in reversed(path.name.lower().removesuffix(".gz").removesuffix(".txt").split(".")[1:]):
+        if 2 <= len(ending) <= 3 and ending.isalpha():
+            return ending
+    return None

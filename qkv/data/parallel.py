@@ -49,6 +49,14 @@ def read_pairs(
     The languages matter where the file names them (.tmx, .jsonl): "en" also finds "en-US", and "en-US" also
     finds "en", but "pt-BR" does not find "pt-PT".
     """
+    pairs = list(iterate_pairs(path, source_language, target_language))
+    return ParallelText(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs])
+
+
+def iterate_pairs(
+    path: Path, source_language: str | None, target_language: str | None
+) -> Iterator[tuple[str, str]]:
+    """The pairs of such a file one by one."""
     name = path.name.lower().removesuffix(".gz")
     reader = READERS.get(Path(name).suffix)
     if reader is None:
@@ -59,10 +67,12 @@ def read_pairs(
             f"{path} has no suffix that says how sentence pairs are stored in it: rename it to one of {known} "
             "(each also with .gz), or give two plain files with one sentence per line."
         )
-    pairs = list(reader(path, source_language, target_language))
-    if not pairs:
+    empty = True
+    for pair in reader(path, source_language, target_language):
+        empty = False
+        yield pair
+    if empty:
         raise UserError(f"{path} holds no sentence pair: give a file with translations in it.")
-    return ParallelText(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs])
 
 
 def languages_in(path: Path, source: str | None, target: str | None) -> tuple[str | None, str | None]:

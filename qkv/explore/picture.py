@@ -1,6 +1,8 @@
 """One station as a PNG, for slides. Needs matplotlib."""
 
+import io
 import re
+import textwrap
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qkv.checkpoint.files import write_file
 from qkv.errors import UserError
 from qkv.explore.session import Explorer, Wish
 from qkv.pictures import new_figure
@@ -19,11 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = "cividis"  # the scale of the page
+MOST_COLUMNS = 32  # of a matrix whose numbers are printed
+LINE = 90  # characters
 TITLES = [
-    "Pieces", "Embedding", "Positional encoding", "Queries, keys, values", "Scores QKᵀ", "Scores divided by √d", "Mask",
-    "Softmax: attention weights", "Z: a weighted sum of V", "Heads side by side, and W_O", "Add & norm", "Feed-forward",
-    "The layers one after another", "The memory's keys and values", "Masked self-attention", "Encoder-decoder attention",
-    "The decoder's feed-forward", "Logits", "Log-probabilities", "What was chosen",
+    "Tokens", "Embedding", "Positional encoding", "Queries, keys and values", "Scores QKᵀ", "Scores divided by √d", "Mask",
+    "Softmax: attention weights", "Z: weighted sum of V", "Concatenated heads and W_O", "Add & norm", "Feed-forward network",
+    "Layer by layer", "Memory for the decoder", "Masked self-attention", "Encoder-decoder attention",
+    "Decoder feed-forward network", "Logits", "Softmax and log-probabilities", "Greedy or beam search",
 ]  # fmt: skip
 
 
@@ -48,34 +53,49 @@ class Panel:
 
 def write_picture(path: Path, explorer: Explorer, wish: Wish, place: Place) -> None:
     trace, _ = explorer.trace(wish)
-    figure = picture(trace, place)
+    figure, content = picture(trace, place), io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", message="Glyph .* missing"
         )  # of a script that the font lacks: boxes
-        figure.savefig(path, format="png")
+        figure.savefig(content, format="png")
+    write_file(path, content.getvalue())
 
 
 def picture(trace: Trace, place: Place) -> "Figure":
     if not 1 <= place.station <= len(TITLES):
-        raise UserError(f"--station is a number from 1 to {len(TITLES)}.")
+        raise UserError(f"station must be from 1 to {len(TITLES)}.")
     if place.station in (1, 18, 19, 20):
         return table_picture(trace, place)
     panels = panels_of(trace, place)
     heights = [max(1.6, 0.3 * len(each.rows) + 1.2) for each in panels]
-    figure = new_figure(9.0, sum(heights) + 0.6)
+    figure = new_figure(max(map(width_of, panels)), sum(heights) + 1.2)
     axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axis, panel in zip(axes, panels, strict=True):
         draw(figure, axis, panel)
-    figure.suptitle(f"{place.station}. {TITLES[place.station - 1]}")
+    figure.suptitle(heading(trace, place))
     return figure
+
+
+def heading(trace: Trace, place: Place) -> str:
+    """The station, what the model read and what it answered."""
+    texts = [f"Input: {plain(trace.text)}", f"Output: {plain(trace.answer)}"]
+    lines = [line for text in texts for line in textwrap.wrap(text, LINE)]
+    return "\n".join([f"{place.station}. {TITLES[place.station - 1]}", *lines])
+
+
+def width_of(panel: Panel) -> float:
+    """In inches: every number that is printed needs its place."""
+    columns = panel.array.shape[1]
+    return max(9.0, 0.45 * columns + 3.0) if columns <= MOST_COLUMNS else 9.0
 
 
 def draw(figure: "Figure", axes: "Axes", panel: Panel) -> None:
     finite = panel.array[np.isfinite(panel.array)]
     most = 1.0 if panel.unit else float(np.abs(finite).max(initial=1e-9))
+    least = 0.0 if panel.unit else -most
     image = axes.imshow(
-        np.ma.masked_invalid(panel.array), cmap=COLOURS, vmin=0.0 if panel.unit else -most, vmax=most, aspect="auto"
+        np.ma.masked_invalid(panel.array), cmap=COLOURS, vmin=least, vmax=most, aspect="auto"
     )  # fmt: skip
     for row, column in np.argwhere(~np.isfinite(panel.array)):  # hatched, and not only coloured
         axes.fill(
@@ -86,6 +106,11 @@ def draw(figure: "Figure", axes: "Axes", panel: Panel) -> None:
             hatch="////",
             linewidth=0,
         )
+    if panel.array.shape[1] <= MOST_COLUMNS:
+        for (row, column), value in np.ndenumerate(panel.array):
+            if np.isfinite(value):
+                ink = "black" if (value - least) / (most - least) > 0.52 else "white"
+                axes.text(column, row, decimal(value), ha="center", va="center", fontsize=7, color=ink)
     axes.set_yticks(range(len(panel.rows)), [plain(each) for each in panel.rows])
     if panel.columns:
         axes.set_xticks(
@@ -93,6 +118,10 @@ def draw(figure: "Figure", axes: "Axes", panel: Panel) -> None:
         )
     axes.set_title(panel.title, fontsize=10)
     figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
+
+
+def decimal(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def plain(text: str) -> str:
@@ -109,13 +138,13 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
 
     def array(full: str) -> Any:
         if full not in trace.arrays:
-            raise UserError(f"this model has nothing for station {place.station} there: there is no {full}.")
+            raise UserError(f"this model has no station {place.station} there: it records no {full}.")
         return trace[full]
 
     def of_head(part: str) -> Any:
         found = array(f"{block}.{name}.{part}")
         if place.head >= len(found):
-            raise UserError(f"this model has {len(found)} heads, counted from 1.")
+            raise UserError(f"head must be from 1 to {len(found)} for this model.")
         return found[place.head]
 
     match place.station:
@@ -138,7 +167,7 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
         case 10:
             heads = array(f"{block}.{name}.heads")
             return [
-                Panel("heads side by side", np.concatenate(list(heads), axis=-1), rows),
+                Panel("heads, concatenated", np.concatenate(list(heads), axis=-1), rows),
                 Panel("output", array(f"{block}.{name}.output"), rows),
             ]
         case 11:
@@ -149,7 +178,7 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
         case 12 | 17:
             return [Panel(part, array(f"{block}.feed_forward.{part}"), rows) for part in ("hidden", "output")]
         case 13:
-            return [Panel("cosine to where it began", *cosines(trace, side), rows)]
+            return [Panel("cosine similarity to the initial vector", *cosines(trace, side), rows)]
         case _:
             return [
                 Panel("memory", array(f"{trace.sides[0].name}.output"), keys),
@@ -174,12 +203,12 @@ def side_and_name(trace: Trace, place: Place) -> tuple[Any, str]:
         found = [each for each in trace.sides if each.name == chosen]
         if not found:
             known = ", ".join([*(each.name for each in trace.sides), "cross"])
-            raise UserError(f"--side can be {known}, not '{chosen}'.")
+            raise UserError(f"side must be one of {known}, not '{chosen}'.")
         side, name = found[0], "attention"
     if not 0 <= place.layer < side.stack["depth"]:
-        raise UserError(f"this model has {side.stack['depth']} layers there, counted from 1.")
+        raise UserError(f"layer must be from 1 to {side.stack['depth']} there.")
     if place.head < 0:
-        raise UserError("heads are counted from 1.")
+        raise UserError("head must be at least 1.")
     return side, name
 
 
@@ -200,17 +229,19 @@ def cosine(one: Any, other: Any) -> float:
 
 
 def table_picture(trace: Trace, place: Place) -> "Figure":
-    """Pieces with their numbers; or, for each word said, what else could have been."""
+    """Tokens with their ids; or, for each output token, its most likely alternatives."""
     if place.station == 1:
         lines = [
             f"{plain(piece)}   {number}"
             for side in trace.sides
             for piece, number in zip(side.pieces, side.ids, strict=True)
         ]
-        figure = new_figure(5.0, 0.28 * len(lines) + 1)
-        figure.text(0.1, 0.95, "\n".join(lines), va="top", family="monospace")
+        figure = new_figure(9.0, 0.28 * len(lines) + 1.6)
+        axes = figure.add_subplot()
+        axes.axis("off")
+        axes.text(0.0, 1.0, "\n".join(lines), va="top", family="monospace", transform=axes.transAxes)
     else:
-        figure = new_figure(9.0, 0.42 * len(trace.choices) + 1.2)
+        figure = new_figure(9.0, 0.42 * len(trace.choices) + 1.8)
         axes = figure.add_subplot()
         for row, choice in enumerate(trace.choices):
             left = 0.0
@@ -221,22 +252,25 @@ def table_picture(trace: Trace, place: Place) -> "Figure":
                     axes.text(
                         max(0.0, value),
                         row + 0.2 * rank - 0.3,
-                        f" {plain(each.text)}",
+                        f" {plain(each.text)} {decimal(value)}",
                         va="center",
                         fontsize=7,
                     )
                 else:
                     axes.barh(row, value, left=left, height=0.7, color=f"C{rank}")
-                    if value > 0.08:
-                        axes.text(
-                            left + value / 2, row, plain(each.text), ha="center", va="center", fontsize=8
-                        )
+                    if value > 0.15:
+                        told = f"{plain(each.text)} {decimal(value)}"
+                        axes.text(left + value / 2, row, told, ha="center", va="center", fontsize=8)
                     left += value
+            best = choice.candidates[0]
+            if place.station != 18 and (likely := float(np.exp(best.log_probability))) <= 0.15:
+                axes.text(left, row, f" {plain(best.text)} {decimal(likely)}", va="center", fontsize=8)
         axes.set_yticks(
             range(len(trace.choices)),
             [plain(each) for each in trace.sides[-1].said or map(str, range(len(trace.choices)))],
         )
         axes.invert_yaxis()
+        axes.margins(x=0.15 if place.station == 18 else 0.0)  # room for the last label
         axes.set_xlabel("logit" if place.station == 18 else "probability")
-    figure.suptitle(f"{place.station}. {TITLES[place.station - 1]}")
+    figure.suptitle(heading(trace, place))
     return figure

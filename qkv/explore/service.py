@@ -57,7 +57,7 @@ class TraceRequest:
 
     def __post_init__(self) -> None:
         if len(self.names) > MOST_NAMES or not all(isinstance(name, str) for name in self.names):
-            raise ValueError(f"names is a list of at most {MOST_NAMES} names of arrays")
+            raise ValueError(f"names must be a list of at most {MOST_NAMES} array names")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +75,7 @@ class Turns:
 
     async def take(self, work: Callable[[], Result]) -> Result:
         if self.inside > MAY_WAIT:
-            raise HTTPException(
-                429, "others are being computed: try again in a moment.", {"retry-after": "1"}
-            )
+            raise HTTPException(429, "the server is busy: try again in a moment.", {"retry-after": "1"})
         self.inside += 1
         try:
             async with self.lock:
@@ -106,7 +104,9 @@ class Guard:
         host = Request(scope).headers.get("host", "")
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         if self.hosts is not None and name.lower() not in self.hosts:
-            refusal = failure(403, "this page answers on this machine alone: open it as localhost.")
+            refusal = failure(
+                403, "this server accepts requests from this machine only: open it as localhost."
+            )
             await refusal(scope, receive, with_headers)
             return
         await self.app(scope, receive, with_headers)
@@ -148,9 +148,7 @@ def application(explorer: Explorer, hosts: frozenset[str] | None = THIS_MACHINE)
         exception_handlers={
             UserError: lambda request, error: failure(422, str(error)),
             HTTPException: http_failure,
-            Exception: lambda request, error: failure(
-                500, "something broke in here: the terminal says what."
-            ),
+            Exception: lambda request, error: failure(500, "internal error: the terminal shows the details."),
         },
     )
     return Guard(answering, hosts)  # around everything: what broke is answered outside of any middleware
@@ -175,13 +173,13 @@ def served(content: bytes, kind: str) -> Callable[[Request], Any]:
 async def read(request: Request, kind: type[Asked]) -> Asked:
     """The body as what was asked for; every fault in it is one sentence."""
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "send JSON, with the content type application/json.")
+        raise HTTPException(415, "send JSON with the content type application/json.")
     body = b""
     try:
         async for part in request.stream():
             body += part
             if len(body) > LARGEST_BODY:
-                raise HTTPException(413, f"a request has at most {LARGEST_BODY:,} bytes.")
+                raise HTTPException(413, f"the request body may have at most {LARGEST_BODY:,} bytes.")
     except ClientDisconnect:
         raise HTTPException(400, "the request ended before it was complete.") from None
     try:
@@ -194,7 +192,7 @@ async def read(request: Request, kind: type[Asked]) -> Asked:
     except UserError as error:
         raise HTTPException(400, str(error)) from None
     except UnicodeEncodeError:
-        raise HTTPException(400, "the text holds half a character, which is no text.") from None
+        raise HTTPException(400, "the text contains half of a character (an unpaired surrogate).") from None
     return asked
 
 
@@ -239,7 +237,7 @@ def listening(host: str, port: int) -> socket.socket:
         if found is not None:
             found.close()
         raise UserError(
-            f"{host} port {port} cannot be used ({error}): choose another with --port, or 0 for any."
+            f"cannot listen on {host} port {port} ({error}): choose another port, or 0 for any free one."
         ) from None
     return found
 

@@ -21,7 +21,7 @@ LONGEST = 48  # pieces that can be looked at
 KEPT_BYTES = 96 << 20  # of traces
 KEPT_CHECKPOINTS = 3
 WIDEST_BEAM = 8
-LONGEST_TEXT = 5_000  # characters that are read at all
+LONGEST_TEXT = 1_000  # characters: checked before any pattern or tokenizer reads them
 SNAPSHOT = re.compile(r"step-(\d+)\.safetensors")
 
 
@@ -38,16 +38,17 @@ class Wish:
         experiment = self.experiment
         if len(self.text) > LONGEST_TEXT:
             raise ValueError(
-                f"the text has {len(self.text):,} characters, and at most {LONGEST} pieces can be looked at"
+                f"the text has {len(self.text):,} characters, but the limit is {LONGEST_TEXT:,} "
+                f"(and {LONGEST} tokens)"
             )
         if not all(isinstance(each, str) for each in experiment.silenced):
-            raise ValueError("silenced heads and blocks are given by their names")
+            raise ValueError("silenced must be a list of names of heads or layers")
         if not all(isinstance(each, int) and not isinstance(each, bool) for each in experiment.force):
-            raise ValueError("forced pieces are given by their numbers")
+            raise ValueError("force must be a list of token ids")
         if max(len(experiment.silenced), len(experiment.force)) > 2 * LONGEST:
-            raise ValueError("that is more than can be silenced or forced at once")
+            raise ValueError(f"silenced and force take at most {2 * LONGEST} entries")
         if self.beam is not None and not 1 <= self.beam <= WIDEST_BEAM:
-            raise ValueError(f"the beam must be from 1 to {WIDEST_BEAM}")
+            raise ValueError(f"beam must be from 1 to {WIDEST_BEAM}")
 
 
 class Explorer:
@@ -62,7 +63,7 @@ class Explorer:
         self.reads_pictures = getattr(self.model, "reads", "") == "pictures"
         self.pictures = [str(path) for path in pictures]
         if self.reads_pictures and not self.pictures:
-            raise UserError("this model looks at pictures: give one with --text FILE.png.")
+            raise UserError("this model classifies images: give the path of an image file as the text.")
         self.checkpoints = found_checkpoints(folder)
         self.opened: OrderedDict[int, Any] = OrderedDict()
         self.traces: OrderedDict[Wish, tuple[Trace, Check]] = OrderedDict()
@@ -121,7 +122,7 @@ class Explorer:
 
         if not self.is_built_in():
             raise UserError(
-                "the truth is known for the built-in languages alone: this model was trained on others."
+                "ground truth is available only for models that were trained on the built-in languages."
             )
         if self.measured is None:
             self.measured = measured(self.model, done)
@@ -135,7 +136,7 @@ class Explorer:
             return self.traces[wish]
         if self.reads_pictures and wish.text not in self.pictures:
             raise UserError(
-                f"only the pictures that this was started with are shown: {', '.join(self.pictures)}."
+                f"this server shows only the images that it was started with: {', '.join(self.pictures)}."
             )
         model = self.at(wish.checkpoint)
         found = self.tracer(model, wish.text, wish.experiment, beam=wish.beam, longest=LONGEST)
@@ -151,7 +152,7 @@ class Explorer:
             return self.model
         if step not in self.checkpoints:
             known = ", ".join(map(str, sorted(self.checkpoints))) or "none"
-            raise UserError(f"this run has no checkpoint of step {step}; it has {known}.")
+            raise UserError(f"there is no checkpoint for step {step}; available: {known}.")
         if step not in self.opened:
             path = self.checkpoints[step]
             self.opened[step] = with_weights(self.model, read_tensors(path), str(path))

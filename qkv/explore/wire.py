@@ -39,7 +39,7 @@ def tensors(trace: Trace, names: Sequence[str], precision: Precision) -> dict[st
         numbers += array.size
         if numbers > MOST_NUMBERS:
             raise UserError(
-                f"that is more than {MOST_NUMBERS:,} numbers at once: ask for fewer, or for rows."
+                f"these arrays have more than {MOST_NUMBERS:,} values: request fewer, or single rows."
             )
         found[name] = packed(array, precision)
     return found
@@ -49,13 +49,13 @@ def array_of(trace: Trace, name: str) -> Any:
     parsed = NAMED.fullmatch(name)
     source: Any = trace.arrays if parsed is None or not parsed["weights"] else trace.weights
     if parsed is None or parsed["name"] not in source:
-        raise UserError(f"nothing is called '{name[:80]}' in this trace.")
+        raise UserError(f"this trace has no array named '{name[:80]}'.")
     array = source[parsed["name"]]
     if parsed["weights"]:
         array = array.detach().float().cpu().numpy()
     if parsed["row"] is not None:
         if int(parsed["row"]) >= len(array):
-            raise UserError(f"'{name[:80]}' is beyond the {len(array):,} rows that there are.")
+            raise UserError(f"'{name[:80]}' is out of range: the array has {len(array):,} rows.")
         array = array[int(parsed["row"])]
     return array
 

@@ -181,6 +181,7 @@ def train(
             return Outcome(product=product, report=None, exit_code=stop.exit_code, saved=saved)
         if group.rank > 0:
             return Outcome(product=product, report=None, exit_code=0)
+        run.watch.working("choosing weights and scoring", 0, 1)
         chosen = keep_the_better(run, product, out)
         report = task.finish(product, run, chosen, out)
         return Outcome(product=product, report=report, exit_code=0)

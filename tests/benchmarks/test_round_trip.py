@@ -29,9 +29,11 @@ def saved(folder: Path, positions: Any) -> Path:
     tokens = Tokenizer.learn(mixed_lines(100, 3), 330)
     stack = StackConfig(depth=1, width=24, heads=3, ffn_width=16, norm="post", activation="relu", dropout=0.1)
     config = TranslatorConfig(
-        vocab_size=len(tokens), context=60, pad=0, start=1, end=2, positions=positions, encoder=stack, decoder=stack
+        vocab_size=len(tokens), max_length=60, pad=0, start=1, end=2, positions=positions, encoder=stack, decoder=stack
     )  # fmt: skip
-    defaults = TranslatorDefaults(languages=Languages.of("en", "de"), longest=50, beam=3, length_penalty=1.0)
+    defaults = TranslatorDefaults(
+        languages=Languages.of("en", "de"), longest=50, beam_size=3, length_penalty=1.0
+    )
     Translator(shaken(TranslatorModel(config), scale=0.6), tokens, defaults).save(folder)
     return folder
 

@@ -104,6 +104,8 @@ def opened(browser: Any, service: Served) -> Iterator[Page]:
     browser.get_log("browser")
     found = Page(browser, f"http://localhost:{service.port}/")
     found.resize(1366, 900)
+    kept = {"origin": found.address.rstrip("/"), "storageTypes": "local_storage"}
+    browser.execute_cdp_cmd("Storage.clearDataForOrigin", kept)  # language and theme of the test before
     found.open("")
     yield found
     asked = addresses(browser)

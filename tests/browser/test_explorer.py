@@ -2,6 +2,7 @@
 
 import json
 import random
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from browsing import Page
 from explorable import SENTENCE, STEPS
+from qkv.pipeline import Experiment
 from serving import Served
 
 from qkv import load, trace
@@ -164,6 +166,41 @@ def test_softmax_rows_add_up_to_one_and_masked_cells_are_exactly_zero(page: Page
     assert page.run(hatched)
 
 
+@pytest.mark.parametrize("language", ["en", "es", "ko"])
+def test_the_worked_softmax_shows_the_maximum_that_it_subtracts(
+    page: Page, service: Served, language: str
+) -> None:
+    speak(page, language)
+    unscaled = Wish(text=SENTENCE, experiment=Experiment(no_scaling=True))  # its scores are large
+    arrays = recompute(service.explorer.trace(unscaled)[0])
+    scores, weights = (arrays[f"encoder.0.attention.{part}"][1, 1] for part in ("masked", "weights"))
+    largest = scores.max()
+    assert largest > 15
+    for column in range(len(scores)):
+        page.go(
+            text=SENTENCE, no_scaling=1, station=8, side="encoder", layer=1, head=2, row=2, column=column + 1
+        )
+        [[above, below], [numerator, denominator]] = page.run(
+            """return [...document.querySelectorAll("#station .with-numbers mfrac")]
+                .map(fraction => [...fraction.children].map(part => part.textContent))"""
+        )
+        assert above == f"e{scores[column]:.3f}−{largest:.3f}".replace("-", "−")
+        assert below.endswith(f"−{largest:.3f}")
+        assert number(numerator) == pytest.approx(np.exp(scores[column] - largest), abs=1e-3)
+        assert number(numerator) / number(denominator) == pytest.approx(weights[column], abs=1e-3)
+        assert f"{largest:.3f}" in page.text("#station .with-numbers .hint")
+
+
+def number(shown: str) -> float:
+    return float(shown.replace("−", "-"))
+
+
+def speak(page: Page, language: str) -> None:
+    script = "const s = document.getElementById('language'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))"
+    page.run(script, language)
+    page.wait(lambda: page.run("return document.documentElement.lang") == language)
+
+
 @pytest.mark.parametrize("text", [SENTENCE, "nine", "zero four {name} five", "eight eight"])
 def test_the_final_words_are_those_of_translate(page: Page, service: Served, text: str) -> None:
     page.write(text)
@@ -183,7 +220,12 @@ def test_hostile_text_is_shown_as_text(page: Page, service: Served, text: str) -
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("seven " * 833, "at most 48"), ("…", "at least one letter"), ("", "at least one letter")],
+    [
+        ("seven " * 60, "at most 48"),
+        ("seven " * 833, "the limit is 1,000"),
+        ("…", "at least one letter"),
+        ("", "at least one letter"),
+    ],
 )
 def test_what_cannot_be_shown_is_refused_with_a_sentence(page: Page, text: str, sentence: str) -> None:
     page.write(text)
@@ -364,12 +406,8 @@ def test_the_same_view_is_shown_for_every_checkpoint(page: Page) -> None:
 @pytest.mark.parametrize(("language", "title"), [("es", "Máscara"), ("ko", "마스크"), ("en", "Mask")])
 def test_the_page_speaks_three_languages(page: Page, language: str, title: str) -> None:
     page.go(text=SENTENCE, station=7, side="decoder")
-    page.run(
-        "const s = document.getElementById('language'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))",
-        language,
-    )
+    speak(page, language)
     page.wait(lambda: page.title() == title)
-    assert page.run("return document.documentElement.lang") == language
     assert "undefined" not in page.text("body")
 
 
@@ -397,6 +435,105 @@ def test_on_a_phone_the_present_station_and_word_are_in_sight(page: Page) -> Non
             place,
         )
         assert 0 <= left < right <= 390, place
+
+
+@pytest.mark.parametrize("language", ["en", "es", "ko"])
+def test_on_a_laptop_the_matrix_is_in_sight_without_scrolling(page: Page, language: str) -> None:
+    page.resize(1366, 768)
+    speak(page, language)
+    for station in range(2, 18):
+        page.go(text=SENTENCE, station=station)
+        top, bottom, limit = page.run(
+            """const grid = document.querySelector("#station table.grid"), rows = grid.querySelectorAll("tbody tr");
+            const last = rows[Math.min(12, rows.length) - 1];  // of a long sentence at least twelve tokens
+            return [grid.getBoundingClientRect().top, last.getBoundingClientRect().bottom, document.getElementById("bottom").getBoundingClientRect().top]"""
+        )
+        assert page.run("return scrollY") == 0
+        assert 0 <= top < bottom <= limit, station
+
+
+def test_on_a_phone_the_examples_menu_has_its_label(page: Page) -> None:
+    page.resize(390, 844)
+    page.go(text=SENTENCE, station=8)
+    room, needed, right = page.run(
+        """const menu = document.getElementById("examples"), style = getComputedStyle(menu);
+        const pen = document.createElement("canvas").getContext("2d");
+        pen.font = style.font;
+        return [menu.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight),
+            pen.measureText(menu.selectedOptions[0].textContent).width, menu.getBoundingClientRect().right]"""
+    )
+    assert page.run("return document.getElementById('examples').selectedOptions[0].text") == EN["examples"]
+    assert room >= needed
+    assert right <= 390
+
+
+@pytest.mark.parametrize(("station", "side"), [(8, "decoder"), (16, "cross"), (9, "decoder"), (4, "encoder")])
+def test_on_a_phone_no_row_label_is_cut_or_broken_into_letters(page: Page, station: int, side: str) -> None:
+    page.resize(390, 844)
+    page.go(text=SENTENCE, station=station, side=side)
+    cut = page.run(
+        """return [...document.querySelectorAll("#station .grid tbody th")].filter(head => {
+            const box = head.getBoundingClientRect(), text = head.firstChild.getBoundingClientRect();
+            return text.left < box.left || text.right > box.right || text.top < box.top || text.bottom > box.bottom + 1
+                || head.scrollWidth > head.clientWidth || text.height > 40;
+        }).map(head => head.textContent)"""
+    )
+    assert cut == []
+
+
+def visible_status(page: Page) -> str:
+    return str(
+        page.run(
+            """const status = document.getElementById("loading"), box = status?.getBoundingClientRect();
+            return box && box.width && box.top >= 0 && box.bottom <= innerHeight ? status.textContent : """
+            "''"
+        )
+    )
+
+
+def test_a_page_opened_while_the_server_is_busy_says_so_and_then_loads(
+    page: Page, service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, usual = threading.Event(), Explorer.summary
+
+    def slow(self: Explorer, wish: Wish) -> dict[str, Any]:
+        assert go_on.wait(60)
+        return usual(self, wish)
+
+    monkeypatch.setattr(Explorer, "summary", slow)
+    try:
+        page.browser.get("about:blank")
+        page.browser.get(page.address)
+        page.wait(lambda: visible_status(page) == EN["loading"])
+        others = "for (let i = 0; i < 5; i++) fetch('/api/explore/trace', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ wish: { text: 'one' } }) })"
+        page.run(others)  # one is computed and two wait: whoever comes now is sent away
+        page.run("window.dispatchEvent(new Event('hashchange'))")
+        page.wait(lambda: visible_status(page) == EN["server busy"])
+    finally:
+        go_on.set()
+    page.ready()
+    assert page.answer() != ""
+    assert visible_status(page) == ""
+
+
+def test_a_page_whose_server_does_not_answer_retries(page: Page) -> None:
+    def block(*addresses: str) -> None:
+        page.browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": list(addresses)})
+
+    page.browser.execute_cdp_cmd("Network.enable", {})
+    try:
+        block("*/api/explore/info")
+        page.browser.get("about:blank")
+        page.browser.get(page.address)
+        page.wait(lambda: visible_status(page) == EN["unreachable"])
+        block("*/api/explore/trace")
+        page.wait(lambda: page.problem() == EN["unreachable"])
+    finally:
+        block()
+    page.wait(lambda: page.problem() == "" and page.title() != "")
+    page.ready()
+    assert page.answer() != ""
+    page.browser.get_log("browser")  # the blocked requests
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (1366, 768), (1920, 1080)])

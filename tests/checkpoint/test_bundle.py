@@ -28,7 +28,7 @@ def tiny_translator(positions: str = "learned") -> Translator:
     )
     config = TranslatorConfig(
         vocab_size=len(tokenizer),
-        context=40,
+        max_length=40,
         pad=0,
         start=1,
         end=2,
@@ -38,7 +38,7 @@ def tiny_translator(positions: str = "learned") -> Translator:
         label_smoothing=0.1,
     )
     languages = Languages(source="en", target="de")
-    defaults = TranslatorDefaults(languages=languages, longest=30, beam=2, length_penalty=0.6)
+    defaults = TranslatorDefaults(languages=languages, longest=30, beam_size=2, length_penalty=0.6)
     return Translator(TranslatorModel(config), tokenizer, defaults)
 
 
@@ -157,9 +157,7 @@ def test_a_tokenizer_that_does_not_fit_is_refused(folder: Path) -> None:
     (folder / "tokenizer.json").write_text(other.text(), encoding="utf-8")
     with pytest.raises(UserError, match=r"tokenizer\.json is damaged or belongs to another model"):
         qkv.load(folder)
-    write_tensors(
-        folder / "model.safetensors", read_tensors(folder / "model.safetensors")
-    )  # without its hash
+    edit_config(folder, sha256={})
     with pytest.raises(UserError, match=f"tokenizer has {len(other)} pieces, the model .* do not belong"):
         qkv.load(folder)
 

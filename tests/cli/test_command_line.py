@@ -12,7 +12,6 @@ from commands import code_of, refused
 
 import qkv
 from qkv.checkpoint.files import read_json, write_json
-from qkv.cli import COMMANDS
 
 OPTIONS = {
     "demo": "--out --source-language --target-language --seed",
@@ -75,13 +74,17 @@ OPTIONS = {
         --blank-captions --valid-size --temperature --top-p --guidance
         --measured-captions --measured-candidates""",
     "translate": """
-        --input --output --beam --length-penalty --nbest --patience --coverage-penalty --sample
-        --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat --prefix --contain
+        --input --output --beam --length-penalty --num_hypotheses --patience --coverage-penalty --sample
+        --temperature --top-k --top-p --min-p --seed --repetition-penalty --no-repeat-ngram-size --prefix --contain
         --avoid --glossary --protect --language --scores --alignments --json --min-confidence --withhold
         --also --batch-tokens --threads --compute""",
     "evaluate": """
         --source --reference --pairs --source-language --target-language --merge --against --json --output
         --beam --length-penalty --tokenize --lowercase""",
+    "clean": """
+        --pairs --source --target --output --report --held-out --source-language --target-language --processes
+        --min-length --max-length --max-words --max-ratio --min-letters --min-script --markup --max-copied
+        --max-numbers --language-confidence --no-duplicates --near-duplicates --min-alignment""",
     "fill": "--best --json",
     "embed": "--input --output --pooling --raw --compute --threads",
     "similar": "--pairs --labels --columns",

@@ -51,7 +51,24 @@ def test_a_recurrent_model_is_shown_in_the_same_ways(
     assert capsys.readouterr().out.startswith("cross_attention, layer 1, head 1\n")
     code = code_of("explore", recurrent, "--text", SENTENCE, "--terminal", "--station", "15")
     shown = capsys.readouterr()
-    assert "nothing for station 15" in refused(shown.err, shown.out, code)
+    assert "no station 15 there" in refused(shown.err, shown.out, code)
+
+
+@pytest.mark.parametrize(("option", "name"), [("--html", "out.html"), ("--png", "out.png")])
+def test_an_existing_file_is_replaced_only_with_overwrite(
+    folder: Path, tmp_path: Path, option: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    out = tmp_path / name
+    out.write_bytes(b"mine")
+    command = ("explore", folder, "--text", SENTENCE, option, out)
+    code = code_of(*command)
+    shown = capsys.readouterr()
+    assert f"{name} already exists" in refused(shown.err, shown.out, code)
+    assert "--overwrite" in shown.err
+    assert out.read_bytes() == b"mine"
+    assert code_of(*command, "--overwrite") == 0
+    assert len(out.read_bytes()) > 1000
 
 
 @pytest.mark.parametrize("station", [1, 7, 19])
@@ -74,18 +91,22 @@ def test_the_terminal_shows_attention(folder: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--station", "21", "--png", "x.png"], "--station is a number from 1 to 20"),
-        (["--layer", "9", "--png", "x.png"], "this model has 3 layers there"),
-        (["--layer", "0", "--png", "x.png"], "this model has 3 layers there"),
-        (["--head", "9", "--png", "x.png"], "this model has 3 heads"),
-        (["--side", "middle", "--station", "8", "--png", "x.png"], "--side can be encoder, decoder, cross"),
-        (["--station", "4", "--terminal"], "stations 8, 15 and 16"),
-        (["--png", "x.png", "--html", "x.html"], "not several"),
-        (["--port", "99999"], "--port is a number"),
+        (["--station", "21", "--png", "x.png"], "station must be from 1 to 20"),
+        (["--layer", "9", "--png", "x.png"], "layer must be from 1 to 3"),
+        (["--layer", "0", "--png", "x.png"], "layer must be from 1 to 3"),
+        (["--head", "9", "--png", "x.png"], "head must be from 1 to 3"),
+        (
+            ["--side", "middle", "--station", "8", "--png", "x.png"],
+            "side must be one of encoder, decoder, cross",
+        ),
+        (["--station", "4", "--terminal"], "--station must be 8, 15 or 16"),
+        (["--png", "x.png", "--html", "x.html"], "cannot be combined"),
+        (["--port", "99999"], "--port must be from 0 to 65535"),
         (["--text", "!", "--png", "x.png"], "at least one letter"),
-        (["--host", "192.0.2.1", "--port", "0"], "cannot be used"),
+        (["--host", "192.0.2.1", "--port", "0"], "cannot listen on 192.0.2.1"),
         (["--text", "", "--png", "x.png"], "--text is empty"),
         (["--text", "  "], "--text is empty"),
+        (["--text", "x" * 1001, "--png", "x.png"], "1,001 characters, but the limit is 1,000"),
         (["--html", "nowhere/x.html"], "--html nowhere/x.html cannot be written"),
         (["--png", "nowhere/x.png"], "--png nowhere/x.png cannot be written"),
         (["--png", "."], "--png . cannot be written"),

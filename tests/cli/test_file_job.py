@@ -38,16 +38,19 @@ def test_every_line_is_translated_in_order(model: Path, source: Path, tmp_path: 
 def test_a_file_may_go_to_standard_output(
     model: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert code_of("translate", model, "--input", source, "--nbest", "2") == 0
+    assert code_of("translate", model, "--input", source, "--num_hypotheses", "2") == 0
     printed = capsys.readouterr().out
-    assert code_of("translate", model, "--input", source, "--nbest", "2", "--output", tmp_path / "out") == 0
+    assert (
+        code_of("translate", model, "--input", source, "--num_hypotheses", "2", "--output", tmp_path / "out")
+        == 0
+    )
     assert printed == (tmp_path / "out").read_text(encoding="utf-8")
     numbers = [int(line.split("\t")[0]) for line in printed.split("\n")[:-1]]
     assert numbers == sorted(numbers)
     assert set(numbers) == set(range(1, len(LINES) + 1))
 
 
-@pytest.mark.parametrize("options", [[], ["--json"], ["--nbest", "3"]], ids=str)
+@pytest.mark.parametrize("options", [[], ["--json"], ["--num_hypotheses", "3"]], ids=str)
 @pytest.mark.parametrize("parts", [0, 1, 3])
 def test_an_interrupted_job_ends_as_if_nothing_had_happened(
     parts: int,

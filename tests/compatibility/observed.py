@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from qkv.data.images import Form, read_picture
-from qkv.families.dalle.options import Drawn
-from qkv.families.gpt.product import Generation
-from qkv.families.translator.options import Decoding
+from qkv.families.dalle.options import DrawingOptions
+from qkv.families.gpt.product import GenerationOptions
+from qkv.families.translator.options import TranslationOptions
 
 FORMAT_1 = Path(__file__).parent / "format-1"
-GREEDY = Generation(tokens=24, temperature=0.0)
-LIKELIEST = Drawn(candidates=1, temperature=0.01, top_p=1e-6)
+GREEDY = GenerationOptions(tokens=24, temperature=0.0)
+LIKELIEST = DrawingOptions(candidates=1, temperature=0.01, top_p=1e-6)
 EVERY = 97  # one pixel in so many is compared
 
 Given = dict[str, Any]
@@ -26,7 +26,7 @@ Observed = dict[str, Any]
 
 
 def translations(product: Any, given: Given, _: Path) -> Observed:
-    decoding = Decoding(beam=2, language=given.get("language"), alignments=True)
+    decoding = TranslationOptions(beam_size=2, target_language=given.get("language"), alignments=True)
     best = [answers[0] for answers in product.answers(given["texts"], decoding)]
     return {
         "texts": [each.text for each in best],

@@ -15,7 +15,7 @@ from observed import FORMAT_1, observe, read_expected
 
 import qkv
 from qkv.checkpoint.bundle import read_config
-from qkv.families.loading import KINDS
+from qkv.families import bundle_kinds
 
 RUNS = sorted(path.name for path in FORMAT_1.glob("run-*"))
 BUNDLES = sorted(path.parent.name for path in FORMAT_1.glob("*/config.json") if path.parent.name not in RUNS)
@@ -46,7 +46,7 @@ def test_a_bundle_of_format_1_gives_the_same_output(name: str) -> None:
 
 
 def test_there_is_a_fixture_of_every_kind_of_bundle() -> None:
-    assert {read_config(FORMAT_1 / name)["kind"] for name in BUNDLES} == set(KINDS)
+    assert {read_config(FORMAT_1 / name)["kind"] for name in BUNDLES} == set(bundle_kinds())
 
 
 @pytest.mark.parametrize("name", BUNDLES)

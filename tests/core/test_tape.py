@@ -25,7 +25,7 @@ def translator(norm: str) -> Translator:
     stack = replace(STACK, norm=norm)
     config = TranslatorConfig(
         vocab_size=V,
-        context=8,
+        max_length=8,
         pad=PAD,
         start=1,
         end=2,

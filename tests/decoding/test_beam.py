@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 import torch
+from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
 from tables import END, START, TableStep, log_probability_after
 from torch import Tensor
 
 from qkv.core.block import StackConfig
-from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis
 from qkv.families.translator.model import Translator, TranslatorConfig
@@ -222,7 +222,14 @@ def translator(seed: int) -> Translator:
     torch.manual_seed(seed)
     stack = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.1)
     config = TranslatorConfig(
-        vocab_size=11, context=9, pad=0, start=1, end=2, positions="interleaved", encoder=stack, decoder=stack
+        vocab_size=11,
+        max_length=9,
+        pad=0,
+        start=1,
+        end=2,
+        positions="interleaved",
+        encoder=stack,
+        decoder=stack,
     )
     model = Translator(config).eval()
     with torch.no_grad():

@@ -101,7 +101,14 @@ def translator() -> Translator:
     torch.manual_seed(4)
     stack = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.1)
     config = TranslatorConfig(
-        vocab_size=11, context=9, pad=0, start=1, end=2, positions="interleaved", encoder=stack, decoder=stack
+        vocab_size=11,
+        max_length=9,
+        pad=0,
+        start=1,
+        end=2,
+        positions="interleaved",
+        encoder=stack,
+        decoder=stack,
     )
     model = Translator(config).eval()
     with torch.no_grad():

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from torch import Tensor
 
 from qkv.core.block import StackConfig
 from qkv.core.pairs import CrossHeads
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import NotAtOnce
 from qkv.decoding.sampling import Sampling, sample
@@ -24,7 +24,7 @@ PAD, START, END = 0, 1, 2
 STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)
 CONFIG = TranslatorConfig(
     vocab_size=37,
-    context=29,
+    max_length=29,
     pad=PAD,
     start=START,
     end=END,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import torch
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from torch import Tensor
 
 from qkv.core.block import StackConfig
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import InTurns, NoRepeat
 from qkv.decoding.sampling import Sampling, sample
@@ -19,7 +19,7 @@ from qkv.families.gpt.model import GPT, GPTConfig
 
 END = 2
 STACK = StackConfig(depth=2, width=20, heads=2, ffn_width=36, norm="pre", activation="gelu_tanh", dropout=0.0)
-CONFIG = GPTConfig(vocab_size=41, context=11, end=END, positions="learned", stack=STACK)
+CONFIG = GPTConfig(vocab_size=41, max_length=11, end=END, positions="learned", stack=STACK)
 VARIANTS = {
     "pre, learned": CONFIG,
     "post, learned": replace(CONFIG, stack=replace(STACK, norm="post", activation="gelu")),
@@ -93,7 +93,7 @@ def test_read_at_once_or_token_by_token_is_the_same_to_the_last_bit(config: GPTC
 
 
 def test_more_than_is_read_at_once_is_the_same() -> None:
-    model = gpt(replace(CONFIG, context=700))
+    model = gpt(replace(CONFIG, max_length=700))
     many = torch.arange(600)[None] * 7 % 41
     with torch.inference_mode():
         wanted = model.begin()(many)

@@ -34,7 +34,7 @@ def encoder_of(width: int, heads: int, hidden: int) -> Encoder:
         dropout=0.0,
         norm_eps=1e-12,
     )
-    return Encoder(EncoderConfig(vocab_size=50, context=12, pad=0, segments=2, stack=stack)).eval()
+    return Encoder(EncoderConfig(vocab_size=50, max_length=12, pad=0, segments=2, stack=stack)).eval()
 
 
 LENGTHS = [5, 1, 9, 3]

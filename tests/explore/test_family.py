@@ -52,8 +52,8 @@ def test_a_page_cannot_ask_for_pictures_of_its_own(tmp_path: Path) -> None:
     from qkv.errors import UserError
 
     text = save_vit(tmp_path / "model")
-    with pytest.raises(UserError, match="give one with --text"):
+    with pytest.raises(UserError, match="give the path of an image file"):
         Explorer(tmp_path / "model")
     explorer = Explorer(tmp_path / "model", [Path(text)])
-    with pytest.raises(UserError, match="only the pictures"):
+    with pytest.raises(UserError, match="only the images that it was started with"):
         explorer.trace(Wish(text=str(tmp_path / "other.png")))

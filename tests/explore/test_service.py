@@ -76,7 +76,7 @@ def test_so_has_an_answer_that_something_broke(service: Served, monkeypatch: pyt
     monkeypatch.setattr(Explorer, "info", broken)
     status, told, headers = ask(service, "GET", "/api/explore/info")
     assert status == 500
-    assert told == {"error": "something broke in here: the terminal says what."}
+    assert told == {"error": "internal error: the terminal shows the details."}
     assert headers["content-security-policy"].startswith("default-src 'none'")
     assert headers["cache-control"] == "no-store"
 
@@ -93,11 +93,11 @@ def test_so_has_an_answer_that_something_broke(service: Served, monkeypatch: pyt
         ("POST", TRACE, {}, 400, "lacks wish"),
         ("POST", TRACE, {"wish": {"text": "one"}, "nmaes": []}, 400, "did you mean names"),
         ("POST", TRACE, {"wish": {"text": "x" * 100_000}}, 413, "at most"),
-        ("POST", TRACE, {"wish": {"text": "x" * 6_000}}, 400, "6,000 characters"),
+        ("POST", TRACE, {"wish": {"text": "x" * 1_001}}, 400, "1,001 characters, but the limit is 1,000"),
         ("POST", TRACE, {"wish": {"text": "seven " * 60}}, 422, "at most 48"),
         ("POST", TRACE, {"wish": {"text": "…"}}, 422, "nothing to translate"),
-        ("POST", TRACE, {"wish": {"text": "\ud800 one"}}, 400, "half a character"),
-        ("POST", TRACE, {"wish": {"text": "one"}, "names": ["secret"]}, 422, "nothing is called"),
+        ("POST", TRACE, {"wish": {"text": "\ud800 one"}}, 400, "half of a character"),
+        ("POST", TRACE, {"wish": {"text": "one"}, "names": ["secret"]}, 422, "no array named 'secret'"),
         ("POST", TRACE, {"wish": {"text": "one", "checkpoint": 3}}, 422, "no checkpoint"),
         ("GET", "/api/explore/truth", None, 422, "built-in languages"),
     ],
@@ -151,6 +151,28 @@ def test_a_page_answers_to_the_address_that_is_said(
 @pytest.mark.parametrize("given", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
 def test_an_address_that_others_can_reach_is_no_address_of_this_machine_alone(given: str) -> None:
     assert names_of(given) is None
+
+
+def test_the_page_and_info_are_served_while_a_trace_is_computed(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    usual = Explorer.summary
+
+    def slow(self: Explorer, wish: Wish) -> dict[str, Any]:
+        began.set()
+        assert go_on.wait(30)
+        return usual(self, wish)
+
+    monkeypatch.setattr(Explorer, "summary", slow)
+    with ThreadPoolExecutor(1) as pool:
+        job = pool.submit(ask, service, "POST", TRACE, {"wish": {"text": SENTENCE}})
+        assert began.wait(30)
+        for path in ("/", "/page/main.js", "/page/en.json", "/api/explore/info"):
+            assert ask(service, "GET", path)[0] == 200
+        assert not job.done()
+        go_on.set()
+        assert job.result(30)[0] == 200
 
 
 def test_one_is_computed_two_wait_and_the_rest_are_told_to_come_again(

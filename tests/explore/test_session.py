@@ -48,14 +48,14 @@ def test_an_earlier_checkpoint_says_something_of_its_own(folder: Path) -> None:
     assert [state["checkpoint"] for state in told["states"]] == [*STEPS, None]
     assert len({state["tensor"]["data"] for state in told["states"]}) == 3
     assert told["states"][-1]["answer"] == explorer.model.translate(SENTENCE)
-    with pytest.raises(UserError, match="it has 8, 64"):
+    with pytest.raises(UserError, match="available: 8, 64"):
         explorer.trace(Wish(text=SENTENCE, checkpoint=9))
 
 
 @pytest.mark.parametrize(
     "values",
     [
-        {"text": "x" * 5001},
+        {"text": "x" * 1001},
         {"text": "one", "beam": 9},
         {"text": "one", "experiment": {"silenced": [1]}},
         {"text": "one", "experiment": {"force": ["one"]}},

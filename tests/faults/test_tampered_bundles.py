@@ -15,7 +15,7 @@ from language_models import untrained
 from tiny_bert import tiny_bert, tiny_classifier
 
 import qkv
-from qkv.checkpoint.files import read_tensors, write_json, write_tensors
+from qkv.checkpoint.files import read_tensors, write_json
 from qkv.checkpoint.header import LARGEST_HEADER, read_header
 from qkv.errors import UserError
 from qkv.families.dalle.codebook import Codebook, CodebookConfig
@@ -173,6 +173,8 @@ def test_any_value_in_a_config_loads_or_is_one_clear_error(folder: Path) -> None
         (("beam",), 100_000, "beam should be from 1 to 1000"),
         (("length_penalty",), 1e300, "length_penalty should be from 0 to 50"),
         (("longest",), 0, "longest should be at least 1"),
+        (("sha256",), {"../report.json": "0"}, "sha256 should have the names of files"),
+        (("sha256",), {"other.json": "0"}, "other.json is missing"),
         (("confidence", "weights"), [1.0], "a confidence has 3 weights, not 1"),
     ],
     ids=str,
@@ -200,10 +202,10 @@ def test_the_tokenizer_belongs_to_the_weights(tmp_path: Path) -> None:
 
 
 def test_a_bundle_without_a_hash_of_its_tokenizer_still_loads(tmp_path: Path) -> None:
-    translator = random_translator()
-    translator.save(tmp_path)
-    write_tensors(tmp_path / "model.safetensors", translator.model.state_dict())
-    assert "tokenizer.json" not in read_header(tmp_path / "model.safetensors").metadata
+    random_translator().save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    assert list(config.pop("sha256")) == ["tokenizer.json"]
+    write_json(tmp_path / "config.json", config)
     assert loads_or_refuses(tmp_path) == ""
 
 

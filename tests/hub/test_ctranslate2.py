@@ -16,7 +16,7 @@ ctranslate2 = pytest.importorskip("ctranslate2")
 STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)
 CONFIG = TranslatorConfig(
     vocab_size=37,
-    context=29,
+    max_length=29,
     pad=0,
     start=1,
     end=2,

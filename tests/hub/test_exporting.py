@@ -29,10 +29,12 @@ def saved(folder: Path, norm: Any, positions: Any, **others: Any) -> Path:
     if positions == "rotary":
         stack = replace(stack, width=24)
     config = TranslatorConfig(
-        vocab_size=len(TOKENS), context=40, pad=0, start=1, end=2, positions=positions, encoder=stack,
+        vocab_size=len(TOKENS), max_length=40, pad=0, start=1, end=2, positions=positions, encoder=stack,
         decoder=replace(stack, depth=3), **others,
     )  # fmt: skip
-    defaults = TranslatorDefaults(languages=Languages.of("en", "de"), longest=30, beam=3, length_penalty=0.7)
+    defaults = TranslatorDefaults(
+        languages=Languages.of("en", "de"), longest=30, beam_size=3, length_penalty=0.7
+    )
     Translator(shaken(TranslatorModel(config)), TOKENS, defaults).save(folder)
     return folder
 
@@ -75,7 +77,7 @@ def test_the_loss_knows_the_bias_of_the_output() -> None:
     stack = StackConfig(depth=1, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)
     config = TranslatorConfig(
         vocab_size=11,
-        context=9,
+        max_length=9,
         pad=0,
         start=1,
         end=2,

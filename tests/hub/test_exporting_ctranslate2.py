@@ -31,9 +31,11 @@ def bundle(folder: Path, **how: Any) -> Path:
         depth=2, width=24, heads=3, ffn_width=16, norm=how.pop("norm"), activation="relu", dropout=0.1
     )
     config = TranslatorConfig(
-        vocab_size=len(tokens), context=60, pad=0, start=1, end=2, encoder=stack, decoder=replace(stack, depth=3), **how
+        vocab_size=len(tokens), max_length=60, pad=0, start=1, end=2, encoder=stack, decoder=replace(stack, depth=3), **how
     )  # fmt: skip
-    defaults = TranslatorDefaults(languages=Languages.of("en", "de"), longest=50, beam=3, length_penalty=1.0)
+    defaults = TranslatorDefaults(
+        languages=Languages.of("en", "de"), longest=50, beam_size=3, length_penalty=1.0
+    )
     Translator(shaken(TranslatorModel(config), scale=0.2), tokens, defaults).save(folder)
     return folder
 

@@ -295,17 +295,17 @@ def test_a_target_language_is_asked_for_in_three_ways(tmp_path: Path, marian_fol
     import_model(marian_folder, tmp_path / "plain", origin="here")
     import_model(marian_folder, tmp_path / "french", origin="here", language="fra")
     plain, french = load(tmp_path / "plain"), load(tmp_path / "french")
-    from qkv.families.translator.options import Decoding
+    from qkv.families.translator.options import TranslationOptions
 
     wanted = plain.translate(">>fra<< the dog sees the old house")
     assert wanted != plain.translate("the dog sees the old house")
     assert french.translate("the dog sees the old house") == wanted
-    assert plain.translate("the dog sees the old house", Decoding(language="fra")) == wanted
+    assert plain.translate("the dog sees the old house", TranslationOptions(target_language="fra")) == wanted
     assert french.translate(">>deu<< the old house") == plain.translate(
-        "the old house", Decoding(language="deu")
+        "the old house", TranslationOptions(target_language="deu")
     )
     with pytest.raises(UserError, match="knows no target language 'spa': ask for one of deu, fra"):
-        plain.translate("the house", Decoding(language="spa"))
+        plain.translate("the house", TranslationOptions(target_language="spa"))
 
 
 def test_a_folder_that_is_there_already_is_kept(tmp_path: Path, marian_folder: Path) -> None:

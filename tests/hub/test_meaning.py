@@ -10,16 +10,16 @@ from published import mixed_lines, write_bert, write_marian, write_vit
 from transformers import BertForSequenceClassification, GenerationConfig, MarianMTModel
 
 from qkv import load
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
 WAYS = [
-    Decoding(beam=1),
-    Decoding(beam=3),
-    Decoding(beam=3, repetition_penalty=1.1),
-    Decoding(sample=True, seed=3),
+    TranslationOptions(beam_size=1),
+    TranslationOptions(beam_size=3),
+    TranslationOptions(beam_size=3, repetition_penalty=1.1),
+    TranslationOptions(sample=True, seed=3),
 ]
 
 

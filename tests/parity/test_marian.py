@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import pytest
 import torch
+from qkv.decoding.beam import Beam, beam_search, power_penalty
 from torch import Tensor
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 from qkv.core.block import StackConfig
 from qkv.core.pairs import TranslationBatch
 from qkv.core.positions import sinusoid
-from qkv.decoding.beam import Beam, beam_search, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.families.translator.model import Translator, TranslatorConfig
 
@@ -65,7 +65,7 @@ def translator(activation: Activation) -> Translator:
     return Translator(
         TranslatorConfig(
             vocab_size=V,
-            context=30,
+            max_length=30,
             pad=PAD,
             start=PAD,
             end=END,
@@ -139,7 +139,7 @@ def test_interleaved_positions_would_not_do() -> None:
     assert not torch.allclose(sinusoid(30, D, "interleaved"), embed.weight.data, atol=0.1)
 
 
-# Decoding. Random weights say one word for ever, so these models have first learned a little.
+# TranslationOptions. Random weights say one word for ever, so these models have first learned a little.
 
 LENGTHS = [1, 6, 3, 2, 5, 4]
 LIMIT = 7

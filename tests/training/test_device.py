@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from digit_runs import Recorder, digit_corpus, hashes, send, tiny_settings, train
+from digit_runs import Recorder, digit_corpus, hashes, send, tiny_settings
+from digit_runs import train as train_digits
 
 from qkv.checkpoint.files import read_json
 from qkv.engine.int16 import Int16
@@ -105,7 +106,7 @@ def test_int16_where_it_cannot_be_had_is_a_sentence_before_anything_is_begun(
     with pytest.raises(
         UserError, match=r"int16 cannot be had here: there is no C\+\+ compiler; give float32"
     ):
-        train(tmp_path / "run", tiny_settings(precision="int16"))
+        train_digits(tmp_path / "run", tiny_settings(precision="int16"))
     assert not (tmp_path / "run").exists()
 
 
@@ -119,9 +120,9 @@ def test_a_run_in_int16_goes_on_in_float32_where_there_is_no_int16(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, out = tiny_settings(precision="int16"), tmp_path / "run"
-    train(out, settings, recorder=Recorder(at=9, action=send(signal.SIGTERM)))
+    train_digits(out, settings, recorder=Recorder(at=9, action=send(signal.SIGTERM)))
     monkeypatch.setattr("qkv.training.device.Int16", without_products)
-    outcome, recorder = train(out, settings, resume=True)
+    outcome, recorder = train_digits(out, settings, resume=True)
     assert outcome.report is not None
     assert outcome.report["training"]["steps"] == 20
     assert any("products int16, now float32" in sentence for sentence in recorder.warnings)
@@ -132,12 +133,12 @@ def test_a_run_in_int16_learns_as_in_float32_and_ends_the_same_when_it_was_inter
     tmp_path: Path,
 ) -> None:
     in_float, in_int16 = (tiny_settings(precision=precision) for precision in ("float32", "int16"))
-    _, expected = train(tmp_path / "float", in_float)
-    _, found = train(tmp_path / "whole", in_int16)
+    _, expected = train_digits(tmp_path / "float", in_float)
+    _, found = train_digits(tmp_path / "whole", in_int16)
     assert found.losses != expected.losses
     assert found.losses == pytest.approx(expected.losses, rel=5e-3)
-    train(tmp_path / "halves", in_int16, recorder=Recorder(at=9, action=send(signal.SIGTERM)))
-    train(tmp_path / "halves", in_int16, resume=True)
+    train_digits(tmp_path / "halves", in_int16, recorder=Recorder(at=9, action=send(signal.SIGTERM)))
+    train_digits(tmp_path / "halves", in_int16, resume=True)
     assert hashes(tmp_path / "halves", 20) == hashes(tmp_path / "whole", 20)
 
 

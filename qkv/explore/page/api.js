@@ -2,7 +2,8 @@
 
 export class Refusal extends Error {}
 
-export async function ask(address, body, signal) {
+// A busy server is asked again until it answers; `waiting` is called before each wait.
+export async function ask(address, body, signal, waiting = () => {}) {
   const options = body === undefined ? { signal } : {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal,
   };
@@ -14,8 +15,9 @@ export async function ask(address, body, signal) {
       if (error.name === "AbortError") throw error;
       throw new Refusal("unreachable");
     }
-    if (answer.status === 429 && attempt < 40) {
-      await new Promise((resolve) => setTimeout(resolve, 150 + 50 * attempt));
+    if (answer.status === 429) {
+      waiting();
+      await new Promise((resolve) => setTimeout(resolve, Math.min(2000, 150 + 50 * attempt)));
       if (signal?.aborted) throw new DOMException("aborted", "AbortError");
       continue;
     }
@@ -44,8 +46,9 @@ export function halfNumber(bits) {
 
 // The server's answers, or, in a file that was saved, those that lie in it.
 export class Source {
-  constructor(saved) {
+  constructor(saved, waiting) {
     this.saved = saved;
+    this.waiting = waiting;
   }
 
   get isSaved() {
@@ -53,15 +56,15 @@ export class Source {
   }
 
   info() {
-    return this.isSaved ? Promise.resolve(this.saved.info) : ask("/api/explore/info");
+    return this.isSaved ? Promise.resolve(this.saved.info) : ask("/api/explore/info", undefined, undefined, this.waiting);
   }
 
   trace(wish, signal) {
-    return this.isSaved ? Promise.resolve(this.saved.trace) : ask("/api/explore/trace", { wish }, signal);
+    return this.isSaved ? Promise.resolve(this.saved.trace) : ask("/api/explore/trace", { wish }, signal, this.waiting);
   }
 
   async tensors(wish, names, signal) {
-    if (!this.isSaved) return (await ask("/api/explore/trace", { wish, names, precision: "float32" }, signal)).tensors;
+    if (!this.isSaved) return (await ask("/api/explore/trace", { wish, names, precision: "float32" }, signal, this.waiting)).tensors;
     const found = {};
     for (const name of names) {
       const [whole, row] = name.split(/\[|\]/);

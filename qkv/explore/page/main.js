@@ -10,11 +10,13 @@ import { preferred, remember, remembered, speak, t } from "./texts.js";
 
 const inlined = byId("saved");
 const saved = inlined ? JSON.parse(inlined.textContent) : null;
-const source = new Source(saved);
+const source = new Source(saved, () => status(t("server busy")));
 let cursor = { ...START }, info = null, trace = null, original = null, problem = null;
 let follow = false; // a link has named a word that was said, and no row
-let latest = 0, controller = new AbortController(), drawing = 0, drawn = new AbortController(), playing = null, typing = null;
+let latest = 0, controller = new AbortController(), drawing = 0, drawn = new AbortController(), playing = null, typing = null, slow = null, retrying = null;
 
+const SLOW = 400; // milliseconds after which the page says that it is computing
+const RETRY = 2000; // milliseconds until a server that did not answer is asked again
 const SAID = [15, 16]; // stations whose row is the word that is said
 const wishKey = (each) => JSON.stringify(wishOf(each));
 const base = () => ({ cursor, trace, original, info, source, t, go, signal: drawn.signal });
@@ -31,6 +33,7 @@ function go(patch, keepFocus = false) {
 
 async function refresh() {
   const ticket = ++latest;
+  clearTimeout(retrying);
   controller.abort();
   controller = new AbortController();
   pending(true);
@@ -46,14 +49,29 @@ async function refresh() {
     problem = null;
   } catch (error) {
     if (ticket !== latest || error.name === "AbortError") return;
-    [trace, original, problem] = [null, null, error.message === "unreachable" ? t("unreachable") : error.message];
+    failed(error);
   }
   await draw(false);
   if (ticket === latest) pending(false);
 }
 
+// A server that cannot be reached may be starting: the page asks again until it answers.
+function failed(error) {
+  const unreachable = error.message === "unreachable";
+  [trace, original, problem] = [null, null, unreachable ? t("unreachable") : error.message];
+  if (unreachable) retrying = setTimeout(refresh, RETRY);
+}
+
+function status(text) {
+  clearTimeout(slow);
+  byId("loading").textContent = text;
+}
+
 // While something is computed, nothing old is shown as if it were the answer.
 function pending(busy) {
+  if (busy && trace === null) status(t("loading"));
+  else status("");
+  if (busy && trace !== null) slow = setTimeout(() => status(t("computing")), SLOW);
   document.body.classList.toggle("busy", busy);
   byId("station").setAttribute("aria-busy", String(busy));
   if (busy) {
@@ -84,9 +102,11 @@ async function draw(keepFocus) {
     await trace.load(context.station.names(context), drawn.signal);
   } catch (error) {
     if (error.name === "AbortError" || ticket !== drawing) return;
-    problem = error.message;
+    failed(error);
+    return draw(false);
   }
   if (ticket !== drawing || of !== latest) return;
+  if (!document.body.classList.contains("busy")) status(""); // a wait for arrays alone is over
   drawTop(context);
   drawMap(context);
   drawHeads(context);
@@ -185,6 +205,7 @@ function stop() {
 
 function typed() {
   clearTimeout(typing);
+  clearTimeout(retrying);
   latest++; // what is still on its way is of an older text
   pending(true);
   typing = setTimeout(() => {
@@ -256,18 +277,24 @@ function drawModel() {
   byId("text").readOnly = source.isSaved;
 }
 
+async function untilItWorks(request, refused = () => {}) {
+  for (;;) {
+    try {
+      return await request();
+    } catch {
+      refused();
+      await new Promise((resolve) => setTimeout(resolve, RETRY));
+    }
+  }
+}
+
 async function begin() {
   const theme = remembered("theme");
   if (theme === "light" || theme === "dark") wear(theme);
-  await speak(preferred(), saved?.texts);
+  await untilItWorks(() => speak(preferred(), saved?.texts));
+  status(t("loading"));
+  info = await untilItWorks(() => source.info(), () => status(t("unreachable")));
   listen();
-  try {
-    info = await source.info();
-  } catch {
-    byId("problem").hidden = false;
-    byId("problem").textContent = t("unreachable");
-    return;
-  }
   drawModel();
   arrive(saved ? saved.trace.text : info.examples[0]);
   history.replaceState(null, "", writeCursor(cursor));

@@ -23,7 +23,7 @@ export function matrix(options) {
   const grid = element("table", {
     role: "grid", class: `grid${to - from <= 14 ? " roomy" : ""}${options.columns ? " worded" : ""}`,
     "aria-label": options.label ?? options.title, "aria-rowcount": rows, "aria-colcount": columns,
-    style: { "--columns": to - from }, onkeydown: (event) => keyed(event, grid, options),
+    style: { "--columns": to - from, "--rows": rows }, onkeydown: (event) => keyed(event, grid, options),
   });
   grid.append(heading(options, from, to));
   const body = element("tbody");

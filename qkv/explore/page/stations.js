@@ -44,11 +44,11 @@ export function stationView(context) {
   }
   return [
     element("header", {}, element("p", { class: "count" }, t("station of", number, STATIONS.length)), element("h2", { id: "station-title", tabindex: "-1" }, t(`station ${station.key}`)), element("p", { class: "purpose" }, t(`purpose ${station.key}`))),
-    element("div", { class: "formulas" },
+    choices.childElementCount ? choices : null,
+    element("div", { class: "body" }, element("div", { class: "formulas" },
       element("section", { "aria-label": t("formula") }, element("h3", {}, t("formula")), found.formula),
       found.numbers.filter(Boolean).length ? element("section", { class: "with-numbers", "aria-label": t("with numbers") }, element("h3", {}, t("with numbers")), ...found.numbers.filter(Boolean), found.left ? element("p", { class: "hint" }, t("rest of terms", found.left)) : null, found.note ? element("p", { class: "hint" }, found.note) : null) : null),
-    choices.childElementCount ? choices : null,
-    ...found.panels.filter(Boolean),
+    element("div", { class: "panels" }, ...found.panels.filter(Boolean))),
     element("footer", {},
       found.shapes.length ? element("p", { class: "shapes" }, element("b", {}, t("shapes")), ...found.shapes.map(([name, shape]) => element("span", {}, `${name}: ${shape}`))) : null,
       found.origins?.length ? element("p", { class: "origins" }, element("b", {}, t("comes from")), ...found.origins.map(([name, goal]) => element("button", { type: "button", onclick: () => go(goal) }, `← ${name}`))) : null),

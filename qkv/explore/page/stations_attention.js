@@ -79,7 +79,7 @@ function cameFrom({ trace, site, cursor, t }, row) {
 }
 
 // Stations that show one T × S matrix of a head.
-function square(part, { kind = "signed", formulaOf, numbersOf, extra, needs, letter, originsOf, allowed }) {
+function square(part, { kind = "signed", formulaOf, numbersOf, noteOf, extra, needs, letter, originsOf, allowed }) {
   return {
     sides: allowed ?? "all", isThere: (trace) => trace.sides.length > 0,
     names: ({ site, cursor }) => named(site, cursor, part, ...needs),
@@ -95,7 +95,7 @@ function square(part, { kind = "signed", formulaOf, numbersOf, extra, needs, let
         hidden: anyHidden ? hides : undefined, hiddenText: t("may not look"), pick: (r, c, k) => go({ row: r, column: c, ...stepOfRow(trace, r) }, k),
       });
       return {
-        formula: formulaOf(site), numbers: numbersOf({ ...context, arrays, row, column }),
+        formula: formulaOf(site), numbers: numbersOf({ ...context, arrays, row, column }), note: noteOf?.({ ...context, arrays, row }),
         shapes: [[letter, array.shape.join(" × ")]], panels: [panel, ...(extra ? extra({ ...context, arrays, row, column }) : [])],
         origins: originsOf({ ...context, row, column }),
       };
@@ -143,12 +143,23 @@ export const mask = {
   }),
 };
 
+// The maximum that softmax subtracts from a row before it exponentiates; null where e^x is readable without.
+function shiftOf({ arrays, row }) {
+  const largest = Math.max(...rowAt(arrays.masked, row));
+  return Math.abs(largest) > 12 ? largest : null;
+}
+
 function softmaxNumbers({ arrays, row, column }) {
-  const line = rowAt(arrays.masked, row), large = Math.max(...line);
-  const most = large > 12 ? large : 0; // above and below may be divided by the same power, so that large ones stay readable
-  const total = line.reduce((sum, each) => sum + Math.exp(each - most), 0), power = at(arrays.masked, row, column);
-  return [formula(cellAt("A", row, column), "=", frac(sup("e", rowOf(valueOf(power))), rowOf(sumOver("j"), sup("e", sub("M", rowOf(String(row + 1), ",", "j"))))), "=",
-    frac(valueOf(Math.exp(power - most)), valueOf(total)), "=", valueOf(at(arrays.weights, row, column), 4))];
+  const line = rowAt(arrays.masked, row), score = at(arrays.masked, row, column), shift = shiftOf({ arrays, row });
+  const shifted = (exponent) => sup("e", shift === null ? rowOf(exponent) : rowOf(exponent, "−", factor(shift)));
+  const total = line.reduce((sum, each) => sum + Math.exp(each - (shift ?? 0)), 0), digits = shift === null ? 3 : 4;
+  return [formula(cellAt("A", row, column), "=", frac(shifted(valueOf(score)), rowOf(sumOver("j"), shifted(sub("M", rowOf(String(row + 1), ",", "j"))))), "=",
+    frac(valueOf(Math.exp(score - (shift ?? 0)), digits), valueOf(total, digits)), "=", valueOf(at(arrays.weights, row, column), 4))];
+}
+
+function softmaxNote({ arrays, row, t }) {
+  const shift = shiftOf({ arrays, row });
+  return shift === null ? undefined : t("softmax shift", number(shift));
 }
 
 function rowBars({ arrays, row, site, t }) {
@@ -162,7 +173,7 @@ function rowBars({ arrays, row, site, t }) {
 const SOFTMAX = {
   letter: "A", kind: "unit", needs: ["masked"],
   formulaOf: () => formula("A", "=", "softmax", "(", "M", ")", ",", "  ", sub("A", rowOf("i", ",", "j")), "=", frac(sup("e", sub("M", rowOf("i", ",", "j"))), rowOf(sumOver("m"), sup("e", sub("M", rowOf("i", ",", "m")))))),
-  numbersOf: softmaxNumbers, extra: rowBars, originsOf: ({ t }) => [[t("station mask"), { station: 7 }]],
+  numbersOf: softmaxNumbers, noteOf: softmaxNote, extra: rowBars, originsOf: ({ t }) => [[t("station mask"), { station: 7 }]],
 };
 
 export const softmax = { key: "softmax", ...square("weights", SOFTMAX) };

@@ -11,7 +11,7 @@ STRONGEST = 100.0  # guidance
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
+class DrawingOptions:
     """How pictures are drawn; what is None is as the model's bundle has it."""
 
     candidates: int = 16

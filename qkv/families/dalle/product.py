@@ -19,7 +19,7 @@ from qkv.decoding.step import Step
 from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.model import Dalle, DalleConfig
-from qkv.families.dalle.options import Drawn, Ranking, rules_of_drawing
+from qkv.families.dalle.options import DrawingOptions, Ranking, rules_of_drawing
 from qkv.runtime.weights import build_model
 from qkv.text.tokenizer import Tokenizer
 
@@ -113,10 +113,14 @@ class Painter:
         return [*ids, config.end, *[config.pad] * (places - 1 - len(ids))]
 
     def draw(
-        self, caption: str, how: Drawn | None = None, *, done: Callable[[int], None] = lambda count: None
+        self,
+        caption: str,
+        how: DrawingOptions | None = None,
+        *,
+        done: Callable[[int], None] = lambda count: None,
     ) -> list[Drawing]:
         """Pictures of a caption, the best first."""
-        how = how or Drawn()
+        how = how or DrawingOptions()
         places = torch.tensor(self.read(caption))
         seeds = [how.seed * 1024 + number for number in range(how.candidates)]
         drawings: list[Drawing] = []
@@ -127,7 +131,11 @@ class Painter:
         return ranked(drawings, how.ranking)
 
     def draw_each(
-        self, captions: Sequence[str], how: Drawn, *, done: Callable[[int], None] = lambda count: None
+        self,
+        captions: Sequence[str],
+        how: DrawingOptions,
+        *,
+        done: Callable[[int], None] = lambda count: None,
     ) -> list[list[Drawing]]:
         """The same for many captions, several of them at once."""
         found = []
@@ -145,7 +153,7 @@ class Painter:
         return found
 
     @torch.inference_mode()
-    def drawn(self, captions: Tensor, seeds: Sequence[int], how: Drawn) -> list[Drawing]:
+    def drawn(self, captions: Tensor, seeds: Sequence[int], how: DrawingOptions) -> list[Drawing]:
         """A picture for each row of ids, (B, places)."""
         self.model.eval()
         defaults, device = self.defaults, self.model.codes.weight.device

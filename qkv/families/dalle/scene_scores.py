@@ -20,7 +20,7 @@ from qkv.data.worlds.scenes import (
     pictures,
 )
 from qkv.families.dalle.codes import Codes
-from qkv.families.dalle.options import Drawn
+from qkv.families.dalle.options import DrawingOptions
 from qkv.families.dalle.product import Drawing, Painter
 from qkv.families.dalle.settings import MeasuredSettings
 
@@ -81,7 +81,7 @@ def share(values: Iterable[bool]) -> float:
 def scene_scores(
     painter: Painter,
     count: int,
-    how: Drawn,
+    how: DrawingOptions,
     part: MeasuredPart = "test",
     *,
     done: Callable[[int], None] = lambda number: None,
@@ -119,7 +119,7 @@ def with_a_seen_shape(thing: Thing) -> Thing:
     return replace(thing, shape=seen) if thing.unseen else thing
 
 
-def as_results(scores: dict[str, Any], count: int, how: Drawn) -> dict[str, str]:
+def as_results(scores: dict[str, Any], count: int, how: DrawingOptions) -> dict[str, str]:
     """Lines for people, the hardest last."""
     results = {
         f"attributes right, {name}": (
@@ -145,7 +145,7 @@ def percent(value: float) -> str:
 
 def measured_on_scenes(painter: Painter, wanted: MeasuredSettings) -> dict[str, Any]:
     """For the report of a run on built-in scenes."""
-    how = Drawn(candidates=wanted.candidates)
+    how = DrawingOptions(candidates=wanted.candidates)
     scores = scene_scores(painter, wanted.captions, how)
     return {"scenes": scores, "results": as_results(scores, wanted.captions, how)}
 

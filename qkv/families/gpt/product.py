@@ -40,7 +40,7 @@ SCORES_AT_ONCE = 2**25  # of a large vocabulary fewer: every token has a score f
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generation:
+class GenerationOptions:
     """How a text is continued."""
 
     tokens: int = 200
@@ -121,14 +121,14 @@ class Generator:
 
     # Continuing a text ------------------------------------------------------------------------------------------
 
-    def generate(self, prompt: str = "", generation: Generation = Generation()) -> str:  # noqa: B008
+    def generate(self, prompt: str = "", generation: GenerationOptions = GenerationOptions()) -> str:  # noqa: B008
         """The continuation of a prompt, without the prompt itself."""
         return "".join(self.stream(prompt, generation))
 
     def stream(
         self,
         prompt: str = "",
-        generation: Generation = Generation(),  # noqa: B008
+        generation: GenerationOptions = GenerationOptions(),  # noqa: B008
         slides: Callable[[], None] = silent,
     ) -> Iterator[str]:
         """The same bit by bit, as it is found. `slides` is told once when the beginning is forgotten.
@@ -150,7 +150,7 @@ class Generator:
     def compose(
         self,
         beginning: Sequence[Frame] = (),
-        generation: Generation = Generation(),  # noqa: B008
+        generation: GenerationOptions = GenerationOptions(),  # noqa: B008
         slides: Callable[[], None] = silent,
         done: Callable[[int], None] = silent,
     ) -> list[Frame]:
@@ -169,7 +169,7 @@ class Generator:
 
     @torch.inference_mode()
     def stream_ids(
-        self, prompt: list[int], generation: Generation, slides: Callable[[], None]
+        self, prompt: list[int], generation: GenerationOptions, slides: Callable[[], None]
     ) -> Iterator[int]:
         """Without a prompt a new document is begun, which is what follows an end."""
         self.model.eval()

@@ -17,7 +17,7 @@ from qkv.data.windows import stream_of
 from qkv.errors import UserError
 from qkv.evaluation.perplexity import rounded
 from qkv.families.gpt.model import GPT, GPTConfig
-from qkv.families.gpt.product import TOKENIZERS, Generation, Generator, GeneratorDefaults, PieceKind
+from qkv.families.gpt.product import TOKENIZERS, GenerationOptions, Generator, GeneratorDefaults, PieceKind
 from qkv.families.gpt.settings import (
     FineTuneMusicSettings,
     GPTModelSettings,
@@ -95,7 +95,7 @@ class TextPassages:
     def example(self) -> Example[Generator] | None:
         lines = [line for line in self.valid.texts[0].splitlines() if line.strip()]
         prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:SHOWN]
-        options = Generation(tokens=SHOWN)
+        options = GenerationOptions(tokens=SHOWN)
         return Example(f"How it continues   {prompt}", lambda product: product.generate(prompt, options))
 
 

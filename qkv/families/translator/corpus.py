@@ -142,17 +142,17 @@ class PairData:
         pairs: ParallelText,
         tokenizer: Vocabulary,
         batch_tokens: int,
-        context: int,
+        max_length: int,
         *,
         shuffled: bool,
         bpe_dropout: float = 0.0,
     ):
         sources, targets = tokenizer.encode_all(pairs.source), tokenizer.target.encode_all(pairs.target)
         # What has more pieces than the model has positions, with a start or an end, is left out.
-        fits = [max(map(len, both)) < context for both in zip(sources, targets, strict=True)]
+        fits = [max(map(len, both)) < max_length for both in zip(sources, targets, strict=True)]
         self.sources, self.targets = list(compress(sources, fits)), list(compress(targets, fits))
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
-        self.longest = context - 1
+        self.longest = max_length - 1
         self.dropout: SubwordDropout | None = None
         if bpe_dropout and isinstance(tokenizer, Tokenizer):
             self.whole = [*self.sources, *self.targets]

@@ -12,7 +12,7 @@ from qkv.errors import UserError
 from qkv.families.translator.hub import MarianMapping
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.model import TranslatorConfig
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request
 from qkv.hub.ctranslate2 import (
@@ -154,15 +154,15 @@ def translate_with_both(
 def asked_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
     """Each line as it is read, and how many pieces an answer to it may have."""
     requests = [Request(source=product.tokenizer.encode(line)[: product.limit]) for line in lines]
-    searcher = product.texts.searcher(Decoding())
+    searcher = product.texts.searcher(TranslationOptions())
     return requests, [searcher.limit(request) for request in requests]
 
 
 def greedily(product: Translator, lines: Sequence[str]) -> list[str]:
     """The likeliest piece at each step, as other libraries are asked: nothing is promised, and nothing tried again."""
     requests, _ = asked_for(product, lines)
-    found = product.texts.searcher(Decoding()).find(
-        requests, product.texts.search(Decoding(beam=1)), lambda count: None
+    found = product.texts.searcher(TranslationOptions()).find(
+        requests, product.texts.search(TranslationOptions(beam_size=1)), lambda count: None
     )
     return [product.tokenizer.decode(best.ids) for best, *_ in found]
 

@@ -32,7 +32,7 @@ class TranslatorDefaults:
 
     languages: Languages
     longest: int  # pieces of the longest source that is translated whole: more is split
-    beam: int
+    beam_size: int
     length_penalty: float
     stand_ins: tuple[str, ...] = ()  # words that it copies, for spans that it does not know
     aligner: Aligner | None = None
@@ -41,7 +41,7 @@ class TranslatorDefaults:
     def __post_init__(self) -> None:
         rules = {
             "longest should be at least 1": self.longest >= 1,
-            f"beam should be from 1 to {WIDEST_BEAM}": 1 <= self.beam <= WIDEST_BEAM,
+            f"beam_size should be from 1 to {WIDEST_BEAM}": 1 <= self.beam_size <= WIDEST_BEAM,
             f"length_penalty should be from 0 to {STRONGEST_PENALTY:g}": (
                 0 <= self.length_penalty <= STRONGEST_PENALTY
             ),

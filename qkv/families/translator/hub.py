@@ -125,7 +125,7 @@ class MarianMapping:
             generation={
                 **ids,
                 "max_length": config.max_length,
-                "num_beams": product.defaults.beam,
+                "num_beams": product.defaults.beam_size,
                 "length_penalty": product.defaults.length_penalty,
                 **unsaid(config),
             },
@@ -182,7 +182,7 @@ class MarianMapping:
         return tokenizer.other().encode(line) if isinstance(tokenizer, SentencePieces) else None
 
     def notes(self, product: Translator) -> dict[str, Any]:
-        """Decoding, languages, and the target language that is wanted where nobody says."""
+        """TranslationOptions, languages, and the target language that is wanted where nobody says."""
         tokenizer = product.tokenizer
         language = tokenizer.language if isinstance(tokenizer, SentencePieces) else None
         return {

@@ -1,6 +1,6 @@
 """The options of a translation, each stated once.
 
-The fields of `Decoding` are the flags of `qkv translate` and the keyword arguments of `Translator.translate`. A new
+The fields of `TranslationOptions` are the flags of `qkv translate` and the keyword arguments of `Translator.translate`. A new
 option is a field here, with its docstring and its check, and the rule in decoding that obeys it. The engine's own
 search leaves every option to the general search that it has not been told of (see `plain_search`).
 """
@@ -9,10 +9,12 @@ import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any
+
+import tyro
 
 from qkv.decoding.sampling_options import Sampling
-from qkv.errors import UserError
+from qkv.errors import OptionError, UserError, check_rules
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind
 
@@ -24,14 +26,14 @@ SEED = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decoding(Sampling):
+class TranslationOptions(Sampling):
     """How texts are translated; None stands for the model's own default."""
 
-    beam: int | None = None
+    beam_size: Annotated[int | None, tyro.conf.arg(aliases=["--beam"])] = None
     """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
     length_penalty: float | None = None
     """Exponent of the length penalty; 0 for none."""
-    nbest: int = 1
+    num_hypotheses: int = 1
     """Translations of each text, best first."""
     patience: float | None = None
     """Stop when so many times the beam have ended; without it, when no better translation can come."""
@@ -43,7 +45,7 @@ class Decoding(Sampling):
     """For sampling: the same seed and text give the same translation; 1 if none is given."""
     repetition_penalty: float = 1.0
     """Above 1, tokens that occurred before become less likely."""
-    no_repeat: int = 0
+    no_repeat_ngram_size: int = 0
     """No sequence of so many tokens occurs twice; 0 for no such rule."""
     prefix: str = ""
     """Every translation begins with this."""
@@ -55,7 +57,7 @@ class Decoding(Sampling):
     """Terms whose translation is fixed: a source term, a tab and its translation on every line of a file."""
     protect: tuple[Kind, ...] = BY_DEFAULT
     """What is kept as it is: placeholders, tags, urls, emails, numbers; or none."""
-    language: str | None = None
+    target_language: str | None = None
     """Target language, for a model with several; a text that begins with >>its code<< asks for it as well."""
     batch_tokens: int = BATCH_TOKENS
     """Source tokens times beams that are decoded together: more is faster, and takes more memory."""
@@ -75,37 +77,39 @@ class Decoding(Sampling):
     def sampling(self) -> Sampling | None:
         return self if self.sample else None
 
-    def likeliest(self) -> "Decoding":
+    def likeliest(self) -> "TranslationOptions":
         """The same for the one translation that a search finds best, without sampling."""
         unchanged: dict[str, Any] = {each.name: each.default for each in fields(Sampling)}
-        return replace(self, nbest=1, sample=False, seed=None, **unchanged)
+        return replace(self, num_hypotheses=1, sample=False, seed=None, **unchanged)
 
 
-def check_search(options: Decoding) -> None:
-    beam, penalty = options.beam, options.length_penalty
-    if (beam is not None and beam < 1) or (penalty is not None and not 0 <= penalty <= STRONGEST_PENALTY):
-        raise UserError(f"beam must be at least 1, and the length penalty from 0 to {STRONGEST_PENALTY:g}.")
-    if options.nbest < 1 or options.batch_tokens < 1:
-        raise UserError("nbest and batch tokens must be at least 1.")
-    if max(beam or 1, options.nbest) > WIDEST_BEAM:
-        raise UserError(f"beam and nbest can be at most {WIDEST_BEAM:,}: more finds nothing better.")
-    if not options.repetition_penalty > 0 or options.no_repeat < 0:
-        raise UserError("the repetition penalty must be above 0, and no-repeat must not be negative.")
-    patience, coverage = options.patience, options.coverage_penalty
-    if (patience is not None and not patience > 0) or not 0 <= coverage < math.inf:
-        raise UserError("patience must be above 0, and the coverage penalty must not be negative.")
+def check_search(options: TranslationOptions) -> None:
+    beam, penalty, patience = options.beam_size, options.length_penalty, options.patience
+    widest = f"must be from 1 to {WIDEST_BEAM:,}"
+    strongest = f"must be from 0 to {STRONGEST_PENALTY:g}"
+    check_rules(
+        [
+            ("beam_size", widest, beam is None or 1 <= beam <= WIDEST_BEAM),
+            ("num_hypotheses", widest, 1 <= options.num_hypotheses <= WIDEST_BEAM),
+            ("length_penalty", strongest, penalty is None or 0 <= penalty <= STRONGEST_PENALTY),
+            ("batch_tokens", "must be at least 1", options.batch_tokens >= 1),
+            ("repetition_penalty", "must be more than 0", options.repetition_penalty > 0),
+            ("no_repeat_ngram_size", "must not be negative", options.no_repeat_ngram_size >= 0),
+            ("patience", "must be more than 0", patience is None or patience > 0),
+            ("coverage_penalty", "must not be negative", 0 <= options.coverage_penalty < math.inf),
+        ]
+    )
 
 
-def check_sampling(options: Decoding) -> None:
+def check_sampling(options: TranslationOptions) -> None:
     given = [each.name for each in fields(Sampling) if getattr(options, each.name) != each.default]
     if options.seed is not None:
         given.append("seed")
     if given and not options.sample:
-        names = " and ".join(name.replace("_", "-") for name in given)
-        raise UserError(f"{names} can only be used with sample.")
+        raise OptionError((", ".join(given), "can only be used with sampling"))
 
 
-def check_phrases(options: Decoding) -> None:
+def check_phrases(options: TranslationOptions) -> None:
     if not all(map(str.strip, options.contain)) or not all(options.avoid):
         raise UserError("a phrase to contain or to avoid must not be empty.")
     for avoided in options.avoid:
@@ -116,9 +120,10 @@ def check_phrases(options: Decoding) -> None:
                 raise UserError(f"a translation cannot contain '{phrase}' and avoid '{avoided}'.")
 
 
-def with_keywords(options: Decoding, changes: Mapping[str, Any]) -> Decoding:
-    """These options with those given by name."""
+def with_keywords(options: TranslationOptions, changes: Mapping[str, Any]) -> TranslationOptions:
+    """These options with those given by name. `beam` is short for `beam_size`."""
     known = [each.name for each in fields(options)]
+    changes = {"beam_size" if name == "beam" else name: value for name, value in changes.items()}
     for name in changes:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
@@ -127,4 +132,4 @@ def with_keywords(options: Decoding, changes: Mapping[str, Any]) -> Decoding:
     return replace(options, **changes) if changes else options
 
 
-DEFAULTS = Decoding()
+DEFAULTS = TranslationOptions()

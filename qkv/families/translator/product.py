@@ -22,7 +22,7 @@ from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.avoidance import avoiding, cannot_avoid, check_copied
 from qkv.families.translator.guarantees.job import Reading
 from qkv.families.translator.guarantees.retry import Retry
-from qkv.families.translator.options import DEFAULTS, Decoding, with_keywords
+from qkv.families.translator.options import DEFAULTS, TranslationOptions, with_keywords
 from qkv.families.translator.search import Request
 from qkv.families.translator.segments import (
     Segment,
@@ -36,12 +36,11 @@ from qkv.families.translator.segments import (
 from qkv.families.translator.text_search import HALF, TextSearch
 from qkv.runtime.compute import Compute, computing_in, silent
 from qkv.runtime.weights import build_model
-from qkv.text.protect import BY_DEFAULT, Kind
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.text.words import FINE
 
 MORE = 8  # hypotheses of each segment, where the best ones together have a phrase to avoid
-GREEDY = Decoding(beam=1)
+GREEDY = TranslationOptions(beam_size=1)
 Done = Callable[[int], None]
 
 
@@ -96,7 +95,7 @@ class Translator:
             "vocabulary": f"{config.vocab_size:,} pieces",
             **config.facts(),
             "longest source": f"{self.limit:,} pieces; more is translated in parts",
-            "decoding": f"beam {defaults.beam}, length penalty {defaults.length_penalty:g}",
+            "decoding": f"beam {defaults.beam_size}, length penalty {defaults.length_penalty:g}",
         }
 
     def save(self, folder: Path) -> None:
@@ -110,25 +109,30 @@ class Translator:
 
     @overload  # a str is a sequence of str too, but the first signature that fits is taken
     def translate(
-        self, text: str, decoding: Decoding = ..., *, done: Done | None = ..., **options: Any
+        self, text: str, decoding: TranslationOptions = ..., *, done: Done | None = ..., **options: Any
     ) -> str: ...
 
     @overload
     def translate(
-        self, text: Sequence[str], decoding: Decoding = ..., *, done: Done | None = ..., **options: Any
+        self,
+        text: Sequence[str],
+        decoding: TranslationOptions = ...,
+        *,
+        done: Done | None = ...,
+        **options: Any,
     ) -> list[str]: ...
 
     def translate(
         self,
         text: str | Sequence[str],
-        decoding: Decoding = DEFAULTS,
+        decoding: TranslationOptions = DEFAULTS,
         *,
         done: Done | None = None,
         **options: Any,
     ) -> str | list[str]:
         """One text or many; the translations come in the order of the texts. `done` is told of finished texts.
 
-        `options` are fields of `Decoding`, by name. A text without any letter is returned as it is; one longer than
+        `options` are fields of `TranslationOptions`, by name. A text without any letter is returned as it is; one longer than
         those of training is translated in segments.
         """
         texts = [text] if isinstance(text, str) else list(text)
@@ -137,18 +141,23 @@ class Translator:
 
     @overload
     def answers(
-        self, texts: str, decoding: Decoding = ..., *, done: Done | None = ..., **options: Any
+        self, texts: str, decoding: TranslationOptions = ..., *, done: Done | None = ..., **options: Any
     ) -> list[Answer]: ...
 
     @overload
     def answers(
-        self, texts: Sequence[str], decoding: Decoding = ..., *, done: Done | None = ..., **options: Any
+        self,
+        texts: Sequence[str],
+        decoding: TranslationOptions = ...,
+        *,
+        done: Done | None = ...,
+        **options: Any,
     ) -> list[list[Answer]]: ...
 
     def answers(
         self,
         texts: str | Sequence[str],
-        decoding: Decoding = DEFAULTS,
+        decoding: TranslationOptions = DEFAULTS,
         *,
         done: Done | None = None,
         **options: Any,
@@ -163,10 +172,10 @@ class Translator:
         found = self.translations(texts, decoding, done or silent)
         if decoding.avoid:  # which two segments together, or a span in its place, may still contain
             return self.without_avoided(texts, found, decoding)
-        return [together(each, decoding.nbest) for each in found]
+        return [together(each, decoding.num_hypotheses) for each in found]
 
     def translations(
-        self, texts: Sequence[str], decoding: Decoding, done: Done
+        self, texts: Sequence[str], decoding: TranslationOptions, done: Done
     ) -> list[list[tuple[str, list[Answer]]]]:
         """For each text its segments, each with its translations."""
         segments = [self.split(text, decoding) for text in texts]
@@ -179,33 +188,36 @@ class Translator:
         ]
 
     def without_avoided(
-        self, texts: Sequence[str], found: Sequence[list[tuple[str, list[Answer]]]], decoding: Decoding
+        self,
+        texts: Sequence[str],
+        found: Sequence[list[tuple[str, list[Answer]]]],
+        decoding: TranslationOptions,
     ) -> list[list[Answer]]:
         """The translations without phrases to avoid; where there is none, more are searched for."""
-        results = [avoiding(together(each, decoding.nbest), decoding) for each in found]
+        results = [avoiding(together(each, decoding.num_hypotheses), decoding) for each in found]
         broken = [row for row, answers in enumerate(results) if not answers]
-        more = replace(decoding, nbest=max(MORE, decoding.nbest))
+        more = replace(decoding, num_hypotheses=max(MORE, decoding.num_hypotheses))
         again = self.translations([texts[row] for row in broken], more, silent)
         for row, parts in zip(broken, again, strict=True):
-            answers = together(parts, MORE * more.nbest)
-            results[row] = avoiding(answers, decoding)[: decoding.nbest]
+            answers = together(parts, MORE * more.num_hypotheses)
+            results[row] = avoiding(answers, decoding)[: decoding.num_hypotheses]
             if not results[row]:
                 raise cannot_avoid(texts[row], answers, decoding)
         return results
 
-    def split(self, text: str, decoding: Decoding) -> list[Segment]:
+    def split(self, text: str, decoding: TranslationOptions) -> list[Segment]:
         segments = split_request(text, decoding, self.tokenizer, self.limit)
         for each in segments:
             if each.copied:
                 check_copied(each.text, decoding)
         return segments
 
-    def pieces_of(self, text: str, protect: Sequence[Kind] = BY_DEFAULT) -> list[str]:
+    def pieces_of(self, text: str, decoding: TranslationOptions = DEFAULTS) -> list[str]:
         """The segments in which a text is translated."""
-        return segments_of(text, protect, self.tokenizer, self.limit)
+        return segments_of(text, decoding.protect, self.tokenizer, self.limit)
 
     def answer_pieces(
-        self, pieces: Sequence[tuple[str, Decoding]], decoding: Decoding, done: Done
+        self, pieces: Sequence[tuple[str, TranslationOptions]], decoding: TranslationOptions, done: Done
     ) -> list[list[Answer]]:
         """The translations of each segment; each comes with its own options, `decoding` are those of all."""
         return Retry(self.texts, decoding).answers(pieces, done) if pieces else []
@@ -239,7 +251,7 @@ class Translator:
     # Other ways to decode -----------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def stream(self, text: str, decoding: Decoding = GREEDY, **options: Any) -> Iterator[str]:
+    def stream(self, text: str, decoding: TranslationOptions = GREEDY, **options: Any) -> Iterator[str]:
         """A translation bit by bit, as it is found: greedily, or drawn by chance.
 
         What has promises to keep can be told only when it is complete, and comes at once.
@@ -247,7 +259,7 @@ class Translator:
         decoding = with_keywords(decoding, options)
         segments = self.split(text, decoding)
         if decoding.avoid and len(segments) > 1:
-            yield self.translate(text, replace(decoding, nbest=1))
+            yield self.translate(text, replace(decoding, num_hypotheses=1))
             return
         for each in segments:
             if each.copied:
@@ -256,13 +268,15 @@ class Translator:
             piece, own = each.text, each.options
             job = self.texts.job(piece.strip(), own)
             if job.kept or job.wanted or job.marks or job.spellings or self.others:
-                yield surrounded(piece, self.translate(piece.strip(), replace(own, nbest=1)))
+                yield surrounded(piece, self.translate(piece.strip(), replace(own, num_hypotheses=1)))
                 continue
             yield piece[: len(piece) - len(piece.lstrip())]
-            yield from self.stream_piece(Attempt(reading=Reading.plain(job), no_repeat=own.no_repeat), own)
+            yield from self.stream_piece(
+                Attempt(reading=Reading.plain(job), no_repeat_ngram_size=own.no_repeat_ngram_size), own
+            )
             yield piece[len(piece.rstrip()) :]
 
-    def stream_piece(self, attempt: Attempt, decoding: Decoding) -> Iterator[str]:
+    def stream_piece(self, attempt: Attempt, decoding: TranslationOptions) -> Iterator[str]:
         texts = self.texts
         request, search = replace(texts.request(attempt, decoding), whole=True), texts.search(decoding)
         said: list[int] = []
@@ -282,17 +296,17 @@ class Translator:
         text: str,
         prefix: str,
         count: int = 5,
-        decoding: Decoding = DEFAULTS,
+        decoding: TranslationOptions = DEFAULTS,
         **options: Any,
     ) -> list[Answer]:
         """What else could stand here: answers that begin with the prefix and go on with different pieces."""
         decoding, texts = with_keywords(decoding, options), self.texts
         text, decoding = resolve_language(text, decoding, self.tokenizer)
-        if len(self.pieces_of(text, decoding.protect)) > 1 or not is_for_translation(text, decoding.protect):
+        if len(self.pieces_of(text, decoding)) > 1 or not is_for_translation(text, decoding.protect):
             raise UserError("alternatives are for one sentence that is not empty and not too long.")
         searcher, search = texts.searcher(decoding), texts.search(decoding.likeliest())
         job = texts.job(text.strip(), replace(decoding, prefix=prefix))
-        attempt = Attempt(reading=Reading.plain(job), no_repeat=decoding.no_repeat)
+        attempt = Attempt(reading=Reading.plain(job), no_repeat_ngram_size=decoding.no_repeat_ngram_size)
         request = replace(texts.request(attempt, replace(decoding, prefix=prefix)), whole=True)
         requests = [
             replace(request, prefix=(*request.prefix, token)) for token in searcher.next_ids(request, count)
@@ -326,7 +340,7 @@ class Translator:
         config, device = self.model.config, self.model.tokens.weight.device
         self.model.eval()
         ids = self.tokenizer.encode(text.strip())
-        greedy = Decoding(beam=1, length_penalty=0.0)
+        greedy = TranslationOptions(beam_size=1, length_penalty=0.0)
         [[found]] = self.texts.searcher(greedy).find([Request(source=ids)], self.texts.search(greedy), silent)
         said = found.ids[: config.max_length - 1]  # the start takes a position too
         tape = Tape()

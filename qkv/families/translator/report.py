@@ -78,7 +78,7 @@ def scores_on_test(
 
 
 def decoded(translator: Translator) -> dict[str, Any]:
-    return {"beam": translator.defaults.beam, "length_penalty": translator.defaults.length_penalty}
+    return {"beam": translator.defaults.beam_size, "length_penalty": translator.defaults.length_penalty}
 
 
 def model_card(report: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from qkv.decoding.step import Ensemble, Hypothesis, Step, Without
 from qkv.decoding.walk import walk
 from qkv.engine import Engine, PlainRequest, PlainSearch
 from qkv.errors import UserError
-from qkv.families.translator.options import WIDEST_BEAM, Decoding
+from qkv.families.translator.options import WIDEST_BEAM, TranslationOptions
 
 WIDEST = 16  # beams for phrases that must be said: more would cost more than they find
 
@@ -33,7 +33,7 @@ class Request:
     contain: tuple[tuple[int, ...], ...] = ()
     once: int = 0  # how many of these phrases, the first ones, may not be said twice
     avoid: tuple[int, ...] = ()  # numbers of automata
-    no_repeat: int = 0
+    no_repeat_ngram_size: int = 0
     whole: bool = False  # no half characters
     seed: int = 0
     limit: int = 0  # tokens of a translation; 0 for twice the source and a little more
@@ -44,7 +44,7 @@ class Request:
 class Search:
     """Options, with the beam and the length penalty that hold where they name none."""
 
-    options: Decoding
+    options: TranslationOptions
     beam: int
     length_penalty: float
     look: CrossHeads | None = None
@@ -52,14 +52,14 @@ class Search:
 
     @property
     def best(self) -> int:
-        return self.options.nbest
+        return self.options.num_hypotheses
 
 
 # What the engine's own search obeys, what it may ignore because something else obeys it, and what it can only have at
 # its default. A field that is in none of these goes to the general search, whatever its value.
-OBEYED = {"beam", "length_penalty", "nbest", "patience"}
-BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat", "seed"}  # see plain_request
-BY_THE_CALLER = {"language", "glossary", "protect", "alignments", "batch_tokens"}
+OBEYED = {"beam_size", "length_penalty", "num_hypotheses", "patience"}
+BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"}  # see plain_request
+BY_THE_CALLER = {"target_language", "glossary", "protect", "alignments", "batch_tokens"}
 ONLY_BY_DEFAULT = {
     "coverage_penalty",
     "repetition_penalty",
@@ -71,7 +71,7 @@ ONLY_BY_DEFAULT = {
 }
 # Of a request: the last two mean nothing without phrases and without sampling.
 OBEYED_OF_A_REQUEST = {"source", "limit", "once", "seed"}
-RULES_OF_A_REQUEST = {"prefix", "contain", "avoid", "no_repeat", "whole", "beams"}
+RULES_OF_A_REQUEST = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "whole", "beams"}
 
 
 def plain_search(search: Search, never: int | None) -> PlainSearch | None:
@@ -192,7 +192,7 @@ class Searcher:
     ) -> list[list[Hypothesis]]:
         each = range(search.best)
         drawn = [replace(request, seed=request.seed + number) for request in requests for number in each]
-        one = replace(search, options=replace(search.options, nbest=1))
+        one = replace(search, options=replace(search.options, num_hypotheses=1))
         found = self.find(drawn, one, lambda _: None)
         done(len(requests))
         rows = [found[start : start + search.best] for start in range(0, len(found), search.best)]
@@ -221,7 +221,7 @@ class Searcher:
         logits = step(torch.tensor([[config.start, *request.prefix]], device=device))
         rows = torch.zeros(1, dtype=torch.long, device=device)
         free = [replace(request, prefix=())]
-        scores = under(self.rules(free, Decoding()), logits.float().log_softmax(-1), said, rows)[0]
+        scores = under(self.rules(free, TranslationOptions()), logits.float().log_softmax(-1), said, rows)[0]
         scores[[config.pad, config.start, config.end]] = float("-inf")
         best = scores.topk(min(count, int(scores.isfinite().sum())))
         return [int(token) for token in best.indices]
@@ -234,7 +234,9 @@ class Searcher:
         for row in rows:
             request = requests[row]
             width = width_for(request, search)
-            alike.setdefault((bool(request.contain), request.once, request.no_repeat, width), []).append(row)
+            alike.setdefault(
+                (bool(request.contain), request.once, request.no_repeat_ngram_size, width), []
+            ).append(row)
         for (*_, width), members in alike.items():
             lengths = [len(requests[row].source) + 1 for row in members]
             if self.engine is not None:
@@ -273,12 +275,12 @@ class Searcher:
         """Forbidden before probabilities are made of logits, for Marian gives its padding a large share of them."""
         return step if self.never is None else Without(step, self.never)
 
-    def rules(self, batch: Sequence[Request], options: Decoding) -> list[Rule]:
+    def rules(self, batch: Sequence[Request], options: TranslationOptions) -> list[Rule]:
         rules: list[Rule] = [NotAtOnce(self.config.end)]
         if options.repetition_penalty != 1.0:
             rules.append(RepetitionPenalty(options.repetition_penalty))
-        if batch[0].no_repeat:
-            rules.append(NoRepeat(batch[0].no_repeat))
+        if batch[0].no_repeat_ngram_size:
+            rules.append(NoRepeat(batch[0].no_repeat_ngram_size))
         if self.automata is not None and any(request.avoid for request in batch):
             automata = self.automata.to(self.device)
             rules.append(Forbidden(automata, [request.avoid for request in batch]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from qkv.errors import UserError
 from qkv.families.translator.answers import Answer
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.text.protect import Kind, lines_around, occurrences, protected_spans, split_around, without
 from qkv.text.vocabulary import Vocabulary
 
@@ -13,7 +13,7 @@ from qkv.text.vocabulary import Vocabulary
 @dataclass(frozen=True)
 class Segment:
     text: str  # with the white space around it
-    options: Decoding
+    options: TranslationOptions
     copied: bool = False  # there is nothing in it to translate
 
 
@@ -27,7 +27,7 @@ def segments_of(text: str, protect: Sequence[Kind], tokenizer: Vocabulary, limit
     return [part for line in lines for part in split_around(line, protect, size, limit)]
 
 
-def split_request(text: str, options: Decoding, tokenizer: Vocabulary, limit: int) -> list[Segment]:
+def split_request(text: str, options: TranslationOptions, tokenizer: Vocabulary, limit: int) -> list[Segment]:
     """The segments of a text: the first begins with the prefix, and the last has what must be contained."""
     text, options = resolve_language(text, options, tokenizer)
     parts = segments_of(text, options.protect, tokenizer, limit)
@@ -48,12 +48,14 @@ def split_request(text: str, options: Decoding, tokenizer: Vocabulary, limit: in
     ]
 
 
-def resolve_language(text: str, options: Decoding, tokenizer: Vocabulary) -> tuple[str, Decoding]:
+def resolve_language(
+    text: str, options: TranslationOptions, tokenizer: Vocabulary
+) -> tuple[str, TranslationOptions]:
     """The text without what asks for a target language, and the options with that language."""
     marker, rest = tokenizer.without_marker(text)
     if marker is not None and not tokenizer.languages:
         return text, options  # nobody has taught it what that means
-    language = options.language
+    language = options.target_language
     if marker is not None and rest != text:  # where it is the model's default, encoding adds it
         language, rest = marker[2:-2], rest.lstrip()
     if language is not None and language not in tokenizer.languages:
@@ -62,7 +64,7 @@ def resolve_language(text: str, options: Decoding, tokenizer: Vocabulary) -> tup
             f"this model knows no target language '{language}': "
             + (f"ask for one of {known}." if known else "it translates into one only.")
         )
-    return rest, replace(options, language=language)
+    return rest, replace(options, target_language=language)
 
 
 def copy_of(segment: Segment) -> Answer:

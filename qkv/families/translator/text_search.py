@@ -19,7 +19,7 @@ from qkv.families.translator.answers import Answer, Links, Word, features_of
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading, completed
-from qkv.families.translator.options import SEED, Decoding
+from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.text.avoid import automaton
 from qkv.text.vocabulary import Vocabulary
@@ -40,7 +40,7 @@ class TextSearch:
 
     # What is asked --------------------------------------------------------------------------------------------
 
-    def searcher(self, options: Decoding) -> Searcher:
+    def searcher(self, options: TranslationOptions) -> Searcher:
         automata = None
         if options.avoid:
             tables = [automaton_for(phrase, self.tokenizer) for phrase in options.avoid]
@@ -48,7 +48,7 @@ class TextSearch:
         characters = partial(characters_of, self.tokenizer)  # slow, and rarely needed
         return Searcher(self.models, self.tokenizer.begins_anew, automata, self.engines, characters)
 
-    def search(self, options: Decoding) -> Search:
+    def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
         if options.coverage_penalty and len(self.models) > 1:
             raise UserError(
@@ -56,30 +56,30 @@ class TextSearch:
             )
         return Search(
             options=options,
-            beam=defaults.beam if options.beam is None else options.beam,
+            beam=defaults.beam_size if options.beam_size is None else options.beam_size,
             length_penalty=(
                 defaults.length_penalty if options.length_penalty is None else options.length_penalty
             ),
             look=self.aligner.cross_heads if options.coverage_penalty else None,
         )
 
-    def job(self, text: str, options: Decoding) -> Job:
+    def job(self, text: str, options: TranslationOptions) -> Job:
         return Job.of(text, options, entities_are_words=knows_entities(self.tokenizer))
 
-    def request(self, attempt: Attempt, options: Decoding) -> Request:
+    def request(self, attempt: Attempt, options: TranslationOptions) -> Request:
         encode, reading = self.tokenizer.target.encode, attempt.reading
         prefix = self.prefix_ids(options.prefix)
         if attempt.anchor:
             prefix = [*encode(attempt.anchor), self.tokenizer.end]
         seed = SEED if options.seed is None else options.seed
         return Request(
-            source=self.tokenizer.encode(asking_for(options.language) + reading.text),
+            source=self.tokenizer.encode(asking_for(options.target_language) + reading.text),
             prefix=tuple(prefix),
             contain=tuple(tuple(encode(phrase)) for phrase in reading.phrases) if attempt.constrained else (),
             once=len(set(reading.stand_ins or reading.job.kept_texts)),
             avoid=tuple(range(len(options.avoid))),
-            no_repeat=attempt.no_repeat,
-            whole=options.sample or attempt.constrained or attempt.no_repeat > 0,
+            no_repeat_ngram_size=attempt.no_repeat_ngram_size,
+            whole=options.sample or attempt.constrained or attempt.no_repeat_ngram_size > 0,
             seed=zlib.crc32(f"{seed} {reading.text}".encode()),
             limit=attempt.limit,
             beams=attempt.beams,
@@ -97,15 +97,15 @@ class TextSearch:
             )
         return ids
 
-    def beginning(self, options: Decoding) -> str:
+    def beginning(self, options: TranslationOptions) -> str:
         """What a translation begins with, as it reads."""
         return self.tokenizer.decode(self.prefix_ids(options.prefix)).rstrip()
 
     # What was found -------------------------------------------------------------------------------------------
 
-    def answer(self, hypothesis: Hypothesis, reading: Reading, options: Decoding) -> Answer:
+    def answer(self, hypothesis: Hypothesis, reading: Reading, options: TranslationOptions) -> Answer:
         hypothesis = self.of_whole_characters(hypothesis)
-        ids, language = hypothesis.ids, options.language
+        ids, language = hypothesis.ids, options.target_language
         said = self.tokenizer.decode(ids)
         text = reading.written(said)
         if reading.marks or not reading.job.is_kept_by(reading.back(said)):

@@ -16,7 +16,7 @@ from qkv.families.translator.architectures import two_stacks
 from qkv.families.translator.guarantees.attempts import Attempt, Trial
 from qkv.families.translator.guarantees.job import Reading
 from qkv.families.translator.guarantees.retry import Retry
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recurrent import Recurrent
 from qkv.families.translator.search import Request, Searcher
@@ -63,9 +63,9 @@ def trace_translator(
     """
     if beam is not None:
         translator = Translator(
-            translator.model, translator.tokenizer, replace(translator.defaults, beam=beam)
+            translator.model, translator.tokenizer, replace(translator.defaults, beam_size=beam)
         )
-    decoding = Decoding()
+    decoding = TranslationOptions()
     text = shuffled(text.strip(), experiment.shuffle)
     if not is_for_translation(text, decoding.protect):
         raise UserError("there is nothing to translate: write a sentence with at least one letter.")
@@ -97,14 +97,14 @@ def searched(
     defaults, tokenizer = translator.defaults, translator.tokenizer
     model = two_stacks(translator.model)
     searcher = WatchedSearcher(model, tokenizer.begins_anew, anew=experiment.no_mask)
-    search = translator.texts.search(Decoding(nbest=defaults.beam))
+    search = translator.texts.search(TranslationOptions(num_hypotheses=defaults.beam_size))
     [found] = searcher.find([request], search, lambda count: None)
     watched = searcher.watched
     assert watched is not None
-    penalty = paper_penalty(defaults.length_penalty if defaults.beam > 1 else 0.0)
-    lost = watched.lost([each.ids for each in found])[:CANDIDATES] if defaults.beam > 1 else []
+    penalty = paper_penalty(defaults.length_penalty if defaults.beam_size > 1 else 0.0)
+    lost = watched.lost([each.ids for each in found])[:CANDIDATES] if defaults.beam_size > 1 else []
     return found, Beams(
-        width=defaults.beam,
+        width=defaults.beam_size,
         length_penalty=defaults.length_penalty,
         hypotheses=tuple(
             (tokenizer.decode(each.ids), each, penalty(len(each.log_probabilities))) for each in found

@@ -24,7 +24,7 @@ from qkv.evaluation.calibration import (
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.alignment import Aligner, links_in, rows_of, word_weights
 from qkv.families.translator.answers import RISING, Answer, Confidence, distinct, features_of
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.text.words import FINE, owners, spans
 
@@ -32,9 +32,9 @@ NEAR = 50.0  # chrF from which on a translation counts as good
 ENOUGH = 20  # sentences to fit a confidence on
 VARIED_ON = 200  # validation sentences that are also translated in worse ways, to fit it on bad examples too
 WORSE = (  # a narrower search, what is drawn by chance, and what is drawn with little care
-    Decoding(beam=1),
-    Decoding(sample=True, temperature=0.7),
-    Decoding(sample=True),
+    TranslationOptions(beam_size=1),
+    TranslationOptions(sample=True, temperature=0.7),
+    TranslationOptions(sample=True),
 )
 ALIGNED_ON = 200  # validation pairs that choose the heads
 DICTIONARY_FROM = 10_000  # training pairs that the dictionary is learned from
@@ -81,7 +81,7 @@ def worse_answers(
     """For each source some translations that are usually worse than the best one."""
     what, total = "calibrating the confidence", (len(WORSE) + 1) * len(sources)
     found: list[list[Answer]] = [[] for _ in sources]
-    several = Decoding(nbest=max(2, translator.defaults.beam))
+    several = TranslationOptions(num_hypotheses=max(2, translator.defaults.beam_size))
     for number, decoding in enumerate([several, *WORSE]):
         working(what, number * len(sources), total)
         for own, answers in zip(found, translator.answers(sources, decoding), strict=True):

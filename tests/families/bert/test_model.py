@@ -17,7 +17,7 @@ from qkv.families.bert.model import (
 
 PAD = 0
 STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=17, norm="post", activation="gelu", dropout=0.1)
-ENCODER = EncoderConfig(vocab_size=23, context=9, pad=PAD, segments=2, stack=STACK)
+ENCODER = EncoderConfig(vocab_size=23, max_length=9, pad=PAD, segments=2, stack=STACK)
 IDS = torch.tensor([[2, 5, 6, 7, 3], [2, 8, 9, 3, PAD]])
 
 

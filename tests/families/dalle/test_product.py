@@ -13,11 +13,11 @@ from torch import Tensor
 import qkv
 from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
-from qkv.families.dalle.options import Drawn
+from qkv.families.dalle.options import DrawingOptions
 from qkv.families.dalle.product import Painter
 
 CAPTION = "a red circle above a blue square"
-FEW = Drawn(candidates=3, seed=5)
+FEW = DrawingOptions(candidates=3, seed=5)
 
 
 def test_a_saved_painter_draws_the_same(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_pictures_go_to_where_the_codebook_is_and_come_back(monkeypatch: pytest.
 
 @pytest.mark.parametrize("ranking", ["likelihood", "contrast"])
 def test_the_best_come_first(ranking: str) -> None:
-    how = Drawn(candidates=6, ranking=ranking)  # type: ignore[arg-type]
+    how = DrawingOptions(candidates=6, ranking=ranking)  # type: ignore[arg-type]
     values = [getattr(drawing, ranking) for drawing in untrained_painter().draw(CAPTION, how)]
     assert values == sorted(values, reverse=True)
     assert len(set(values)) > 1
@@ -150,7 +150,7 @@ def test_a_full_stop_is_no_other_word() -> None:
 )
 def test_options_that_cannot_be_are_refused(change: dict[str, float]) -> None:
     with pytest.raises(UserError, match="--"):
-        Drawn(**change)  # type: ignore[arg-type]
+        DrawingOptions(**change)  # type: ignore[arg-type]
 
 
 def test_a_bundle_without_its_codebook_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from drawings import untrained_painter
 
 from qkv.data.worlds.scenes import Part, Scene, Thing, drawn, measured_captions
 from qkv.families.dalle.codes import Codes
-from qkv.families.dalle.options import Drawn
+from qkv.families.dalle.options import DrawingOptions
 from qkv.families.dalle.recipes import dalle
 from qkv.families.dalle.scene_scores import (
     SEEN_PAIRS,
@@ -22,7 +22,7 @@ from qkv.families.dalle.scene_scores import (
     scene_scores,
 )
 
-ONCE = Drawn(candidates=1)
+ONCE = DrawingOptions(candidates=1)
 
 
 def real(scenes: list[Scene]) -> list[Any]:

@@ -17,7 +17,7 @@ START, END = 1, 2
 
 
 def classifier(form: Form, classes: tuple[str, ...] = ()) -> GPTClassifier:
-    base = untrained("characters", context=24)
+    base = untrained("characters", max_length=24)
     task = "classes" if classes else "choice" if form == "choice" else "value"
     torch.manual_seed(3)
     model = GPTForTask(TaskConfig(gpt=base.model.config, task=task, classes=len(classes) or 1))  # type: ignore[arg-type]

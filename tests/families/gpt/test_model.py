@@ -14,12 +14,12 @@ from qkv.families.gpt.model import GPT, GPTConfig, GPTForTask, TaskBatch, TaskCo
 B, T, H, K = 2, 5, 3, 4
 D, V, PAD, END = H * K, 11, 0, 2
 STACK = StackConfig(depth=2, width=D, heads=H, ffn_width=13, norm="post", activation="gelu", dropout=0.0)
-CONFIG = GPTConfig(vocab_size=V, context=7, end=END, positions="learned", stack=STACK)
+CONFIG = GPTConfig(vocab_size=V, max_length=7, end=END, positions="learned", stack=STACK)
 VARIANTS = {
     "GPT-1": CONFIG,
     "GPT-2": replace(CONFIG, stack=replace(STACK, norm="pre")),
     "rotary, even context": replace(
-        CONFIG, context=8, positions="rotary", stack=replace(STACK, norm="pre", heads=H // 3)
+        CONFIG, max_length=8, positions="rotary", stack=replace(STACK, norm="pre", heads=H // 3)
     ),
 }
 every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())

@@ -20,7 +20,7 @@ from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
 from qkv.training.trainable import Setup
 
-MODEL = GPTModelSettings(width=16, depth=1, heads=2, ffn_width=24, context=16, dropout=0.1)
+MODEL = GPTModelSettings(width=16, depth=1, heads=2, ffn_width=24, max_length=16, dropout=0.1)
 TRAINING = TrainingSettings(
     batch_tokens=64, learning_rate=0.01, warmup_steps=2, optimizer="muon", validate_every=6, processes=1
 )

@@ -14,7 +14,7 @@ from qkv.core.pairs import TranslationModel
 from qkv.errors import UserError
 from qkv.families.loading import load
 from qkv.families.translator.alignment import Aligner
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.hub.importing import import_model
 
@@ -42,13 +42,13 @@ def test_alignments_read_the_language_that_was_asked_for(
         return looks(self, model, source, said)
 
     monkeypatch.setattr(Aligner, "looks", spy)
-    asked = Decoding(language="fra", alignments=True)
+    asked = TranslationOptions(target_language="fra", alignments=True)
     (answer,) = translator.answers(SENTENCE, asked)
     assert read[-1] == translator.tokenizer.encode(f">>fra<<{SENTENCE}")
-    (marked,) = translator.answers(f">>fra<< {SENTENCE}", Decoding(alignments=True))
-    (default,) = load(imported / "french").answers(SENTENCE, Decoding(alignments=True))
+    (marked,) = translator.answers(f">>fra<< {SENTENCE}", TranslationOptions(alignments=True))
+    (default,) = load(imported / "french").answers(SENTENCE, TranslationOptions(alignments=True))
     assert answer.alignment == marked.alignment == default.alignment
-    translator.translate("the <b>dog</b> sees", Decoding(language="deu"))
+    translator.translate("the <b>dog</b> sees", TranslationOptions(target_language="deu"))
     assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
 
 
@@ -60,7 +60,9 @@ def test_what_asks_for_a_language_is_no_word(imported: Path, monkeypatch: pytest
         return torch.eye(len(source) + 1)[[1] * len(said)]
 
     monkeypatch.setattr(Aligner, "looks", first_word)
-    (answer,) = load(imported / "several").answers(SENTENCE, Decoding(language="fra", alignments=True))
+    (answer,) = load(imported / "several").answers(
+        SENTENCE, TranslationOptions(target_language="fra", alignments=True)
+    )
     assert answer.alignment
     assert {source for source, _ in answer.alignment} == {0}
 
@@ -79,9 +81,9 @@ def test_looks_of_words_are_those_that_alignments_are_made_of(imported: Path) ->
 def test_a_prefix_that_the_model_cannot_write_is_refused(imported: Path) -> None:
     translator = load(imported / "several")
     with pytest.raises(UserError, match="cannot write '☃ der'"):
-        translator.translate(SENTENCE, Decoding(prefix="☃ der"))
+        translator.translate(SENTENCE, TranslationOptions(prefix="☃ der"))
     for prefix in ("der Hund", "der Hund "):
-        assert translator.translate(SENTENCE, Decoding(prefix=prefix)).startswith("der Hund")
+        assert translator.translate(SENTENCE, TranslationOptions(prefix=prefix)).startswith("der Hund")
 
 
 @pytest.mark.parametrize("change", [{"block": 7}, {"heads": [9]}, {"heads": []}], ids=str)

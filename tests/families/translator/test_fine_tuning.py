@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from digit_runs import Recorder, digit_corpus, hashes, send, tiny_settings, train
+from digit_runs import Recorder, digit_corpus, hashes, send, tiny_settings
+from digit_runs import train as train_digits
 from digits import digit_lines
 from published import WORDS, write_marian
 
@@ -72,7 +73,7 @@ def reversed_words(
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("trained") / "model"
-    train(out)
+    train_digits(out)
     return out
 
 
@@ -149,7 +150,7 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(
     trained: Path, marian: Path, tmp_path: Path
 ) -> None:
     tuned(trained, tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
-    train(tmp_path / "other", replace(tiny_settings(), seed=7))
+    train_digits(tmp_path / "other", replace(tiny_settings(), seed=7))
     changed = "the weights to begin with and the settings of the model to begin with"
     with pytest.raises(UserError, match=f"other than when the run was begun: .*{changed}"):
         tuned(tmp_path / "other", tmp_path / "out", resume=True)
@@ -169,7 +170,7 @@ def test_an_imported_translator_learns_and_goes_out_and_in_again(marian: Path, t
     lines = named.valid.source
     assert again.translate(lines) == first.translate(lines)
     assert first.translate(lines) != load(marian).translate(lines)
-    assert first.defaults.beam == load(marian).defaults.beam
+    assert first.defaults.beam_size == load(marian).defaults.beam_size
 
 
 def test_the_target_language_of_the_pairs_is_said_by_an_option_or_by_each_line(
@@ -227,7 +228,7 @@ def test_a_model_of_lstms_and_one_without_an_encoder_are_tuned_as_well(tmp_path:
         "stream": replace(usual.model, encoder_depth=0),
     }
     for name, model in models.items():
-        train(tmp_path / name, replace(usual, steps=3, model=model))
+        train_digits(tmp_path / name, replace(usual, steps=3, model=model))
         tuned(tmp_path / name, tmp_path / f"{name}-tuned", how=settings(steps=3, dropout=0.3))
         report = json.loads((tmp_path / f"{name}-tuned" / "report.json").read_text())
         assert report["training"]["steps"] == 3

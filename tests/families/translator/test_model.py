@@ -19,7 +19,7 @@ PAD, START, END = 0, 1, 2
 STACK = StackConfig(depth=2, width=D, heads=H, ffn_width=13, norm="post", activation="relu", dropout=0.0)
 CONFIG = TranslatorConfig(
     vocab_size=V,
-    context=9,
+    max_length=9,
     pad=PAD,
     start=START,
     end=END,
@@ -357,7 +357,7 @@ def test_a_configuration_that_cannot_be_built_is_refused(wrong: dict[str, Any], 
 
 ONE_STREAM = OneStreamConfig(
     vocab_size=V,
-    context=9,
+    max_length=9,
     pad=PAD,
     start=START,
     end=END,

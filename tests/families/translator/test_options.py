@@ -14,17 +14,22 @@ from qkv.cli.fields import option_fields
 from qkv.cli.string_types import STRING_TYPES
 from qkv.families.translator import options as options_module
 from qkv.families.translator.commands.translate import Translate
-from qkv.families.translator.options import DEFAULTS, Decoding, with_keywords
+from qkv.families.translator.options import DEFAULTS, TranslationOptions, with_keywords
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import (
+    BY_REQUESTS,
+    BY_THE_CALLER,
+    OBEYED,
+    OBEYED_OF_A_REQUEST,
     ONLY_BY_DEFAULT,
+    RULES_OF_A_REQUEST,
     Request,
     Search,
     plain_request,
     plain_search,
 )
 
-NAMES = [each.name for each in fields(Decoding)]
+NAMES = [each.name for each in fields(TranslationOptions)]
 FOLDER = Path(options_module.__file__).parent
 
 
@@ -43,8 +48,8 @@ def test_every_option_is_a_flag_with_the_same_default_and_a_help_text() -> None:
 def test_no_other_place_states_an_option(path: str) -> None:
     """Neither as a field of a class nor as a parameter with a default."""
     for node in ast.walk(ast.parse((FOLDER / path).read_text(encoding="utf-8"))):
-        stated = [each.target for each in getattr(node, "body", []) if isinstance(each, ast.AnnAssign)]
         if isinstance(node, ast.ClassDef):
+            stated = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
             assert not {ast.unparse(each) for each in stated} & set(NAMES), node.name
         if isinstance(node, ast.FunctionDef):
             with_default = node.args.args[len(node.args.args) - len(node.args.defaults) :]
@@ -54,9 +59,11 @@ def test_no_other_place_states_an_option(path: str) -> None:
 @pytest.mark.parametrize("method", ["translate", "answers", "stream", "alternatives"])
 def test_python_takes_every_option_by_name(method: str) -> None:
     assert "options" in signature(getattr(Translator, method)).parameters
-    assert with_keywords(DEFAULTS, {"beam": 3, "contain": ("x",)}) == Decoding(beam=3, contain=("x",))
-    with pytest.raises(TypeError, match="no translation option 'beem'; did you mean 'beam'"):
-        with_keywords(DEFAULTS, {"beem": 3})
+    assert with_keywords(DEFAULTS, {"beam_size": 3, "contain": ("x",)}) == TranslationOptions(
+        beam_size=3, contain=("x",)
+    )
+    with pytest.raises(TypeError, match="no translation option 'beem_size'; did you mean 'beam_size'"):
+        with_keywords(DEFAULTS, {"beem_size": 3})
 
 
 def test_options_need_no_torch() -> None:
@@ -68,7 +75,7 @@ def test_options_need_no_torch() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoreOptions(Decoding):
+class MoreOptions(TranslationOptions):
     new: bool = False
 
 
@@ -77,12 +84,14 @@ class MoreRequests(Request):
     new: bool = False
 
 
-def search(options: Decoding) -> Search:
+def search(options: TranslationOptions) -> Search:
     return Search(options=options, beam=2, length_penalty=1.0)
 
 
 def test_the_engine_searches_for_what_it_knows() -> None:
-    found = plain_search(search(Decoding(nbest=3, patience=2.0, language="de")), never=None)
+    found = plain_search(
+        search(TranslationOptions(num_hypotheses=3, patience=2.0, target_language="de")), never=None
+    )
     assert found is not None
     assert (found.width, found.best, found.patience) == (3, 3, 6)
     plain = plain_request(Request(source=[5, 6]), end=2, limit=9)
@@ -93,15 +102,17 @@ def test_the_engine_searches_for_what_it_knows() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        Decoding(coverage_penalty=1.0),
-        Decoding(repetition_penalty=1.1),
-        Decoding(sample=True),
-        Decoding(sample=True, top_k=3),
+        TranslationOptions(coverage_penalty=1.0),
+        TranslationOptions(repetition_penalty=1.1),
+        TranslationOptions(sample=True),
+        TranslationOptions(sample=True, top_k=3),
         MoreOptions(),
     ],
     ids=str,
 )
-def test_an_option_that_the_engine_does_not_know_goes_to_the_general_search(options: Decoding) -> None:
+def test_an_option_that_the_engine_does_not_know_goes_to_the_general_search(
+    options: TranslationOptions,
+) -> None:
     assert plain_search(search(options), never=None) is None
 
 
@@ -111,7 +122,7 @@ def test_an_option_that_the_engine_does_not_know_goes_to_the_general_search(opti
         Request(source=[5], prefix=(3,)),
         Request(source=[5], contain=((3,),)),
         Request(source=[5], avoid=(0,)),
-        Request(source=[5], no_repeat=2),
+        Request(source=[5], no_repeat_ngram_size=2),
         Request(source=[5], whole=True),
         Request(source=[5], beams=1),
         MoreRequests(source=[5]),
@@ -122,12 +133,14 @@ def test_a_request_with_a_rule_goes_to_the_general_search(request_: Request) -> 
     assert plain_request(request_, end=2, limit=9) is None
 
 
-def test_every_option_that_the_engine_ignores_is_an_option() -> None:
-    assert set(NAMES) > ONLY_BY_DEFAULT
+def test_the_engine_is_told_of_every_option() -> None:
+    """A name that was changed here and not there would send every translation to the general search."""
+    assert set(NAMES) == OBEYED | BY_REQUESTS | BY_THE_CALLER | ONLY_BY_DEFAULT
+    assert {each.name for each in fields(Request)} == OBEYED_OF_A_REQUEST | RULES_OF_A_REQUEST
 
 
 @pytest.mark.parametrize("given", [{"temperature": 0.5}, {"seed": 1}, {"top_k": 3, "min_p": 0.1}], ids=str)
 def test_options_of_sampling_need_sampling(given: dict[str, Any]) -> None:
-    with pytest.raises(Exception, match="can only be used with sample"):
-        Decoding(**given)
-    assert Decoding(sample=True, **given).sampling is not None
+    with pytest.raises(Exception, match="can only be used with sampling"):
+        TranslationOptions(**given)
+    assert TranslationOptions(sample=True, **given).sampling is not None

@@ -18,7 +18,7 @@ from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.model import TranslatorConfig
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request
 from qkv.text.tokenizer import Tokenizer
@@ -45,7 +45,7 @@ def architecture(context: int) -> TranslatorConfig:
     stack = StackConfig(depth=2, width=12, heads=3, ffn_width=20, norm="pre", activation="relu", dropout=0.1)
     return TranslatorConfig(
         vocab_size=len(TOKENIZER),
-        context=context,
+        max_length=context,
         pad=0,
         start=1,
         end=2,
@@ -64,7 +64,7 @@ def untrained(kind: type[Translator] = Translator, *, context: int = 60, longest
             if parameter.ndim == 2:
                 parameter *= 2
     languages = Languages(source="en", target="de")
-    defaults = TranslatorDefaults(languages=languages, longest=longest, beam=1, length_penalty=1.0)
+    defaults = TranslatorDefaults(languages=languages, longest=longest, beam_size=1, length_penalty=1.0)
     return kind(model, TOKENIZER, defaults)
 
 
@@ -74,7 +74,10 @@ class Echo(Translator):
     given: list[str]
 
     def answer_pieces(
-        self, pieces: Sequence[tuple[str, Decoding]], decoding: Decoding, done: Callable[[int], None]
+        self,
+        pieces: Sequence[tuple[str, TranslationOptions]],
+        decoding: TranslationOptions,
+        done: Callable[[int], None],
     ) -> list[list[Answer]]:
         self.given = [piece for piece, _ in pieces]
         return [[Answer(text=piece, score=0.0)] for piece in self.given]
@@ -111,7 +114,7 @@ def test_a_line_of_ten_thousand_words_is_translated_in_pieces_with_nothing_dropp
 
 def test_a_long_line_is_really_translated_within_the_context() -> None:
     """The limit of a piece is the model's when training has shown longer sentences than it can take."""
-    translator = untrained(context=12, longest=500)
+    translator = untrained(max_length=12, longest=500)
     assert translator.limit == 11
     answer = translator.translate("the cat danced. " * 50)
     assert answer != "the cat danced. " * 50
@@ -132,7 +135,7 @@ def test_translations_do_not_depend_on_what_stands_beside_them() -> None:
     ]
     texts[7], texts[20] = "", "👍"
     batches: list[int] = []
-    together = translator.translate(texts, Decoding(batch_tokens=64), done=batches.append)
+    together = translator.translate(texts, TranslationOptions(batch_tokens=64), done=batches.append)
     assert len(batches) > 3
     assert max(batches) > 1
     assert together == [translator.translate(text) for text in texts]
@@ -147,7 +150,7 @@ def test_beam_search_does_not_depend_on_what_stands_beside_it() -> None:
 
 def test_done_is_told_of_every_piece() -> None:
     finished: list[int] = []
-    untrained().translate([*SENTENCES, "", "👍"], Decoding(batch_tokens=16), done=finished.append)
+    untrained().translate([*SENTENCES, "", "👍"], TranslationOptions(batch_tokens=16), done=finished.append)
     assert sum(finished) == len(SENTENCES)
 
 
@@ -168,8 +171,8 @@ def test_a_text_gives_a_text_and_a_list_a_list() -> None:
 
 def test_one_text_has_its_answers_and_a_list_those_of_each() -> None:
     translator = untrained()
-    (one,) = translator.answers(["the cat"], Decoding(beam=3, nbest=2))
-    assert translator.answers("the cat", Decoding(beam=3, nbest=2)) == one
+    (one,) = translator.answers(["the cat"], TranslationOptions(beam_size=3, num_hypotheses=2))
+    assert translator.answers("the cat", TranslationOptions(beam_size=3, num_hypotheses=2)) == one
 
 
 def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
@@ -207,8 +210,10 @@ def test_attention_rows_sum_to_one_and_have_a_word_on_each_axis() -> None:
     attention = translator.attention("the cat danced")
     assert attention.source == ["the", "cat", "danced", "<end>"]
     said = TOKENIZER.encode("the cat danced")
-    search = translator.texts.search(Decoding(beam=1, length_penalty=0.0, batch_tokens=64))
-    [[found]] = translator.texts.searcher(Decoding()).find([Request(source=said)], search, lambda _: None)
+    search = translator.texts.search(TranslationOptions(beam_size=1, length_penalty=0.0, batch_tokens=64))
+    [[found]] = translator.texts.searcher(TranslationOptions()).find(
+        [Request(source=said)], search, lambda _: None
+    )
     ids = found.ids
     assert attention.target == [*TOKENIZER.show(ids), "<end>"]
     depth, heads = translator.model.config.decoder.depth, translator.model.config.decoder.heads
@@ -218,7 +223,7 @@ def test_attention_rows_sum_to_one_and_have_a_word_on_each_axis() -> None:
 
 
 def test_attention_is_there_also_where_the_model_talks_to_the_end_of_its_context() -> None:
-    translator = untrained(context=16)
+    translator = untrained(max_length=16)
     with torch.no_grad():
         translator.model.tokens.weight[2] = -10 * translator.model.tokens.weight.mean(dim=0)
         translator.model.decoder.norm.weight.zero_()
@@ -238,7 +243,9 @@ def test_attention_of_nothing_or_of_too_much_is_refused(text: str) -> None:
 def test_answers_are_sorted_distinct_and_begin_with_the_translation() -> None:
     translator = untrained()
     for text, answers in zip(
-        SENTENCES, translator.answers(SENTENCES, Decoding(beam=4, nbest=4)), strict=True
+        SENTENCES,
+        translator.answers(SENTENCES, TranslationOptions(beam_size=4, num_hypotheses=4)),
+        strict=True,
     ):
         assert answers[0].text == translator.translate(text, beam=4)
         assert [each.score for each in answers] == sorted((each.score for each in answers), reverse=True)
@@ -246,7 +253,9 @@ def test_answers_are_sorted_distinct_and_begin_with_the_translation() -> None:
 
 
 def test_more_answers_than_beams_widen_the_beam() -> None:
-    (answers,) = untrained().answers(["the cat danced"], Decoding(beam=1, nbest=3, no_repeat=2))
+    (answers,) = untrained().answers(
+        ["the cat danced"], TranslationOptions(beam_size=1, num_hypotheses=3, no_repeat_ngram_size=2)
+    )
     assert len(answers) == 3
 
 
@@ -255,8 +264,8 @@ def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
     translator = untrained()
     model, config = translator.model.eval(), translator.model.config
     searcher, search = (
-        translator.texts.searcher(Decoding()),
-        translator.texts.search(Decoding(beam=3, length_penalty=0)),
+        translator.texts.searcher(TranslationOptions()),
+        translator.texts.search(TranslationOptions(beam_size=3, length_penalty=0)),
     )
     requests = [Request(source=TOKENIZER.encode(text)) for text in SENTENCES]
     for request, (found,) in zip(requests, searcher.find(requests, search, lambda _: None), strict=True):
@@ -273,11 +282,11 @@ def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
 
 def test_chance_is_the_same_for_the_same_seed_whatever_stands_beside_it() -> None:
     translator = untrained()
-    drawn = Decoding(sample=True, temperature=1.5, seed=7)
+    drawn = TranslationOptions(sample=True, temperature=1.5, seed=7)
     together = translator.translate(SENTENCES, drawn)
     assert together == [translator.translate(text, drawn) for text in SENTENCES]
     assert together != translator.translate(SENTENCES, replace(drawn, seed=8))
-    (several,) = translator.answers(["the cat danced"], replace(drawn, nbest=4))
+    (several,) = translator.answers(["the cat danced"], replace(drawn, num_hypotheses=4))
     assert len({each.text for each in several}) > 1
 
 
@@ -285,9 +294,11 @@ def test_chance_is_the_same_for_the_same_seed_whatever_stands_beside_it() -> Non
     "text", ["the cat danced", "the cat danced. " * 20, "  my friends ", "👍", "Größe 猫", "{name} danced"]
 )
 @pytest.mark.parametrize(
-    "decoding", [Decoding(beam=1), Decoding(beam=1, sample=True, seed=3)], ids=["greedy", "drawn"]
+    "decoding",
+    [TranslationOptions(beam_size=1), TranslationOptions(beam_size=1, sample=True, seed=3)],
+    ids=["greedy", "drawn"],
 )
-def test_a_stream_adds_up_to_what_the_model_says(text: str, decoding: Decoding) -> None:
+def test_a_stream_adds_up_to_what_the_model_says(text: str, decoding: TranslationOptions) -> None:
     translator = untrained()
     parts = list(translator.stream(text, decoding))
     searcher, search = translator.texts.searcher(decoding), translator.texts.search(decoding)
@@ -305,10 +316,10 @@ def test_a_stream_has_its_prefix_once_and_what_it_must_contain_once() -> None:
     translator = untrained()
     text = "the cat danced. " * 8
     assert len(translator.pieces_of(text)) > 2
-    segments = translator.split(text, Decoding(prefix="my", contain=("crying",)))
+    segments = translator.split(text, TranslationOptions(prefix="my", contain=("crying",)))
     assert [each.options.prefix for each in segments] == ["my", *[""] * (len(segments) - 1)]
     assert [each.options.contain for each in segments] == [*[()] * (len(segments) - 1), ("crying",)]
-    told = "".join(translator.stream(text, Decoding(beam=1, prefix="my", contain=("crying",))))
+    told = "".join(translator.stream(text, TranslationOptions(beam_size=1, prefix="my", contain=("crying",))))
     assert told.startswith("my")
     assert "crying" in told
 
@@ -316,10 +327,10 @@ def test_a_stream_has_its_prefix_once_and_what_it_must_contain_once() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_chance_never_says_half_a_character(seed: int) -> None:
     translator = untrained()
-    drawn = Decoding(sample=True, temperature=500.0, seed=seed)
+    drawn = TranslationOptions(sample=True, temperature=500.0, seed=seed)
     texts = [*SENTENCES, "猫が踊る", "Größe"]
     assert not any("\ufffd" in text for text in translator.translate(texts, drawn))
-    assert not any("\ufffd" in text for text in translator.translate(texts, Decoding(beam=2)))
+    assert not any("\ufffd" in text for text in translator.translate(texts, TranslationOptions(beam_size=2)))
     assert "\ufffd" not in "".join(translator.stream("the cat", drawn))
 
 
@@ -354,8 +365,12 @@ def test_smaller_numbers_say_nearly_the_same(compute: Literal["bf16", "int8"]) -
     translator = untrained()
     smaller = translator.computing_in(compute)
     texts = [f"{one} {other}" for one in SENTENCES for other in SENTENCES]
-    found = [answers[0].log_probability for answers in smaller.answers(texts, Decoding(beam=2))]
-    wanted = [answers[0].log_probability for answers in translator.answers(texts, Decoding(beam=2))]
+    found = [
+        answers[0].log_probability for answers in smaller.answers(texts, TranslationOptions(beam_size=2))
+    ]
+    wanted = [
+        answers[0].log_probability for answers in translator.answers(texts, TranslationOptions(beam_size=2))
+    ]
     near = sum(abs(one - other) < 0.1 * abs(other) + 0.5 for one, other in zip(found, wanted, strict=True))
     assert near >= 0.7 * len(texts)
     assert next(translator.model.parameters()).dtype is torch.float32  # the model itself is as it was
@@ -363,34 +378,34 @@ def test_smaller_numbers_say_nearly_the_same(compute: Literal["bf16", "int8"]) -
 
 def test_the_coverage_penalty_changes_answers_and_is_refused_for_several_models() -> None:
     translator = untrained()
-    free = translator.answers(SENTENCES, Decoding(beam=4))
-    covered = translator.answers(SENTENCES, Decoding(beam=4, coverage_penalty=5.0))
+    free = translator.answers(SENTENCES, TranslationOptions(beam_size=4))
+    covered = translator.answers(SENTENCES, TranslationOptions(beam_size=4, coverage_penalty=5.0))
     assert [each[0].score for each in free] != [each[0].score for each in covered]
     with pytest.raises(UserError, match="one model"):
-        translator.with_others(translator).answers(["the cat"], Decoding(coverage_penalty=1.0))
+        translator.with_others(translator).answers(["the cat"], TranslationOptions(coverage_penalty=1.0))
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"nbest": 0}, {"batch_tokens": 0}, {"repetition_penalty": 0.0}, {"no_repeat": -1}, {"patience": 0.0},
+        {"num_hypotheses": 0}, {"batch_tokens": 0}, {"repetition_penalty": 0.0}, {"no_repeat_ngram_size": -1}, {"patience": 0.0},
         {"coverage_penalty": -1.0}, {"contain": ("",)}, {"contain": (" ",)}, {"avoid": ("",)},
     ],
     ids=str,
 )  # fmt: skip
 def test_wishes_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="must"):
-        Decoding(**wrong)
+        TranslationOptions(**wrong)
 
 
-@pytest.mark.parametrize("wrong", [{"beam": 1_001}, {"nbest": 100_000}], ids=str)
+@pytest.mark.parametrize("wrong", [{"beam": 1_001}, {"num_hypotheses": 100_000}], ids=str)
 def test_a_beam_that_would_take_all_memory_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UserError, match="at most 1,000"):
-        Decoding(**wrong)  # type: ignore[arg-type]
+        TranslationOptions(**wrong)  # type: ignore[arg-type]
 
 
 def test_of_several_models_the_one_with_the_fewest_places_says_where_a_text_is_cut() -> None:
-    long, short = untrained(context=64, longest=500), untrained(context=16, longest=500)
+    long, short = untrained(max_length=64, longest=500), untrained(max_length=16, longest=500)
     both = long.with_others(short)
     assert both.limit == short.limit < long.limit
     assert both.translate("the cat danced. my friends like tomatoes. " * 3)

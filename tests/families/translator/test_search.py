@@ -11,7 +11,7 @@ from qkv.errors import UserError
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.model import TranslatorConfig
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request
 from qkv.text.glossary import Glossary
@@ -25,7 +25,7 @@ def untrained() -> Translator:
     torch.manual_seed(4)
     stack = StackConfig(depth=2, width=16, heads=2, ffn_width=24, norm="pre", activation="relu", dropout=0.0)
     config = TranslatorConfig(
-        vocab_size=len(TOKENIZER), context=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+        vocab_size=len(TOKENIZER), max_length=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
     )  # fmt: skip
     model = TranslatorModel(config)
     with torch.no_grad():
@@ -33,7 +33,7 @@ def untrained() -> Translator:
             if parameter.ndim == 2:
                 parameter *= 2
     languages = Languages(source="en", target="de")
-    defaults = TranslatorDefaults(languages=languages, longest=20, beam=2, length_penalty=1.0)
+    defaults = TranslatorDefaults(languages=languages, longest=20, beam_size=2, length_penalty=1.0)
     return Translator(model, TOKENIZER, defaults)
 
 
@@ -49,11 +49,11 @@ def pair() -> tuple[Translator, Translator]:
 @pytest.mark.parametrize(
     "wishes",
     [
-        {"beam": 1}, {"beam": 4, "nbest": 4}, {"beam": 3, "patience": 1.0, "nbest": 2},
+        {"beam": 1}, {"beam": 4, "num_hypotheses": 4}, {"beam": 3, "patience": 1.0, "num_hypotheses": 2},
         {"beam": 3, "contain": ("crying", "like")}, {"beam": 3, "avoid": ("a", "th")}, {"beam": 2, "prefix": "my cat"},
-        {"beam": 2, "no_repeat": 2, "nbest": 2}, {"beam": 3, "coverage_penalty": 2.0}, {"repetition_penalty": 1.5},
-        {"sample": True, "temperature": 1.3, "seed": 5}, {"sample": True, "top_k": 9, "nbest": 3, "seed": 6},
-        {"beam": 2, "glossary": Glossary.of([("cat", "Katze"), ("like", "I like")]), "nbest": 2},
+        {"beam": 2, "no_repeat_ngram_size": 2, "num_hypotheses": 2}, {"beam": 3, "coverage_penalty": 2.0}, {"repetition_penalty": 1.5},
+        {"sample": True, "temperature": 1.3, "seed": 5}, {"sample": True, "top_k": 9, "num_hypotheses": 3, "seed": 6},
+        {"beam": 2, "glossary": Glossary.of([("cat", "Katze"), ("like", "I like")]), "num_hypotheses": 2},
     ],
     ids=str,
 )  # fmt: skip
@@ -61,7 +61,7 @@ def test_the_engine_answers_as_the_model_does(
     wishes: dict[str, Any], pair: tuple[Translator, Translator]
 ) -> None:
     model, engine = pair
-    decoding = Decoding(**wishes)
+    decoding = TranslationOptions(**wishes)
     wanted, found = model.answers(SENTENCES, decoding), engine.answers(SENTENCES, decoding)
     assert [[each.text for each in row] for row in found] == [[each.text for each in row] for row in wanted]
     for one, other in zip(found, wanted, strict=True):
@@ -70,12 +70,12 @@ def test_the_engine_answers_as_the_model_does(
 
 def test_what_must_be_said_and_takes_more_room_than_there_is_is_refused() -> None:
     with pytest.raises(UserError, match=r"begin with and contain takes .* places for 40: ask for less"):
-        untrained().translate("the cat", Decoding(prefix="x " * 60))
+        untrained().translate("the cat", TranslationOptions(prefix="x " * 60))
 
 
 def test_no_sample_says_half_a_character_whatever_its_chance() -> None:
     translator = untrained()
-    wild = Decoding(sample=True, temperature=1_000.0)
+    wild = TranslationOptions(sample=True, temperature=1_000.0)
     ids = TOKENIZER.encode("the cat danced")
     requests = [Request(source=ids, whole=True, seed=seed) for seed in range(20)]
     found = translator.texts.searcher(wild).find(requests, translator.texts.search(wild), lambda _: None)

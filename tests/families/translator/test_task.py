@@ -451,6 +451,7 @@ def test_the_end_of_a_run_is_scored_by_the_engine_and_says_how_far_it_is(
     assert ("translating the validation set", count, count) in recorder.work
     assert ("translating news", count, count) in recorder.work
     assert list(dict.fromkeys(what for what, _, _ in recorder.work)) == [
+        "choosing weights and scoring",
         "translating the validation set",
         "calibrating the confidence",
         "choosing attention heads for alignment",

@@ -11,7 +11,7 @@ from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
-from qkv.families.dalle.options import Drawn
+from qkv.families.dalle.options import DrawingOptions
 
 if TYPE_CHECKING:
     from qkv.families.dalle.product import Drawing
@@ -31,7 +31,7 @@ class Draw:
     """So many of the best candidates on one sheet, the best first."""
     scale: int = 8
     """Pixels on a side of the file for one of the picture."""
-    how: Annotated[Drawn, tyro.conf.arg(name="")] = field(default_factory=Drawn)
+    how: Annotated[DrawingOptions, tyro.conf.arg(name="")] = field(default_factory=DrawingOptions)
     threads: int | None = None
     """Cores to use; by default all."""
 

@@ -14,7 +14,7 @@ from qkv.cli.picture_files import check_picture_path, side_of_scenes
 from qkv.cli.picture_scores import check_scenes_or_images, show_scores
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
-from qkv.families.dalle.options import Drawn
+from qkv.families.dalle.options import DrawingOptions
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
@@ -43,8 +43,8 @@ class EvaluateDrawing:
     """DALL-E: write the drawings with their captions to this .png file."""
     json: bool = False
     """Everything as one JSON document."""
-    how: Annotated[Drawn, tyro.conf.arg(name="")] = field(
-        default_factory=lambda: Drawn(candidates=FEW_CANDIDATES)
+    how: Annotated[DrawingOptions, tyro.conf.arg(name="")] = field(
+        default_factory=lambda: DrawingOptions(candidates=FEW_CANDIDATES)
     )
     threads: int | None = None
     """Cores to use; by default all."""
@@ -89,7 +89,8 @@ def main(arguments: list[str]) -> None:
 def refuse_drawing(given: set[str], model: Path) -> None:
     kept = {"--scenes", "--images", "--json", "--threads"}
     others = sorted(
-        {f"--{field.name.replace('_', '-')}" for field in (*fields(EvaluateDrawing), *fields(Drawn))} - kept
+        {f"--{field.name.replace('_', '-')}" for field in (*fields(EvaluateDrawing), *fields(DrawingOptions))}
+        - kept
     )
     drawing = [name for name in others if name in given]
     if drawing:
@@ -155,7 +156,7 @@ def on_own_pictures(command: EvaluateDrawing, painter: Painter) -> tuple[dict[st
     return {"sheet": str(command.sheet), "in training": len(shown), "held out": len(unshown)}, exhibits
 
 
-def side_by_side(painter: Painter, part: Captioned, name: str, how: Drawn) -> list[Exhibit]:
+def side_by_side(painter: Painter, part: Captioned, name: str, how: DrawingOptions) -> list[Exhibit]:
     from qkv.cli.terminal import counting
     from qkv.pictures import Exhibit
 

@@ -14,7 +14,7 @@ from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 
 if TYPE_CHECKING:
-    from qkv.families.gpt.product import Generation, Generator
+    from qkv.families.gpt.product import GenerationOptions, Generator
 
 OutputFile = Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE.mid", help_behavior_hint="")]
 
@@ -72,10 +72,10 @@ def opened(command: Generate) -> Generator:
     return generator.computing_in(command.compute, warn)
 
 
-def settings_of(command: Generate) -> Generation:
-    from qkv.families.gpt.product import Generation
+def settings_of(command: Generate) -> GenerationOptions:
+    from qkv.families.gpt.product import GenerationOptions
 
-    return Generation(
+    return GenerationOptions(
         tokens=command.tokens,
         temperature=command.temperature,
         top_k=command.top_k,
@@ -86,7 +86,7 @@ def settings_of(command: Generate) -> Generation:
     )
 
 
-def write(generator: Generator, command: Generate, generation: Generation) -> None:
+def write(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
     if command.output is not None:
         raise UserError("-o is for music: this model writes text to standard output; redirect that.")
     from qkv.cli.terminal import err, say
@@ -119,7 +119,7 @@ def prompt_of(command: Generate) -> str:
     return "\n".join(decoded(line, number, "standard input") for number, line in enumerate(lines, 1))
 
 
-def compose(generator: Generator, command: Generate, generation: Generation) -> None:
+def compose(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
     from qkv.cli.terminal import counting, say
     from qkv.data.chorales import PER_BEAT, read_midi, write_midi
 

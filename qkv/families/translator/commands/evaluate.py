@@ -321,7 +321,7 @@ def how_translated(system: System, command: Evaluate) -> dict[str, Any]:
     return {
         "path": str(system.path),
         "kind": "model",
-        "beam": defaults.beam if command.beam is None else command.beam,
+        "beam": defaults.beam_size if command.beam is None else command.beam,
         "length_penalty": defaults.length_penalty
         if command.length_penalty is None
         else command.length_penalty,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from qkv.cli.inputs import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel
+from qkv.data.language_tags import language_of
 from qkv.errors import UserError
 from qkv.training.trainable import Inputs
 
@@ -130,11 +131,3 @@ def read_validation(files: Files, source: str | None, target: str | None) -> Par
     if files.valid_source is not None and files.valid_target is not None and sum(given) == 2:
         return read_two(files.valid_source, files.valid_target)
     raise UserError("give the validation data: either --valid-source and --valid-target, or --valid-pairs.")
-
-
-def language_of(path: Path) -> str | None:
-    """`train.en` and `train.en.txt` are English."""
-    for ending in reversed(path.name.lower().removesuffix(".gz").removesuffix(".txt").split(".")[1:]):
-        if 2 <= len(ending) <= 3 and ending.isalpha():
-            return ending
-    return None

@@ -15,7 +15,7 @@ from qkv.cli.string_types import STRING_TYPES, StringType
 from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
-from qkv.families.translator.options import DEFAULTS, PROTECTED, Decoding
+from qkv.families.translator.options import DEFAULTS, PROTECTED, TranslationOptions
 from qkv.text.glossary import Glossary
 from qkv.text.protect import Kind
 
@@ -55,7 +55,7 @@ class Translate:
     """File whose lines are translated."""
     output: Path | None = None
     """File for the translations; a job that was interrupted goes on where it stopped when it is started again."""
-    options: Annotated[Decoding, tyro.conf.arg(name=""), tyro.conf.UseAppendAction] = DEFAULTS
+    options: Annotated[TranslationOptions, tyro.conf.arg(name=""), tyro.conf.UseAppendAction] = DEFAULTS
     scores: bool = False
     """After each translation a tab, its log-probability, a tab, and how likely it is good (nothing for a line that was
     copied, or where the model does not know). Tabs in the translation become spaces."""
@@ -143,7 +143,7 @@ def check_confidence(command: Translate, translator: "Translator") -> None:
 def records(
     command: Translate,
     translator: "Translator",
-    decoding: "Decoding",
+    decoding: "TranslationOptions",
     lines: list[str],
     done: Any,
     first: int = 1,
@@ -157,9 +157,9 @@ def records(
             found.append(as_json(command, number, line, answers))
             continue
         for answer in answers:
-            columns = [str(number)] if command.options.nbest > 1 else []
+            columns = [str(number)] if command.options.num_hypotheses > 1 else []
             columns.append(without_breaks(told(command, answer)))
-            if command.options.nbest > 1 or command.scores or command.options.alignments:
+            if command.options.num_hypotheses > 1 or command.scores or command.options.alignments:
                 columns[-1] = columns[-1].replace("\t", " ")  # which is what stands between columns
             if command.scores:
                 sure = "" if answer.confidence is None else f"{answer.confidence:.3f}"

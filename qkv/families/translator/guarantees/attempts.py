@@ -24,7 +24,7 @@ class Attempt:
 
     reading: Reading
     constrained: bool = False  # the model must say the phrases of the reading
-    no_repeat: int = 0
+    no_repeat_ngram_size: int = 0
     limit: int = 0  # tokens of a translation; 0 for the usual limit
     beams: int = 0  # at most; 0 for as many as the search has
     anchor: str = ""  # a translation that is only scored

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from qkv.errors import UserError
 from qkv.families.translator.answers import Answer
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.text.protect import protected_spans, without
 
 SHOWN = 60  # characters of a text in an error message
 
 
-def first_avoided(text: str, options: Decoding) -> str | None:
+def first_avoided(text: str, options: TranslationOptions) -> str | None:
     """The first phrase to avoid that stands in a text, though not inside of what is protected there."""
     if not options.avoid:
         return None
@@ -30,11 +30,11 @@ def first_avoided(text: str, options: Decoding) -> str | None:
     return None
 
 
-def avoiding(answers: Sequence[Answer], options: Decoding) -> list[Answer]:
+def avoiding(answers: Sequence[Answer], options: TranslationOptions) -> list[Answer]:
     return [each for each in answers if first_avoided(each.text, options) is None]
 
 
-def check_copied(text: str, options: Decoding) -> None:
+def check_copied(text: str, options: TranslationOptions) -> None:
     """That a text in which there is nothing to translate can stay as it is."""
     phrase = first_avoided(text, options)
     if phrase is not None:
@@ -44,7 +44,7 @@ def check_copied(text: str, options: Decoding) -> None:
         )
 
 
-def cannot_avoid(text: str, answers: Sequence[Answer], options: Decoding) -> UserError:
+def cannot_avoid(text: str, answers: Sequence[Answer], options: TranslationOptions) -> UserError:
     phrase = first_avoided(answers[0].text, options)
     return UserError(
         f"no translation of '{shortened(text)}' was found that avoids '{phrase}': allow it, or change the text."

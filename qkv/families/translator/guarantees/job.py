@@ -9,7 +9,7 @@ from itertools import pairwise
 from qkv.errors import UserError
 from qkv.families.translator.answers import Links
 from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.text.entities import escaped
 from qkv.text.protect import (
     TAKES_NEXT_ARGUMENT,
@@ -72,7 +72,7 @@ class Job:
     wanted: tuple[Wanted, ...]  # what must be there
 
     @classmethod
-    def of(cls, piece: str, decoding: Decoding, *, entities_are_words: bool = False) -> "Job":
+    def of(cls, piece: str, decoding: TranslationOptions, *, entities_are_words: bool = False) -> "Job":
         """With `entities_are_words`, for a model that has learned them from its training text, they are left in it."""
         marks: list[Mark] = []
         kept: list[ProtectedSpan] = []

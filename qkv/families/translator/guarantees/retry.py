@@ -22,7 +22,7 @@ from qkv.families.translator.guarantees.attempts import (
 )
 from qkv.families.translator.guarantees.job import Job, Reading
 from qkv.families.translator.guarantees.repetition import is_loop, repeats_a_word
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.text_search import HALF, TextSearch
 from qkv.runtime.compute import silent
 from qkv.text.words import FINE
@@ -35,12 +35,12 @@ Course = Generator[Attempt, Trial, list[Answer]]
 
 
 class Retry:
-    def __init__(self, texts: TextSearch, options: Decoding):
+    def __init__(self, texts: TextSearch, options: TranslationOptions):
         self.texts = texts
         self.searcher, self.search = texts.searcher(options), texts.search(options)
 
     def answers(
-        self, segments: Sequence[tuple[str, Decoding]], done: Callable[[int], None]
+        self, segments: Sequence[tuple[str, TranslationOptions]], done: Callable[[int], None]
     ) -> list[list[Answer]]:
         """The translations of each segment, best first; each comes with its own options.
 
@@ -62,20 +62,22 @@ class Retry:
                     results[row] = end.value
         return results
 
-    def course(self, job: Job, options: Decoding) -> Course:
+    def course(self, job: Job, options: TranslationOptions) -> Course:
         return self.with_promises(job, options) if job.kept or job.wanted else self.plain(job, options)
 
-    def plain(self, job: Job, options: Decoding) -> Course:
+    def plain(self, job: Job, options: TranslationOptions) -> Course:
         """Nothing but loops can go wrong."""
-        attempt = Attempt(reading=Reading.plain(job), no_repeat=options.no_repeat)
+        attempt = Attempt(reading=Reading.plain(job), no_repeat_ngram_size=options.no_repeat_ngram_size)
         trial = yield attempt
         for size in NO_REPEAT:
             if self.holds(trial, options):
                 break
-            trial = yield replace(attempt, no_repeat=min(size, options.no_repeat or size))
+            trial = yield replace(
+                attempt, no_repeat_ngram_size=min(size, options.no_repeat_ngram_size or size)
+            )
         return self.answers_of(trial, options)
 
-    def with_promises(self, job: Job, options: Decoding) -> Course:
+    def with_promises(self, job: Job, options: TranslationOptions) -> Course:
         budget = Budget(self.beams(options), self.size(job.text))
         trials: list[Trial] = []
         for reading in self.readings(job):
@@ -102,17 +104,21 @@ class Retry:
     def stand_ins(self, job: Job) -> Reading | None:
         return Reading.with_stand_ins(job, self.texts.defaults.stand_ins)
 
-    def freely(self, reading: Reading, budget: Budget, options: Decoding) -> Attempt:
+    def freely(self, reading: Reading, budget: Budget, options: TranslationOptions) -> Attempt:
         limit = free_limit(self.size(reading.text)) + len(self.texts.prefix_ids(options.prefix))
-        return Attempt(reading=reading, no_repeat=options.no_repeat, limit=min(limit, budget.longest_free))
+        return Attempt(
+            reading=reading,
+            no_repeat_ngram_size=options.no_repeat_ngram_size,
+            limit=min(limit, budget.longest_free),
+        )
 
-    def keeps_most_spans(self, trial: Trial, options: Decoding) -> bool:
+    def keeps_most_spans(self, trial: Trial, options: TranslationOptions) -> bool:
         """Is it worth mending? Otherwise the spans have confused the model."""
         reading = trial.attempt.reading
         kept = 2 * spans_kept(reading, self.said(trial)) >= len(reading.names)
         return kept and self.is_sound(trial, options)
 
-    def against_loops(self, trial: Trial, budget: Budget, options: Decoding) -> Course:
+    def against_loops(self, trial: Trial, budget: Budget, options: TranslationOptions) -> Course:
         """The last attempt, where no free translation can be used; what it lacks is put in by alignment."""
         size = NO_REPEAT[0]
         if budget.left < budget.beams:
@@ -120,13 +126,13 @@ class Retry:
         attempt = replace(
             trial.attempt,
             constrained=bool(trial.attempt.reading.job.wanted),
-            no_repeat=min(size, options.no_repeat or size),
+            no_repeat_ngram_size=min(size, options.no_repeat_ngram_size or size),
             beams=budget.beams,
             limit=budget.left // budget.beams,
         )
         return self.answers_of((yield attempt), options)
 
-    def with_terms(self, base: Trial, budget: Budget, options: Decoding) -> Course:
+    def with_terms(self, base: Trial, budget: Budget, options: TranslationOptions) -> Course:
         """Terms in the place of the words that they stand for, or where a search under constraints says them."""
         rival, anchor = base, self.anchor(base, options)
         if anchor is not None:
@@ -146,10 +152,10 @@ class Retry:
                 return distinct([*self.answers_of(rival, options), *others])
         return self.answers_of(rival, options)
 
-    def anchor(self, base: Trial, options: Decoding) -> Attempt | None:
+    def anchor(self, base: Trial, options: TranslationOptions) -> Attempt | None:
         """The free translation with what it lacks in its place, to be scored; None if the place is not known."""
         reading, said = base.attempt.reading, self.said(base)
-        links = self.texts.links(reading.text, base.best.ids, FINE, options.language)
+        links = self.texts.links(reading.text, base.best.ids, FINE, options.target_language)
         anchor = anchored(reading, said, links)
         if anchor is None or len(self.texts.tokenizer.target.encode(anchor)) + 2 > self.searcher.context:
             return None
@@ -170,18 +176,18 @@ class Retry:
             return True
         return lengths[0] <= ABOUT_AS_LONG * lengths[1] and trial.best.score > other.best.score
 
-    def answers_of(self, trial: Trial, options: Decoding) -> list[Answer]:
+    def answers_of(self, trial: Trial, options: TranslationOptions) -> list[Answer]:
         """Those of its hypotheses that hold, or, where the first does not, all of them mended."""
         chosen = trial.hypotheses
         if self.holds(trial, options):
             chosen = [each for each in chosen if self.holds(replace(trial, hypotheses=[each]), options)]
         return distinct(self.texts.answer(each, trial.attempt.reading, options) for each in chosen)
 
-    def holds(self, trial: Trial, options: Decoding) -> bool:
+    def holds(self, trial: Trial, options: TranslationOptions) -> bool:
         """Is it a whole translation that keeps what was promised?"""
         return self.is_sound(trial, options) and trial.attempt.holds(self.said(trial))
 
-    def is_sound(self, trial: Trial, options: Decoding) -> bool:
+    def is_sound(self, trial: Trial, options: TranslationOptions) -> bool:
         """Is it a whole translation, though a term or a span may be missing?"""
         best, reading = trial.best, trial.attempt.reading
         if not best.finished or is_loop(best.ids, trial.request.source):
@@ -199,9 +205,9 @@ class Retry:
     def size(self, text: str) -> int:
         return len(self.texts.tokenizer.encode(text))
 
-    def beams(self, options: Decoding) -> int:
+    def beams(self, options: TranslationOptions) -> int:
         """Rows that a free translation of one text takes."""
-        return options.nbest if options.sample else max(self.search.beam, options.nbest)
+        return options.num_hypotheses if options.sample else max(self.search.beam, options.num_hypotheses)
 
 
 def has_word(text: str) -> bool:

@@ -46,7 +46,7 @@ def test_it_translates_with_all_that_can_be_asked_for(
     options = [
         "--beam",
         "3",
-        "--nbest",
+        "--num_hypotheses",
         "2",
         "--coverage-penalty",
         "0.2",

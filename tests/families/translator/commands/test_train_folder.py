@@ -10,7 +10,8 @@ from commands import code_of
 from digits import digit_lines
 
 from qkv.checkpoint.files import read_json
-from qkv.families.translator.recipes import RECIPES, find_recipe, published_rows
+from qkv.families.translator.recipes import RECIPES, published_rows
+from qkv.training.settings import find_recipe
 
 TINY_OPTIONS = """--width 16 --encoder-depth 1 --decoder-depth 1 --heads 2 --ffn-width 16
     --batch-tokens 256 --validate-every 3 --steps 3"""

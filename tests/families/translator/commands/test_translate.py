@@ -186,14 +186,25 @@ def test_several_answers_have_the_number_of_their_line(
     model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (
-        code_of("translate", model, "one two", "three", "--nbest", "3", "--beam", "4", "--compute", "float32")
+        code_of(
+            "translate",
+            model,
+            "one two",
+            "three",
+            "--num_hypotheses",
+            "3",
+            "--beam",
+            "4",
+            "--compute",
+            "float32",
+        )
         == 0
     )
     assert [row[0] for row in columns(capsys)] == ["1", "1", "1", "2", "2", "2"]
 
 
 def test_json_has_all_that_is_known(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert code_of("translate", model, "one two", "", "--json", "--nbest", "2") == 0
+    assert code_of("translate", model, "one two", "", "--json", "--num_hypotheses", "2") == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["line"], first["source"], second["line"]) == (1, "one two", 2)
     best = first["translations"][0]
@@ -268,7 +279,7 @@ def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.
         (["--withhold"], "--withhold needs --min-confidence"),
         (["--protect", "names"], "--protect knows"),
         (["--threads", "0"], "--threads must be at least 1"),
-        (["--nbest", "0"], "at least 1"),
+        (["--num_hypotheses", "0"], "at least 1"),
         (["--glossary", "none.tsv"], "there is no glossary"),
         (["--contain", "nine", "--avoid", "nin"], "cannot contain"),
         (["--also", "nowhere"], "there is no folder nowhere"),

@@ -1,44 +1,42 @@
 """What must be avoided appears nowhere in a translation, or there is an error that names the text."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from untrained_translators import WITHOUT
 
 from qkv.errors import UserError
 from qkv.families.translator.answers import Answer
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 
-TWO = "the cat danced in the garden with my friends. my friends like tomatoes and the cat."
+TWO = "the cat danced in Boston. my friends like tomatoes and Mary."
 
 
 class Echo(Translator):
     """Answers every segment with itself; where more is asked for, also in upper case."""
 
     def answer_pieces(
-        self, pieces: Sequence[tuple[str, Decoding]], decoding: Decoding, done: Callable[[int], None]
+        self,
+        pieces: Sequence[tuple[str, TranslationOptions]],
+        decoding: TranslationOptions,
+        done: Callable[[int], None],
     ) -> list[list[Answer]]:
         return [
-            [Answer(text=piece, score=0.0), Answer(text=piece.upper(), score=-1.0)][: decoding.nbest]
+            [Answer(text=piece, score=0.0), Answer(text=piece.upper(), score=-1.0)][: decoding.num_hypotheses]
             for piece, _ in pieces
         ]
 
 
-def echo() -> Echo:
-    found = Echo(WITHOUT.model, WITHOUT.tokenizer, WITHOUT.defaults)
-    found.defaults = Translator(found.model, found.tokenizer, found.defaults).defaults
-    return found
-
-
-ECHO = echo()
+ECHO = Echo(WITHOUT.model, WITHOUT.tokenizer, replace(WITHOUT.defaults, longest=8))
 
 
 def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:
     for avoided in ("Hund", "der", " d", "r H"):
         with pytest.raises(UserError, match="cannot contain 'der Hund' and avoid"):
-            Decoding(contain=("der Hund",), avoid=(avoided,))
-    assert Decoding(contain=("der Hund",), avoid=("d ",))
+            TranslationOptions(contain=("der Hund",), avoid=(avoided,))
+    assert TranslationOptions(contain=("der Hund",), avoid=("d ",))
 
 
 def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:

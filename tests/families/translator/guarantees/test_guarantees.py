@@ -12,7 +12,7 @@ from qkv.errors import UserError
 from qkv.families.translator.guarantees.attempts import Attempt, anchored, words_replaced
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.guarantees.places import Mark
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.text_search import knows_entities
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind, occurrences, protected_spans, survive
@@ -67,7 +67,7 @@ def test_every_protected_span_survives_as_often_as_it_was_there(text: str, stand
 )
 def test_every_term_of_a_glossary_comes_out_in_its_form(text: str, terms: dict[str, str]) -> None:
     glossary = Glossary.of(terms.items())
-    answer = WITHOUT.translate(text, Decoding(glossary=glossary))
+    answer = WITHOUT.translate(text, TranslationOptions(glossary=glossary))
     for term in glossary.found_in(text):
         assert occurrences(answer, term), (term, answer)
 
@@ -79,7 +79,7 @@ def test_every_term_of_a_glossary_comes_out_in_its_form(text: str, terms: dict[s
     st.integers(1, 3),
 )
 def test_what_is_to_be_avoided_does_not_appear(text: str, avoided: list[str], beam: int) -> None:
-    answer = WITHOUT.translate(text.strip(), Decoding(avoid=tuple(avoided), beam=beam))
+    answer = WITHOUT.translate(text.strip(), TranslationOptions(avoid=tuple(avoided), beam_size=beam))
     if any(character.isalpha() for character in text):
         assert not any(phrase in f" {answer}" for phrase in avoided if phrase.strip()), (avoided, answer)
 
@@ -88,22 +88,26 @@ def test_what_is_to_be_avoided_does_not_appear(text: str, avoided: list[str], be
 @given(texts(words), st.sampled_from(["die", "die Katze", "Kat", "Ü", "42 "]))
 def test_every_answer_begins_with_the_prefix(text: str, prefix: str) -> None:
     if len(WITHOUT.pieces_of(text)) == 1:
-        for answer in WITHOUT.answers([text.strip()], Decoding(prefix=prefix, beam=3, nbest=3))[0]:
+        for answer in WITHOUT.answers(
+            [text.strip()], TranslationOptions(prefix=prefix, beam_size=3, num_hypotheses=3)
+        )[0]:
             assert answer.text.startswith(prefix)
 
 
 def test_phrases_that_must_be_there_are_and_contradictions_are_refused() -> None:
-    for answer in WITHOUT.answers(LINES, Decoding(contain=("Katze", "Boston"), beam=4, nbest=2)):
+    for answer in WITHOUT.answers(
+        LINES, TranslationOptions(contain=("Katze", "Boston"), beam_size=4, num_hypotheses=2)
+    ):
         assert all(occurrences(each.text, "Katze") and occurrences(each.text, "Boston") for each in answer)
     with pytest.raises(UserError, match="cannot contain 'Katze' and avoid 'atz'"):
-        WITHOUT.translate("the cat", Decoding(contain=("Katze",), avoid=("atz",)))
+        WITHOUT.translate("the cat", TranslationOptions(contain=("Katze",), avoid=("atz",)))
     with pytest.raises(UserError, match="ask for less"):
-        WITHOUT.translate("the cat", Decoding(contain=tuple(f"Ü{number}" for number in range(60))))
+        WITHOUT.translate("the cat", TranslationOptions(contain=tuple(f"Ü{number}" for number in range(60))))
 
 
 def test_a_text_without_terms_is_translated_as_without_a_glossary() -> None:
     glossary = Glossary.of([("dog", "Hund")])
-    assert WITHOUT.translate(LINES, Decoding(glossary=glossary)) == WITHOUT.translate(LINES)
+    assert WITHOUT.translate(LINES, TranslationOptions(glossary=glossary)) == WITHOUT.translate(LINES)
 
 
 def test_a_span_in_a_longer_span_is_another_one() -> None:
@@ -111,29 +115,34 @@ def test_a_span_in_a_longer_span_is_another_one() -> None:
         answer = WITHOUT.translate(text)
         wanted = sorted(span.text for span in protected_spans(text, BY_DEFAULT))
         assert sorted(span.text for span in protected_spans(answer, BY_DEFAULT)) == wanted, answer
-    answer = WITHOUT.translate("3 cats and 3.5 tomatoes", Decoding(protect=("numbers",)))
+    answer = WITHOUT.translate("3 cats and 3.5 tomatoes", TranslationOptions(protect=("numbers",)))
     assert (len(occurrences(answer, "3")), len(occurrences(answer, "3.5"))) == (1, 1)
 
 
 def test_a_tab_is_read_as_a_space_but_in_a_span_it_stays() -> None:
-    assert Job.of("the\tcat {{ a\tb }}\u2028danced\x00", Decoding()).text == "the cat {{ a\tb }} danced "
+    assert (
+        Job.of("the\tcat {{ a\tb }}\u2028danced\x00", TranslationOptions()).text
+        == "the cat {{ a\tb }} danced "
+    )
 
 
 def test_a_tag_between_two_words_does_not_join_them() -> None:
-    assert Job.of("dogs<br/>play", Decoding()).text == "dogs play"
-    assert Job.of("dogs <br/> play", Decoding()).text == "dogs play"
-    assert Job.of("<b>dogs</b> play", Decoding()).text == "dogs play"
+    assert Job.of("dogs<br/>play", TranslationOptions()).text == "dogs play"
+    assert Job.of("dogs <br/> play", TranslationOptions()).text == "dogs play"
+    assert Job.of("<b>dogs</b> play", TranslationOptions()).text == "dogs play"
 
 
 def test_a_term_inside_a_protected_span_is_none() -> None:
     glossary = Glossary.of([("name", "Namen")])
-    assert Job.of("the {name} and https://name.org", Decoding(glossary=glossary)).wanted == ()
-    assert [each.text for each in Job.of("the name {name}", Decoding(glossary=glossary)).wanted] == ["Namen"]
+    assert Job.of("the {name} and https://name.org", TranslationOptions(glossary=glossary)).wanted == ()
+    assert [
+        each.text for each in Job.of("the name {name}", TranslationOptions(glossary=glossary)).wanted
+    ] == ["Namen"]
 
 
 def test_a_text_in_pieces_begins_once_with_its_prefix_and_has_a_phrase_once() -> None:
     text = "the cat danced. my friends like tomatoes. " * 8
-    answer = WITHOUT.translate(text, Decoding(prefix="Boston", contain=("Katze",)))
+    answer = WITHOUT.translate(text, TranslationOptions(prefix="Boston", contain=("Katze",)))
     assert len(WITHOUT.pieces_of(text)) > 2
     assert answer.startswith("Boston")
     assert "Katze" in answer
@@ -141,10 +150,12 @@ def test_a_text_in_pieces_begins_once_with_its_prefix_and_has_a_phrase_once() ->
 
 def test_the_best_answers_of_a_text_in_pieces_are_the_best_sums() -> None:
     text = "the cat danced. my friends like tomatoes. " * 4
-    answers = WITHOUT.answers([text], Decoding(beam=4, nbest=3, no_repeat=2))[0]
+    answers = WITHOUT.answers(
+        [text], TranslationOptions(beam_size=4, num_hypotheses=3, no_repeat_ngram_size=2)
+    )[0]
     assert [each.score for each in answers] == sorted((each.score for each in answers), reverse=True)
     parts = [
-        WITHOUT.answers([piece], Decoding(beam=4, nbest=3, no_repeat=2))[0]
+        WITHOUT.answers([piece], TranslationOptions(beam_size=4, num_hypotheses=3, no_repeat_ngram_size=2))[0]
         for piece in WITHOUT.pieces_of(text)
     ]
     assert len(answers) == min(3, math.prod(len(part) for part in parts)) > 1
@@ -155,11 +166,11 @@ def test_the_best_answers_of_a_text_in_pieces_are_the_best_sums() -> None:
 
 
 def test_a_phrase_that_begins_a_longer_one_does_not_stand_in_its_way() -> None:
-    answer = WITHOUT.translate("the cat", Decoding(contain=("Tom", "Tomatoes")))
+    answer = WITHOUT.translate("the cat", TranslationOptions(contain=("Tom", "Tomatoes")))
     assert occurrences(answer, "Tom")
     assert occurrences(answer, "Tomatoes")
     with pytest.raises(UserError, match="cannot begin with 'die Katze' and avoid 'Katze'"):
-        Decoding(prefix="die Katze", avoid=("Katze",))
+        TranslationOptions(prefix="die Katze", avoid=("Katze",))
 
 
 entities = st.sampled_from(
@@ -174,12 +185,14 @@ def test_a_text_with_entities_is_translated_as_the_text_that_it_stands_for(text:
     others: tuple[Kind, ...] = ("placeholders", "urls", "emails")
     assume(len(WITH.pieces_of(text)) == 1)
     answer = WITH.translate(text)
-    assert html.unescape(answer) == WITH.translate(html.unescape(text), Decoding(protect=others))
+    assert html.unescape(answer) == WITH.translate(html.unescape(text), TranslationOptions(protect=others))
     assert "&" not in text or not {"<", ">"} & set(answer)
 
 
 def test_entities_are_read_as_characters_and_spelled_as_they_were() -> None:
-    job = Job.of("<b>Tom</b> &amp; Mary&#39;s &lt;b&gt; {a&amp;b} 10&nbsp;km &nosuch; &amp;lt;", Decoding())
+    job = Job.of(
+        "<b>Tom</b> &amp; Mary&#39;s &lt;b&gt; {a&amp;b} 10&nbsp;km &nosuch; &amp;lt;", TranslationOptions()
+    )
     assert job.text == "Tom & Mary's <b> {a&amp;b} 10 km &lt;"
     assert [mark.text for mark in job.marks] == ["<b>", "</b>", "&nbsp;", "&nosuch;"]
     said = "Tom's & <i> {a&amp;b}"
@@ -191,26 +204,26 @@ def test_entities_are_read_as_characters_and_spelled_as_they_were() -> None:
 def test_a_model_that_has_learned_entities_as_words_reads_them_as_they_are() -> None:
     ordinary, moses = TOKENIZER, Tokenizer.learn(["the man &apos;s dog &quot; cat &quot;"] * 9, 320)
     assert (knows_entities(ordinary), knows_entities(moses)) == (False, True)
-    job = Job.of("the man &apos;s <b>cat</b> &nbsp;", Decoding(), entities_are_words=True)
+    job = Job.of("the man &apos;s <b>cat</b> &nbsp;", TranslationOptions(), entities_are_words=True)
     assert job.text == "the man &apos;s cat"
     assert not job.spellings
     assert Reading.plain(job).written("der &quot; < Mann") == "der &quot; < Mann"
 
 
 def test_a_text_without_entities_is_not_escaped() -> None:
-    job = Job.of("<b>a</b> & b", Decoding())
+    job = Job.of("<b>a</b> & b", TranslationOptions())
     assert Reading.plain(job).written("a & b < c") == "a & b < c"
-    assert Job.of("a &amp; b", Decoding(protect=())).text == "a &amp; b"
+    assert Job.of("a &amp; b", TranslationOptions(protect=())).text == "a &amp; b"
 
 
 def test_a_term_of_a_glossary_is_found_and_written_in_a_text_with_entities() -> None:
     glossary = Glossary.of([("R&D", "F&E")])
-    assert "F&amp;E" in WITHOUT.translate("the cat of R&amp;D", Decoding(glossary=glossary))
-    assert "F&E" in WITHOUT.translate("the cat of R&D", Decoding(glossary=glossary))
+    assert "F&amp;E" in WITHOUT.translate("the cat of R&amp;D", TranslationOptions(glossary=glossary))
+    assert "F&E" in WITHOUT.translate("the cat of R&D", TranslationOptions(glossary=glossary))
 
 
 def test_what_stands_in_for_a_span_twice_goes_once() -> None:
-    reading = Reading.with_stand_ins(Job.of("the cat {a}", Decoding()), ["Tom"])
+    reading = Reading.with_stand_ins(Job.of("the cat {a}", TranslationOptions()), ["Tom"])
     assert reading is not None
     assert completed(reading, "Tom Katze Tom", []).count("{a}") == 1
 
@@ -225,13 +238,15 @@ def test_what_stands_in_for_a_span_twice_goes_once() -> None:
     ],
 )
 def test_an_address_does_not_grow_by_what_its_stand_in_stood_beside(said: str, expected: str) -> None:
-    reading = Reading.with_stand_ins(Job.of("the cat https://example.org/a", Decoding()), ["Tom"])
+    reading = Reading.with_stand_ins(Job.of("the cat https://example.org/a", TranslationOptions()), ["Tom"])
     assert reading is not None
     assert completed(reading, said, []) == expected
 
 
 def test_an_address_does_not_grow_by_an_entity_beside_it() -> None:
-    reading = Reading.with_stand_ins(Job.of("see https://example.org/a &lt; b", Decoding()), ["Tom"])
+    reading = Reading.with_stand_ins(
+        Job.of("see https://example.org/a &lt; b", TranslationOptions()), ["Tom"]
+    )
     assert reading is not None
     assert completed(reading, "siehe Tom< b", []) == "siehe https://example.org/a &lt; b"
 
@@ -252,7 +267,7 @@ def test_no_span_of_a_long_text_is_cut() -> None:
 
 def test_numbers_survive_on_request() -> None:
     text = "my 3 friends like 1,250.00 tomatoes"
-    answer = WITHOUT.translate(text, Decoding(protect=("numbers",)))
+    answer = WITHOUT.translate(text, TranslationOptions(protect=("numbers",)))
     assert answer.count("1,250.00") == 1
     assert len(occurrences(answer, "3")) == 1
 
@@ -261,7 +276,7 @@ def test_numbers_survive_on_request() -> None:
 
 
 def test_tags_go_around_what_comes_from_the_words_between_them() -> None:
-    job = Job.of("the <b>black cat</b> danced<br/>", Decoding())
+    job = Job.of("the <b>black cat</b> danced<br/>", TranslationOptions())
     assert job.text == "the black cat danced"
     assert job.marks == (Mark("<b>", 4), Mark("</b>", 13), Mark("<br/>", 20))
     links = [(0, 1), (1, 3), (2, 2), (3, 0)]  # danced the cat black
@@ -270,14 +285,14 @@ def test_tags_go_around_what_comes_from_the_words_between_them() -> None:
 
 
 def test_nested_tags_and_tags_without_words_stay_in_order() -> None:
-    job = Job.of("<p>the <i>cat</i></p><br/>", Decoding())
+    job = Job.of("<p>the <i>cat</i></p><br/>", TranslationOptions())
     assert completed(Reading.plain(job), "die Katze", [(0, 0), (1, 1)]) == "<p>die <i>Katze</i></p><br/>"
-    empty = Job.of("the <b></b> cat", Decoding())
+    empty = Job.of("the <b></b> cat", TranslationOptions())
     assert completed(Reading.plain(empty), "die Katze", [(0, 0), (1, 1)]) == "die<b></b> Katze"
 
 
 def test_a_span_that_was_dropped_goes_behind_what_came_before_it_and_a_second_one_goes() -> None:
-    job = Job.of("the cat {name} danced", Decoding())
+    job = Job.of("the cat {name} danced", TranslationOptions())
     links = [(0, 0), (1, 1), (5, 2)]
     assert completed(Reading.plain(job), "die Katze tanzte", links) == "die Katze {name} tanzte"
     assert completed(Reading.plain(job), "die {name} Katze {name}", []).count("{name}") == 1
@@ -285,7 +300,8 @@ def test_a_span_that_was_dropped_goes_behind_what_came_before_it_and_a_second_on
 
 def test_a_term_takes_the_place_of_what_came_from_its_source() -> None:
     job = Job.of(
-        "the cat on a ladder", Decoding(glossary=Glossary.of([("ladder", "Tritt"), ("cat", "Mieze")]))
+        "the cat on a ladder",
+        TranslationOptions(glossary=Glossary.of([("ladder", "Tritt"), ("cat", "Mieze")])),
     )
     links = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
     reading = Reading.plain(job)
@@ -294,17 +310,17 @@ def test_a_term_takes_the_place_of_what_came_from_its_source() -> None:
     assert (
         anchored(reading, "die Katze auf einer Leiter .", links[:4]) is None
     )  # nobody knows where one belongs
-    twice = Job.of("a cat and a cat", Decoding(glossary=Glossary.of([("cat", "Mieze")])))
+    twice = Job.of("a cat and a cat", TranslationOptions(glossary=Glossary.of([("cat", "Mieze")])))
     words = [(number, number) for number in range(5)]
     anchor = anchored(Reading.plain(twice), "eine Katze und eine Katze", words)
     assert anchor == "eine Mieze und eine Mieze"
-    free = Job.of("the cat", Decoding(contain=("Mieze",)))
+    free = Job.of("the cat", TranslationOptions(contain=("Mieze",)))
     assert anchored(Reading.plain(free), "die Katze", [(0, 0), (1, 1)]) is None
 
 
 def test_a_span_that_a_free_translation_lacks_goes_where_it_belongs_and_terms_keep_their_place() -> None:
     glossary = Glossary.of([("park", "Grünanlage")])
-    job = Job.of("the {x} cat in the park", Decoding(glossary=glossary))
+    job = Job.of("the {x} cat in the park", TranslationOptions(glossary=glossary))
     reading = Reading.with_stand_ins(job, ["rodeo"])
     assert reading is not None
     assert reading.text == "the rodeo cat in the park"
@@ -315,7 +331,7 @@ def test_a_span_that_a_free_translation_lacks_goes_where_it_belongs_and_terms_ke
 
 
 def test_a_stand_in_that_became_a_part_of_a_longer_word_does_not_hold() -> None:
-    reading = Reading.with_stand_ins(Job.of("the {x} cat", Decoding()), ["rodeo"])
+    reading = Reading.with_stand_ins(Job.of("the {x} cat", TranslationOptions()), ["rodeo"])
     assert reading is not None
     way = Attempt(reading=reading)
     assert way.holds("die rodeo Katze")
@@ -325,7 +341,7 @@ def test_a_stand_in_that_became_a_part_of_a_longer_word_does_not_hold() -> None:
 
 
 def test_stand_ins_are_words_that_the_text_does_not_have() -> None:
-    job = Job.of("Tom saw {a} and {b}", Decoding())
+    job = Job.of("Tom saw {a} and {b}", TranslationOptions())
     reading = Reading.with_stand_ins(job, ["Tom", "Mary", "Boston", "John"])
     assert reading is not None
     assert reading.text == "Tom saw Mary and Boston"
@@ -343,7 +359,7 @@ def test_every_kind_that_can_be_protected_is_known() -> None:
 @given(st.data())
 def test_whatever_was_said_and_wherever_it_looked_all_spans_are_there_at_the_end(data: st.DataObject) -> None:
     source = " ".join(data.draw(st.lists(st.one_of(words, spans), min_size=1, max_size=9)))
-    reading = Reading.plain(Job.of(source, Decoding()))
+    reading = Reading.plain(Job.of(source, TranslationOptions()))
     parts = st.one_of(words, st.sampled_from([*reading.job.kept_texts, ".", ","]))
     said = " ".join(data.draw(st.lists(parts, max_size=8)))
     sizes = [len(FINE.findall(text)) for text in (reading.text, said)]

@@ -11,7 +11,7 @@ from untrained_translators import TOKENIZER, WITH, WITHOUT
 from qkv.decoding.step import Hypothesis, Step
 from qkv.families.translator.guarantees.attempts import TIMES_A_PLAIN_ONE
 from qkv.families.translator.guarantees.job import Job, Reading
-from qkv.families.translator.options import Decoding
+from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.text.glossary import Glossary
@@ -59,7 +59,7 @@ def test_promises_cost_at_most_five_plain_translations_even_of_a_model_that_know
     for text in TEXTS:
         steps.clear()
         source = TOKENIZER.encode(text)
-        texts, plain = translator.texts, Decoding(beam=beam)
+        texts, plain = translator.texts, TranslationOptions(beam_size=beam)
         texts.searcher(plain).find([Request(source=source)], texts.search(plain), lambda _: None)
         once = max(sum(steps), beam * (len(source) + 1))
         steps.clear()
@@ -117,13 +117,13 @@ def test_a_likelier_translation_under_constraints_that_lost_a_word_is_not_taken(
 
 
 def test_a_reading_without_spans_has_single_spaces_and_knows_where_they_were() -> None:
-    job = Job.of("{a} the {b} {c} cat danced at {d}.", Decoding())
+    job = Job.of("{a} the {b} {c} cat danced at {d}.", TranslationOptions())
     reading = Reading.without_spans(job)
     assert reading is not None
     assert reading.text == "the cat danced at ."
     assert [reading.place(span.start) for span in job.kept] == [0, 3, 3, 18]
     assert reading.place(job.text.index("danced")) == reading.text.index("danced")
-    assert Reading.without_spans(Job.of("the cat", Decoding())) is None
+    assert Reading.without_spans(Job.of("the cat", TranslationOptions())) is None
 
 
 def test_no_span_goes_before_the_prefix() -> None:

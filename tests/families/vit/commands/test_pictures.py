@@ -20,7 +20,7 @@ from qkv.families.dalle.scene_scores import reconstructed_scenes
 from qkv.families.loading import load
 from qkv.families.vit.product import PictureClassifier
 from qkv.families.vit.task import accuracy
-from qkv.training.picture_data import held_out
+from qkv.training.picture_data import hold_out
 
 Output = pytest.CaptureFixture[str]
 JUDGED = ["--measured-captions", "2", "--measured-candidates", "2"]
@@ -264,7 +264,7 @@ def test_the_longest_caption_may_be_one_that_was_held_out(tmp_path: Path, capsys
     untrained_codes().save(tmp_path / "codes")
     np.savez(tmp_path / "a.npz", images=np.zeros((20, side, side, 3), dtype=np.uint8))
     given = ["--images", tmp_path / "a.npz", "--captions", tmp_path / "a.json"]
-    kept, _ = held_out(20, 2, seed=1)
+    kept, _ = hold_out(20, 2, seed=1)
     names = ["a" if number in kept else "a very long name that training never shows" for number in range(20)]
     (tmp_path / "a.json").write_text(json.dumps(names))
     run = [

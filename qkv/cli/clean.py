@@ -1,0 +1,166 @@
+"""`qkv clean`: drop the pairs of a parallel corpus that would harm a model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from qkv.cli.inputs import OptionalFile, OptionalLanguage
+from qkv.cli.options import check_output, read_options
+from qkv.corpus.settings import CleanSettings, check_clean
+from qkv.data.language_tags import language_of
+from qkv.errors import UserError
+
+if TYPE_CHECKING:
+    from qkv.corpus.records import Corpus, Record
+    from qkv.corpus.report import CleanReport
+
+SeveralFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clean:
+    pairs: SeveralFiles = ()
+    """Files that hold both sides: .tsv, .jsonl, .tmx or .po, also gzipped. Several are cleaned as one corpus."""
+    source: OptionalFile = None
+    """Or two plain files: sentences, one per line."""
+    target: OptionalFile = None
+    """Their translations, line by line."""
+    output: OptionalFile = None
+    """Write the pairs that are kept to this file, .tsv or .tsv.gz; without it, only the report is made."""
+    report: OptionalFile = None
+    """Write the report to this file as JSON, with examples."""
+    held_out: SeveralFiles = ()
+    """Validation and test sets: pairs with a sentence of these files are dropped. Files with pairs, or plain text."""
+    source_language: OptionalLanguage = None
+    """Such as en; otherwise read off the name of the file."""
+    target_language: OptionalLanguage = None
+    """Such as de; otherwise read off the name of the file."""
+    processes: int = 0
+    """Processes that share the work; 0 for one per core."""
+    settings: Annotated[CleanSettings, tyro.conf.arg(name="")] = field(default_factory=CleanSettings)
+
+
+def main(arguments: list[str]) -> None:
+    command = read_options(
+        Clean,
+        arguments,
+        prog="qkv clean",
+        description="Drop pairs that are duplicates, in another language, misaligned, damaged or in a test set, "
+        "and report what was dropped, with examples.",
+    )
+    check_options(command)
+    from qkv.cli.terminal import counting
+    from qkv.corpus.clean import Languages, clean
+    from qkv.corpus.held_out import read_held_out
+    from qkv.corpus.judge import usable_cores
+
+    source, target = languages_of(command)
+    with written(command.output) as write:
+        report = clean(
+            corpus_in(command, source, target),
+            command.settings,
+            Languages(source=source, target=target),
+            held_out=read_held_out(command.held_out, source, target),
+            write=write,
+            processes=command.processes or usable_cores(),
+            progress=lambda what, total: counting(what, total, lines=True),
+        )
+        if not report.kept:  # nothing is written
+            raise UserError("no pair is left: check the languages and that the two sides belong together.")
+    if command.report is not None:
+        from qkv.corpus.output import new_file
+
+        with new_file(command.report) as file:
+            file(json.dumps(report.to_dict(), indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+    show(report)
+
+
+def check_options(command: Clean) -> None:
+    check_clean(command.settings)
+    two = [command.source is not None, command.target is not None]
+    if any(two) != all(two) or bool(command.pairs) == all(two):
+        raise UserError("give the corpus: either --pairs, or both --source and --target.")
+    for path in (*command.pairs, command.source, command.target):
+        if path is not None and path.exists() and not path.is_file() and not path.is_dir():
+            raise UserError(
+                f"{path} is not a regular file, but a corpus is read several times: write it to a file first."
+            )
+    if command.processes < 0:
+        raise UserError("--processes must not be negative.")
+    read = {
+        path.resolve() for path in (*command.pairs, *command.held_out, command.source, command.target) if path
+    }
+    for option, path in (("--output", command.output), ("--report", command.report)):
+        if path is None:
+            continue
+        check_output(option, path)
+        if path.resolve() in read:
+            raise UserError(f"{option} would overwrite {path}, which is read: give another name.")
+    if command.output is not None and not command.output.name.lower().endswith((".tsv", ".tsv.gz")):
+        raise UserError(f"--output {command.output} must end in .tsv or .tsv.gz.")
+
+
+def languages_of(command: Clean) -> tuple[str | None, str | None]:
+    """As given, or as the names of the files say: train.en and train.de, or train.en-de.tsv."""
+    from qkv.corpus.records import languages_in_name
+
+    found: tuple[str | None, str | None] = (None, None)
+    if command.source is not None and command.target is not None:
+        found = language_of(command.source), language_of(command.target)
+    elif command.pairs:
+        found = languages_in_name(command.pairs[0])
+    source, target = command.source_language or found[0], command.target_language or found[1]
+    if command.settings.language_confidence and (source is None or target is None):
+        raise UserError(
+            "the languages are not known: give --source-language and --target-language, "
+            "or skip the check with --language-confidence 0."
+        )
+    return source, target
+
+
+def corpus_in(command: Clean, source: str | None, target: str | None) -> Corpus:
+    from qkv.corpus.records import corpus_of, corpus_of_two
+
+    if command.source is not None and command.target is not None:
+        return corpus_of_two(command.source, command.target)
+    return corpus_of(command.pairs, source, target)
+
+
+def written(path: Path | None) -> AbstractContextManager[Callable[[Record], object]]:
+    if path is None:
+        return nullcontext(lambda _record: None)
+    from qkv.corpus.output import new_records
+
+    return new_records(path)
+
+
+def show(report: CleanReport) -> None:
+    from rich.console import Console
+
+    from qkv.cli.terminal import escaped
+
+    console = Console(file=sys.stdout, highlight=False, emoji=False)
+    console.print(f"kept {report.kept:,} of {report.total:,} pairs ({share(report.kept, report.total)})")
+    for reason, count in report.dropped.items():
+        console.print()
+        console.print(f"[bold]{reason}[/bold]: {count:,} ({share(count, report.total)})")
+        for source, target in report.examples[reason]:
+            for text in (source, target):
+                console.print(f"  {escaped(shortened(text))}", soft_wrap=True, style="dim")
+
+
+def share(count: int, total: int) -> str:
+    return f"{100 * count / max(1, total):.2f} %"
+
+
+def shortened(text: str, most: int = 100) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,127 @@
+"""What can be said about a pair without the rest of the corpus. This is most of the work, so processes share it."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+import numpy as np
+
+from qkv.corpus.duplicates import NO_SIGNATURES, Hashes, Signatures, pair_fingerprint, signatures_of
+from qkv.corpus.filters import Pair, first_filter, in_script, script_of
+from qkv.corpus.held_out import HeldOut
+from qkv.corpus.language import LanguageFilter
+from qkv.corpus.reasons import HELD_OUT, KEPT, NUMBER, OTHER_LANGUAGE, OTHER_SCRIPT, Reasons
+from qkv.corpus.settings import CleanSettings
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+Texts = Sequence[tuple[str, str]]
+WAITING = 4  # chunks per process that are read ahead
+
+
+@dataclass(frozen=True, kw_only=True)
+class Languages:
+    """Codes such as en and de; None where a language is not known."""
+
+    source: str | None = None
+    target: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """Of some pairs: all reasons, and of those that are kept so far what finds duplicates."""
+
+    reasons: Reasons
+    fingerprints: Hashes
+    signatures: Signatures
+
+    @classmethod
+    def of_nothing(cls) -> "Judged":
+        none = np.zeros(0)
+        return cls(
+            reasons=none.astype(np.uint8), fingerprints=none.astype(np.uint64), signatures=NO_SIGNATURES
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence["Judged"]) -> "Judged":
+        return cls(
+            reasons=np.concatenate([part.reasons for part in parts]),
+            fingerprints=np.concatenate([part.fingerprints for part in parts]),
+            signatures=np.concatenate([part.signatures for part in parts]),
+        )
+
+
+@dataclass(frozen=True)
+class Judge:
+    settings: CleanSettings
+    languages: Languages
+    held_out: HeldOut
+
+    def __call__(self, pairs: Texts) -> Judged:
+        reasons = np.fromiter((NUMBER[self.reason(*pair)] for pair in pairs), np.uint8, len(pairs))
+        kept = [pairs[row] for row in np.flatnonzero(reasons == KEPT).tolist()]
+        return Judged(
+            reasons=reasons,
+            fingerprints=np.fromiter((pair_fingerprint(*pair) for pair in kept), np.uint64, len(kept)),
+            signatures=signatures_of(kept),
+        )
+
+    def reason(self, source: str, target: str) -> str:
+        found = first_filter(Pair(source, target), self.settings)
+        if found is not None:
+            return found
+        share = self.settings.min_script
+        for text, script in zip((source, target), self.scripts, strict=True):
+            if script is not None and not in_script(text, script, share):
+                return OTHER_SCRIPT
+        if self.held_out.has(source, target):
+            return HELD_OUT
+        if self.language is not None and self.language.drops(source, target):
+            return OTHER_LANGUAGE
+        return "kept"
+
+    @cached_property
+    def scripts(self) -> tuple[str | None, str | None]:
+        return script_of(self.languages.source), script_of(self.languages.target)
+
+    @cached_property
+    def language(self) -> LanguageFilter | None:
+        confidence = self.settings.language_confidence
+        return (
+            LanguageFilter(self.languages.source, self.languages.target, confidence) if confidence else None
+        )
+
+
+def usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_processes(work: Callable[[Given], Found], parts: Iterable[Given], processes: int) -> Iterator[Found]:
+    """The results in the order of the parts, of which only a few are held at a time."""
+    if processes <= 1:
+        yield from map(work, parts)
+        return
+    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=set_work, initargs=(work,)) as pool:
+        waiting: list[Future[Found]] = []
+        for part in parts:
+            waiting.append(pool.submit(do_work, part))
+            if len(waiting) > WAITING * processes:
+                yield waiting.pop(0).result()
+        for future in waiting:
+            yield future.result()
+
+
+WORK: list[Callable[[Any], Any]] = []  # of this process
+
+
+def set_work(work: Callable[[Any], Any]) -> None:
+    """Sent once to each process, for it may hold the fingerprints of large test sets."""
+    WORK[:] = [work]
+
+
+def do_work(part: Any) -> Any:
+    return WORK[0](part)

@@ -1,0 +1,57 @@
+"""What decides whether a sentence pair is kept. A decision is a function of the corpus and of these settings."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from qkv.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanSettings:
+    min_length: int = 2
+    """Drop pairs with a side of fewer characters than this."""
+    max_length: int = 1000
+    """Drop pairs with a side of more characters than this."""
+    max_words: int = 0
+    """Drop pairs with a side of more words than this; 0 for no limit."""
+    max_ratio: float = 2.5
+    """Drop pairs in which one side is more than this many times as long as the other, unless both are short."""
+    min_letters: float = 0.5
+    """Drop pairs with a side in which fewer than this share of the characters, spaces aside, are letters."""
+    min_script: float = 0.7
+    """Drop pairs with a side in which fewer than this share of the letters are in the script of its language."""
+    markup: Literal["keep", "same", "drop"] = "same"
+    """Tags, entities and links: keep all, drop pairs whose two sides differ in them, or drop all pairs with any."""
+    max_copied: float = 0.8
+    """Drop pairs of several words in which more than this share of the words is the same on both sides."""
+    max_numbers: int = 1
+    """Drop pairs in which more numbers than this have no counterpart on the other side."""
+    language_confidence: float = 0.8
+    """Drop pairs with a side that is, with at least this probability, in another language; 0 to skip the check."""
+    duplicates: bool = True
+    """Drop pairs that repeat an earlier pair, apart from case, punctuation and white space."""
+    near_duplicates: float = 0.8
+    """Drop pairs that share this much with an earlier pair (Jaccard similarity of word pairs); 0 to skip the check."""
+    min_alignment: float | None = 0.3
+    """Drop pairs whose alignment score is below this. It is about 2 for translations and below 0 for texts that have
+    nothing to do with each other. None skips the check."""
+
+
+def check_clean(settings: CleanSettings) -> None:
+    rules = {
+        "min-length must be at least 1": settings.min_length >= 1,
+        "max-length must be at least min-length": settings.max_length >= settings.min_length,
+        "max-words must not be negative": settings.max_words >= 0,
+        "max-ratio must be at least 1": settings.max_ratio >= 1,
+        "min-letters must be in [0, 1]": 0 <= settings.min_letters <= 1,
+        "min-script must be in [0, 1]": 0 <= settings.min_script <= 1,
+        "max-copied must be in [0, 1]": 0 <= settings.max_copied <= 1,
+        "max-numbers must not be negative": settings.max_numbers >= 0,
+        "language-confidence must be in [0, 1]": 0 <= settings.language_confidence <= 1,
+        "near-duplicates must be in [0, 1]": 0 <= settings.near_duplicates <= 1,
+        "min-alignment must be a finite number": math.isfinite(settings.min_alignment or 0),
+    }
+    broken = [rule for rule, holds in rules.items() if not holds]
+    if broken:
+        raise UserError(f"{'; '.join(broken)}.")
