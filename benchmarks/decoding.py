@@ -121,7 +121,14 @@ def random_contest(shape: str, sources: Sources) -> Contest:
     )
     torch.manual_seed(1)
     config = TranslatorConfig(
-        vocab_size=VOCAB, max_length=256, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
+        vocab_size=VOCAB,
+        max_length=256,
+        pad=0,
+        start=1,
+        end=2,
+        positions="halves",
+        encoder=stack,
+        decoder=stack,
     )
     return Contest(shape, Translator(config).eval(), sources, FIXED)
 

@@ -35,7 +35,7 @@ def save_untrained(folder: Path, lines: list[str], *, beam: int, length_penalty:
     )  # fmt: skip
     languages = Languages(source="en", target="xx")
     defaults = TranslatorDefaults(
-        languages=languages, longest=30, beam_size=beam, length_penalty=length_penalty
+        languages=languages, max_source_length=30, beam_size=beam, length_penalty=length_penalty
     )
     Translator(TranslatorModel(config), tokenizer, defaults).save(folder)
 

@@ -51,8 +51,8 @@ def tiny_settings(**training: Any) -> TranslatorSettings:
         training=TrainingSettings(
             **{
                 "batch_tokens": 64,
-                "rate": 3e-3,
-                "warmup": 5,
+                "learning_rate": 3e-3,
+                "warmup_steps": 5,
                 "validate_every": 7,
                 "average": 2,
                 "log_every": 1,

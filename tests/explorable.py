@@ -80,7 +80,7 @@ def decided(model: Any, tokenizer: Tokenizer, beam: int, languages: Sequence[str
     source, target = languages
     defaults = TranslatorDefaults(
         languages=Languages(source=source, target=target),
-        longest=64,
+        max_source_length=64,
         beam_size=beam,
         length_penalty=0.6 if beam > 1 else 0.0,
     )

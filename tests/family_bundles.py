@@ -31,7 +31,7 @@ def save_gpt(folder: Path) -> str:
     config = models.GPTConfig(
         vocab_size=len(tokenizer), max_length=80, end=2, positions="learned", stack=STACK
     )
-    defaults = generator.GeneratorDefaults(pieces="subwords")
+    defaults = generator.GeneratorDefaults(token_type="subwords")
     generator.Generator(disturbed(models.GPT(config)), tokenizer, defaults).save(folder)
     return "one two three"
 
@@ -46,7 +46,7 @@ def save_bert(folder: Path) -> str:
         vocab_size=len(pieces), max_length=64, pad=pieces.pad, segments=2, stack=STACK
     )
     config = models.BertConfig(encoder=encoder, pooler=True, words=True, next_sentence=True)
-    pipeline.Bert(disturbed(models.Bert(config)), pieces, pipeline.BertDefaults(longest=60)).save(folder)
+    pipeline.Bert(disturbed(models.Bert(config)), pieces, pipeline.BertDefaults(max_length=60)).save(folder)
     return "one two [MASK] four"
 
 

@@ -7,7 +7,7 @@ import torch
 
 from qkv.core.block import StackConfig
 from qkv.families.gpt.model import GPT, GPTConfig
-from qkv.families.gpt.product import Generator, GeneratorDefaults, PieceKind
+from qkv.families.gpt.product import Generator, GeneratorDefaults, TokenType
 from qkv.text.characters import Characters
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
@@ -16,7 +16,7 @@ TEXT = "the cat danced – the dog sang.\n" * 12
 STACK = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activation="gelu", dropout=0.0)
 
 
-def untrained(pieces: PieceKind, context: int = 9) -> Generator:
+def untrained(pieces: TokenType, context: int = 9) -> Generator:
     """It says nonsense, but always the same."""
     tokenizers = {
         "subwords": lambda: Tokenizer.learn([TEXT], 300, sentences=False),
@@ -36,7 +36,7 @@ def untrained(pieces: PieceKind, context: int = 9) -> Generator:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
-    return Generator(model.eval(), tokenizer, GeneratorDefaults(pieces=pieces))
+    return Generator(model.eval(), tokenizer, GeneratorDefaults(token_type=pieces))
 
 
 def counting_text(lines: int) -> str:

@@ -41,7 +41,7 @@ def tiny_bert(**heads: bool) -> Bert:
     words = pieces()
     model = BertModel(BertConfig(encoder=encoder_config(len(words)), **heads)).eval()
     spread_out(model, 5)
-    return Bert(model, words, BertDefaults(longest=CONTEXT))
+    return Bert(model, words, BertDefaults(max_length=CONTEXT))
 
 
 def tiny_classifier(
@@ -53,5 +53,7 @@ def tiny_classifier(
     )
     model = BertClassifier(config).eval()
     spread_out(model, 6)
-    defaults = TextClassifierDefaults(longest=CONTEXT, classes=classes, pairs=pairs, mean=2.5, deviation=1.5)
+    defaults = TextClassifierDefaults(
+        max_length=CONTEXT, classes=classes, pairs=pairs, mean=2.5, deviation=1.5
+    )
     return TextClassifier(model, words, defaults)

@@ -36,7 +36,7 @@ def knows_nothing(*stand_ins: str) -> Translator:
         TOKENIZER,
         TranslatorDefaults(
             languages=Languages(source="en", target="de"),
-            longest=60,
+            max_source_length=60,
             beam_size=2,
             length_penalty=1.0,
             stand_ins=stand_ins,

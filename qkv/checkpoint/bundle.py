@@ -28,7 +28,8 @@ from qkv.checkpoint.files import (
 from qkv.checkpoint.header import Shape
 from qkv.errors import UserError
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)  # format 1 has other names for some settings, which each config class knows
 MODEL_FILE = "model.safetensors"
 CONFIG_FILE = "config.json"
 TOKENIZER_FILE = "tokenizer.json"
@@ -117,9 +118,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict) or "format" not in config or not isinstance(config.get("kind"), str):
         raise UserError(f"{folder} is not a model made by qkv: its config.json has no format and kind.")
     number = config.pop("format")
-    if number != FORMAT:
+    if number not in READABLE:
         raise UserError(
-            f"{folder} has bundle format {str(number)[:20]}, and this qkv reads format {FORMAT}; "
+            f"{folder} has bundle format {str(number)[:20]}, and this qkv reads formats {READABLE[0]} to {READABLE[-1]}; "
             f"use the version of qkv that wrote it, or train it again."
         )
     return config

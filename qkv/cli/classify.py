@@ -33,8 +33,8 @@ class Classify:
     """Columns of --labels: text,label or text,second,label, by names or by numbers from 1."""
     json: bool = False
     """One JSON object for each input, with the probabilities of all classes."""
-    best: int | None = None
-    """So many of the likeliest classes, with tabs between; by default one, and three of pictures."""
+    top_k: int | None = None
+    """Classes to show, the likeliest first; by default one, and three for pictures."""
     fit: bool = False
     """Pictures of another size or mode are made to fit instead of refused."""
     threads: int | None = None
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> None:
     if command.labels is not None:
         print(json.dumps(measured(classifier, command.labels, command.columns)))
         return
-    best = command.best or (3 if classifier.reads == "pictures" else 1)
+    best = command.top_k or (3 if classifier.reads == "pictures" else 1)
     named = classifier.reads == "pictures" and len(command.inputs) > 1
     before = 0
     for inputs in chunks(command, classifier):
@@ -80,8 +80,8 @@ def check(command: Classify) -> None:
         raise UserError("give texts, --input or --labels, one of them.")
     if command.columns and command.labels is None:
         raise UserError("--columns belongs to --labels: it says which columns of that file to read.")
-    if command.best is not None and command.best < 1:
-        raise UserError("--best must be at least 1.")
+    if command.top_k is not None and command.top_k < 1:
+        raise UserError("--top-k must be at least 1.")
     check_threads(command.threads)
 
 

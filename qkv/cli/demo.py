@@ -186,7 +186,7 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     table.add_row("words aligned wrongly (AER)", f"{test['alignment_error']:.1f} %")
     table.add_row("training time", f"{training['minutes']:.1f} minutes, {training['steps']:,} steps")
     table.add_row("speed", f"{training['tokens_per_second']:,} target tokens/s")
-    table.add_row("size", f"{report['parameters']:,} parameters, {report['vocabulary']:,} pieces")
+    table.add_row("size", f"{report['parameters']:,} parameters, {report['vocab_size']:,} tokens")
     err.print(table)
 
 

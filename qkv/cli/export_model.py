@@ -16,9 +16,9 @@ class Export:
     """Folder of the model."""
     to: Literal["huggingface", "ctranslate2"]
     """For transformers, or for CTranslate2."""
-    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"])]
     """Folder to write."""
-    numbers: Literal["float32", "int8"] = "float32"
+    compute_type: Literal["float32", "int8"] = "float32"
     """For CTranslate2: how weights are stored."""
     source: Path | None = None
     """For CTranslate2: lines to translate with both, so that the difference in BLEU can be told."""
@@ -39,8 +39,8 @@ def main(arguments: list[str]) -> None:
     if (command.source is None) != (command.target is None):
         raise UserError("--source and --target go together: sentences, and what they should become.")
     if command.to == "huggingface":
-        if command.numbers != "float32" or command.source is not None:
-            raise UserError("--numbers, --source and --target are for CTranslate2.")
+        if command.compute_type != "float32" or command.source is not None:
+            raise UserError("--compute-type, --source and --target are for CTranslate2.")
         to_huggingface(command)
     else:
         to_ctranslate2(command)
@@ -50,11 +50,11 @@ def to_huggingface(command: Export) -> None:
     from qkv.cli.terminal import say
     from qkv.hub.exporting import export_to_transformers
 
-    exported = export_to_transformers(command.model, command.out)
+    exported = export_to_transformers(command.model, command.output)
     say(exported.proof.sentence())
     if exported.greedy is not None:
         say(f"greedy output of {exported.greedy} probes is the same")
-    say(f"transformers opens {command.out} as {exported.class_name}")
+    say(f"transformers opens {command.output} as {exported.class_name}")
 
 
 def to_ctranslate2(command: Export) -> None:
@@ -71,7 +71,7 @@ def to_ctranslate2(command: Export) -> None:
         raise UserError(
             f"{command.source} has {len(lines):,} lines and {command.target} {len(references):,}."
         )
-    exported = export_to_ctranslate2(command.model, command.out, command.numbers, lines)
+    exported = export_to_ctranslate2(command.model, command.output, command.compute_type, lines)
     say(exported.proof.sentence())
     if exported.opened_as != "Encoder":
         say(f"{exported.same} of {exported.asked} greedy outputs are the same")
@@ -83,4 +83,4 @@ def to_ctranslate2(command: Export) -> None:
         )
         same = sum(a == b for a, b in zip(ours, theirs, strict=True))
         say(f"{same:,} of {len(lines):,} translations are the same, letter by letter")
-    say(f"ctranslate2.{exported.opened_as} opens {command.out}")
+    say(f"ctranslate2.{exported.opened_as} opens {command.output}")

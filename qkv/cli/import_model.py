@@ -14,9 +14,9 @@ from qkv.cli.options import read_options
 class Import:
     model: tyro.conf.Positional[str]
     """Folder in Hugging Face's layout, or the name of a model on its hub, such as Helsinki-NLP/opus-mt-en-de."""
-    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"])]
     """Folder for the bundle."""
-    language: str | None = None
+    target_language: str | None = None
     """For a translator into several languages: the code of the one that is wanted where a text does not say."""
     pairs: bool = False
     """For a classifier of texts: it compares two texts, which published folders seldom say."""
@@ -41,13 +41,13 @@ def main(arguments: list[str]) -> None:
     from qkv.hub.download import folder_of
     from qkv.hub.importing import import_model, refuse_taken
 
-    refuse_taken(command.out)
+    refuse_taken(command.output)
     folder = folder_of(command.model, revision=command.revision, allow_pickle=command.allow_pickle)
     imported = import_model(
         folder,
-        command.out,
+        command.output,
         origin=command.model,
-        language=command.language,
+        language=command.target_language,
         pairs=command.pairs,
         allow_pickle=command.allow_pickle,
     )
@@ -57,4 +57,4 @@ def main(arguments: list[str]) -> None:
         say("not compared with the original: install transformers, and import it again for a proof.")
     else:
         say(imported.proof.sentence())
-    say(f"the model is in {command.out}: try  {program()} info {shlex.quote(str(command.out))}")
+    say(f"the model is in {command.output}: try  {program()} info {shlex.quote(str(command.output))}")

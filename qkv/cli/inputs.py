@@ -1,10 +1,11 @@
 """Types of options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
+ComputeType = Literal["float32", "bf16", "int8"]
 OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
 OptionalModel = Annotated[Path | None, tyro.conf.arg(metavar="MODEL", help_behavior_hint="")]
 OptionalFolder = Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")]

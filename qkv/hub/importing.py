@@ -40,12 +40,12 @@ def import_model(
     published = read_folder(folder, allow_pickle=allow_pickle)
     format = format_of(published.config, published.where)
     if language is not None and not format.translates:
-        raise UserError(f"{published.where} is no translator: --language is for those.")
+        raise UserError(f"{published.where} is not a translator: it has no target language.")
     mapping = mapping_at(format.mapping)
     product = mapping.read(published, language)
     if pairs:
         if not hasattr(product, "reading_pairs"):
-            raise UserError(f"{published.where} is no classifier of texts: --pairs is for those.")
+            raise UserError(f"{published.where} is not a text classifier: it does not compare pairs.")
         product = product.reading_pairs(True)
     proof = prove(mapping, product, published)
     report = report_of(published.config, product, origin, proof)

@@ -127,6 +127,8 @@ def cut_at(text: str, spans: Sequence[ProtectedSpan], cuts: Collection[int]) -> 
     ordered = sorted(cuts)
     edges = {0, *cuts, len(text)}
     for first, last in pairs(tags):
+        if tags[first].breaks:
+            continue  # it is at the edge of a segment anyway
         inside = bisect_left(ordered, tags[first].end)
         if inside < len(ordered) and ordered[inside] <= tags[last].start:
             edges.update((tags[first].start, tags[first].end, tags[last].start, tags[last].end))

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from qkv.errors import UserError
 
 SILENCED = re.compile(
-    r"(?P<stack>\w+)\.(?P<block>\d+)(?:\.(?P<sublayer>attention|cross_attention)\.(?P<head>\d+))?"
+    r"(?P<stack>\w+)\.(?P<block>\d{1,6})(?:\.(?P<sublayer>attention|cross_attention)\.(?P<head>\d{1,6}))?"
 )
 
 

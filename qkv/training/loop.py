@@ -289,7 +289,7 @@ class Run:
         """A line in the log."""
         position, mean, now = self.position, self.mean, clock.seconds()
         self.mean = Mean(since=now)
-        facts = {"loss": round(mean.value(), 5), "rate": self.rate, "tokens": position.tokens}
+        facts = {"loss": round(mean.value(), 5), "learning_rate": self.rate, "tokens": position.tokens}
         timing = {
             "tokens_per_second": round(mean.tokens_per_second(now)),
             "seconds": round(position.seconds, 2),

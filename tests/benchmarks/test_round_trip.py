@@ -32,7 +32,7 @@ def saved(folder: Path, positions: Any) -> Path:
         vocab_size=len(tokens), max_length=60, pad=0, start=1, end=2, positions=positions, encoder=stack, decoder=stack
     )  # fmt: skip
     defaults = TranslatorDefaults(
-        languages=Languages.of("en", "de"), longest=50, beam_size=3, length_penalty=1.0
+        languages=Languages.of("en", "de"), max_source_length=50, beam_size=3, length_penalty=1.0
     )
     Translator(shaken(TranslatorModel(config), scale=0.6), tokens, defaults).save(folder)
     return folder

@@ -28,7 +28,7 @@ try:
 finally:
     sys.path.remove(str(SCRIPT.parent))
 
-SMALL = replace(training.SHAPES["tiny"], depth=1, width=16, ffn_width=32, heads=2, batch_tokens=256)
+SMALL = replace(training.SHAPES["tiny"], depth=1, width=16, hidden=32, heads=2, batch_tokens=256)
 
 
 @pytest.fixture(scope="module")

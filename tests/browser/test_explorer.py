@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from browsing import Page
 from explorable import SENTENCE, STEPS
-from qkv.pipeline import Experiment
 from serving import Served
 
 from qkv import load, trace
 from qkv.explore.recompute import recompute
 from qkv.explore.session import Explorer, Wish
 from qkv.explore.single_file import single_file
+from qkv.tracing.experiments import Experiment
 
 EN = json.loads((Path(__file__).parents[2] / "qkv/explore/page/en.json").read_text(encoding="utf-8"))
 STATIONS = [text for key, text in EN.items() if key.startswith("station ") and key != "station of"]

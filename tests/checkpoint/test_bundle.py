@@ -38,7 +38,7 @@ def tiny_translator(positions: str = "learned") -> Translator:
         label_smoothing=0.1,
     )
     languages = Languages(source="en", target="de")
-    defaults = TranslatorDefaults(languages=languages, longest=30, beam_size=2, length_penalty=0.6)
+    defaults = TranslatorDefaults(languages=languages, max_source_length=30, beam_size=2, length_penalty=0.6)
     return Translator(TranslatorModel(config), tokenizer, defaults)
 
 

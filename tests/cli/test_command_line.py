@@ -12,6 +12,7 @@ from commands import code_of, refused
 
 import qkv
 from qkv.checkpoint.files import read_json, write_json
+from qkv.cli import all_commands, trainings
 
 OPTIONS = {
     "demo": "--out --source-language --target-language --seed",
@@ -86,10 +87,10 @@ OPTIONS = {
         --min-length --max-length --max-words --max-ratio --min-letters --min-script --markup --max-copied
         --max-numbers --language-confidence --no-duplicates --near-duplicates --min-alignment""",
     "fill": "--best --json",
-    "embed": "--input --output --pooling --raw --compute --threads",
+    "embed": "--input --output --pooling --raw --compute-type --threads",
     "similar": "--pairs --labels --columns",
     "generate": """
-        --tokens --temperature --top-k --top-p --min-p --seed --stop --threads --compute""",
+        --max-new-tokens --temperature --top-k --top-p --min-p --seed --stop --threads --compute""",
     "draw": """
         --best --scale --threads --candidates --seed --temperature --top-p --guidance --ranking""",
     "classify": "--input --labels --columns --json --best --fit --threads",
@@ -158,7 +159,7 @@ def test_importing_the_package_and_its_command_line_imports_no_torch() -> None:
 def test_the_overview_names_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of(*arguments) == 0
     shown = capsys.readouterr()
-    assert all(f"qkv {name}" in shown.out for name in COMMANDS)
+    assert all(f"qkv {name}" in shown.out for name in all_names())
     assert shown.err == ""
 
 
@@ -185,8 +186,12 @@ def test_the_options_of_a_command_are_these_and_no_others(
     assert [each for each in found if each != "--help"] == (OPTIONS | FINE_TUNE_OPTIONS)[name].split()
 
 
+def all_names() -> set[str]:
+    return {*all_commands(), *(f"train {name}" for name in trainings())}
+
+
 def test_the_commands_are_these_and_no_others() -> None:
-    assert set(COMMANDS) == set(OPTIONS)
+    assert all_names() == set(OPTIONS)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_line_is_translated_in_order(model: Path, source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     files = ("--input", source, "--output", out)
-    assert code_of("translate", model, *files, "--compute", "float32") == 0
+    assert code_of("translate", model, *files, "--compute-type", "float32") == 0
     translator = qkv.load(model)
     wanted = [translate.without_breaks(text) for text in translator.translate(LINES)]
     assert out.read_text(encoding="utf-8").split("\n") == [*wanted, ""]

@@ -13,11 +13,11 @@ import numpy as np
 
 from qkv.data.images import Form, read_picture
 from qkv.families.dalle.options import DrawingOptions
-from qkv.families.gpt.product import GenerationOptions
+from qkv.families.gpt.options import GenerationOptions
 from qkv.families.translator.options import TranslationOptions
 
 FORMAT_1 = Path(__file__).parent / "format-1"
-GREEDY = GenerationOptions(tokens=24, temperature=0.0)
+GREEDY = GenerationOptions(max_new_tokens=24, temperature=0.0)
 LIKELIEST = DrawingOptions(candidates=1, temperature=0.01, top_p=1e-6)
 EVERY = 97  # one pixel in so many is compared
 

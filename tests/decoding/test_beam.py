@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
 from tables import END, START, TableStep, log_probability_after
 from torch import Tensor
 
 from qkv.core.block import StackConfig
+from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis
 from qkv.families.translator.model import Translator, TranslatorConfig

@@ -6,9 +6,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from tables import END, START, TableStep, log_probability_after
 
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain, shared_out
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis

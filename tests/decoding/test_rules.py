@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import pytest
 import torch
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from tables import END, START, TableStep
 from torch import Tensor
 
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import (
     FORBIDDEN,

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from torch import Tensor
 
 from qkv.core.block import StackConfig
 from qkv.core.pairs import CrossHeads
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import NotAtOnce
 from qkv.decoding.sampling import Sampling, sample

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import torch
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from torch import Tensor
 
 from qkv.core.block import StackConfig
+from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import InTurns, NoRepeat
 from qkv.decoding.sampling import Sampling, sample

@@ -53,7 +53,9 @@ def gumbel_codes() -> Codes:
 def gpt_classifier() -> GPTClassifier:
     base = untrained("subwords")
     model = GPTForTask(TaskConfig(gpt=base.model.config, task="classes", classes=2))
-    defaults = ClassifierDefaults(pieces="subwords", form="classification", classes=("bad", "good"), last=3)
+    defaults = ClassifierDefaults(
+        token_type="subwords", form="classification", classes=("bad", "good"), last=3
+    )
     return GPTClassifier(model, base.tokenizer, defaults)
 
 

@@ -106,7 +106,11 @@ def folder(tmp_path: Path) -> Path:
 def test_a_folder_becomes_a_bert_with_the_mean_of_its_places(folder: Path) -> None:
     model = open_published(folder)
     assert isinstance(model, Bert)
-    assert (model.defaults.pooling, model.defaults.longest, model.defaults.normalised) == ("mean", 16, True)
+    assert (model.defaults.pooling, model.defaults.max_source_length, model.defaults.normalised) == (
+        "mean",
+        16,
+        True,
+    )
     assert model.embed(["the cat"]).shape == (1, 12)
 
 
@@ -123,7 +127,11 @@ def test_what_sentence_transformers_adds_is_read(folder: Path) -> None:
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": 9})
     model = open_published(folder)
     assert isinstance(model, Bert)
-    assert (model.defaults.pooling, model.defaults.longest, model.defaults.normalised) == ("first", 9, False)
+    assert (model.defaults.pooling, model.defaults.max_source_length, model.defaults.normalised) == (
+        "first",
+        9,
+        False,
+    )
     write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
     with pytest.raises(UserError, match="not by pooling_mode_max_tokens"):
         open_published(folder)

@@ -33,7 +33,7 @@ def saved(folder: Path, norm: Any, positions: Any, **others: Any) -> Path:
         decoder=replace(stack, depth=3), **others,
     )  # fmt: skip
     defaults = TranslatorDefaults(
-        languages=Languages.of("en", "de"), longest=30, beam_size=3, length_penalty=0.7
+        languages=Languages.of("en", "de"), max_source_length=30, beam_size=3, length_penalty=0.7
     )
     Translator(shaken(TranslatorModel(config)), TOKENS, defaults).save(folder)
     return folder

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremo
 TUNED = "--batch-tokens 256 --processes 1"
 LABELS = f"--labels labels.tsv --steps 2 --out tuned {TUNED}"
 PAIRS = f"--source a.en --target a.de --steps 2 --out tuned {TUNED}"
-GENERATE = ['generate model "the dog" --tokens 5', "evaluate model --text a.en"]
+GENERATE = ['generate model "the dog" --max-new-tokens 5', "evaluate model --text a.en"]
 GO_ON = [
     f"train gpt --fine-tune model --text a.en --steps 2 --out more {TUNED}", "evaluate more --text a.de",
-    "export more --to huggingface -o more-out", "import more-out -o more-again", "generate more-again dog --tokens 5",
+    "export more --to huggingface -o more-out", "import more-out -o more-again", "generate more-again dog --max-new-tokens 5",
 ]  # fmt: skip
 EMBED = ['embed model "the dog" "a house"', 'similar model "the dog" "a dog"']
 FILL = ['fill model "the [MASK] sees"']

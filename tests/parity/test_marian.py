@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import pytest
 import torch
-from qkv.decoding.beam import Beam, beam_search, power_penalty
 from torch import Tensor
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 from qkv.core.block import StackConfig
 from qkv.core.pairs import TranslationBatch
 from qkv.core.positions import sinusoid
+from qkv.decoding.beam import Beam, beam_search, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.families.translator.model import Translator, TranslatorConfig
 

@@ -1,5 +1,7 @@
 """Spans that are not for translation are found, and nothing else is."""
 
+import random
+
 import pytest
 
 from qkv.text.protect import (
@@ -9,6 +11,7 @@ from qkv.text.protect import (
     occurrences,
     protected_spans,
     replaced,
+    split_around,
     survive,
     without,
 )
@@ -88,3 +91,68 @@ def test_a_text_is_cut_at_line_breaks_but_not_within_a_span() -> None:
     assert lines == ["one <b\nclass='x'>two</b>\n", "\n", "three <!-- a\nb --> four\n"]
     assert lines_around("one", BY_DEFAULT) == ["one"]
     assert lines_around("", BY_DEFAULT) == []
+
+
+def test_block_elements_end_a_segment_and_inline_elements_do_not() -> None:
+    text = "<ul><li>the <b>cat</b> danced</li> <li>I like cats</li></ul>yes<br/>no<p class='a > b'>maybe"
+    assert lines_around(text, BY_DEFAULT) == [
+        "<ul><li>",
+        "the <b>cat</b> danced",
+        "</li> <li>",
+        "I like cats",
+        "</li></ul>",
+        "yes",
+        "<br/>",
+        "no",
+        "<p class='a > b'>",
+        "maybe",
+    ]
+    assert lines_around(text, ("placeholders",)) == [text]
+
+
+def test_what_is_not_text_is_a_segment_by_itself() -> None:
+    text = (
+        "<?xml version='1.0'?><!DOCTYPE a>one<script>two; // three</script>four <!-- five --><?php 6 ?> seven"
+    )
+    assert lines_around(text, BY_DEFAULT) == [
+        "<?xml version='1.0'?><!DOCTYPE a>",
+        "one",
+        "<script>two; // three</script>",
+        "four <!-- five --><?php 6 ?> seven",
+    ]
+
+
+def test_a_pair_of_tags_around_several_segments_stays_outside_of_them() -> None:
+    assert lines_around("a <b>c<br>d</b> <i>e</i>\n", BY_DEFAULT) == [
+        *("a ", "<b>", "c", "<br>", "d", "</b>", " <i>e</i>\n"),
+    ]
+    pieces = split_around("<b>One two. Three <i>four</i>.</b> Five", BY_DEFAULT, len, 12)
+    assert pieces == ["<b>", "One two. ", "Three <i>four</i>.", "</b>", " ", "Five"]
+
+
+def test_tags_do_not_count_towards_the_length_of_a_segment() -> None:
+    text = f"the {'<b>' * 50}cat{'</b>' * 50} danced"
+    assert split_around(text, BY_DEFAULT, len, 14) == [text]
+
+
+def test_no_tag_or_placeholder_is_cut_however_short_the_segments_are() -> None:
+    chance = random.Random(3)
+    parts = [
+        "<b>",
+        "</b>",
+        "<a title='x > y'>",
+        "</a>",
+        "{a b}",
+        "{{ name }}",
+        "%5.2f;",
+        "&amp;",
+        "cat",
+        ". ",
+        " ",
+        "ä",
+    ]
+    for _ in range(500):
+        text = "".join(chance.choices(parts, k=chance.randrange(1, 40)))
+        pieces = split_around(text, BY_DEFAULT, len, chance.randrange(1, 20))
+        assert "".join(pieces) == text
+        assert [each for piece in pieces for each in found(piece)] == found(text), pieces

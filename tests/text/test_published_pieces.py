@@ -9,7 +9,8 @@ import torch
 from language_models import STACK
 
 from qkv.families.gpt.model import GPT, GPTConfig
-from qkv.families.gpt.product import GenerationOptions, Generator, GeneratorDefaults
+from qkv.families.gpt.options import GenerationOptions
+from qkv.families.gpt.product import Generator, GeneratorDefaults
 from qkv.text.published_pieces import PublishedPieces
 from qkv.text.tokenizer import BYTES
 
@@ -41,8 +42,8 @@ def test_a_continuation_is_not_glued_to_its_prompt(tmp_path: Path) -> None:
     tokenizer = published(tmp_path, byte_level=False)
     torch.manual_seed(4)
     model = GPT(GPTConfig(vocab_size=8, max_length=9, end=0, positions="learned", stack=replace(STACK)))
-    generator = Generator(model, tokenizer, GeneratorDefaults(pieces="published"))
-    generation = GenerationOptions(tokens=9, temperature=1.0, seed=2)
+    generator = Generator(model, tokenizer, GeneratorDefaults(token_type="published"))
+    generation = GenerationOptions(max_new_tokens=9, temperature=1.0, seed=2)
     with_space = generator.generate("dog ", generation)
     assert with_space.strip()
     assert generator.generate("dog", generation) == f" {with_space}"

@@ -50,7 +50,7 @@ export const logits = {
     const most = Math.max(...choice.candidates.map((each) => each.logit)), least = Math.min(0, ...choice.candidates.map((each) => each.logit));
     return {
       formula: formula("z", "=", "y", sup("E", "T"), ...(biased ? ["+", "b"] : []), ",", "  ", sub("z", "w"), "=", sumOver("j"), sub("y", "j"), sub("E", rowOf("w", ",", "j")), ...(biased ? ["+", sub("b", "w")] : [])), numbers,
-      shapes: [["y", String(y?.shape.at(-1) ?? "")], ["z", String(trace.config.vocab ?? "")]],
+      shapes: [["y", String(y?.shape.at(-1) ?? "")], ["z", String(trace.config.vocab_size ?? "")]],
       panels: [table(t("station logits"), [t("word"), "z", ""], candidateRows(choice, candidate, (each) => [number(each.logit), bar((each.logit - least) / (most - least))], go))],
       origins: [lastPlace(trace, choice, t)],
     };
@@ -66,7 +66,7 @@ export const probabilities = {
       formula: formula(sub("p", "w"), "=", frac(sup("e", sub("z", "w")), rowOf(sumOver("v"), sup("e", sub("z", "v")))), ",", "  ", "log", sub("p", "w"), "=", sub("z", "w"), "−", "log", sumOver("v"), sup("e", sub("z", "v"))),
       numbers: [formula("log", sub("p", wordOf(candidate.text.trim() || "␣")), "=", valueOf(z), "−", valueOf(choice.total), "=", valueOf(candidate.log_probability)),
         formula(sub("p", wordOf(candidate.text.trim() || "␣")), "=", sup("e", rowOf(valueOf(candidate.log_probability))), "=", valueOf(Math.exp(candidate.log_probability), 4))],
-      shapes: [["p", String(trace.config.vocab ?? choice.candidates.length)]],
+      shapes: [["p", String(trace.config.vocab_size ?? choice.candidates.length)]],
       panels: [table(t("station probabilities"), [t("word"), "z", "log p", "p", ""], candidateRows(choice, candidate, (each) => {
         const p = Math.exp(each.log_probability);
         return [number(each.logit), number(each.log_probability), number(p, 4), bar(p)];

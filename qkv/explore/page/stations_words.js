@@ -17,7 +17,7 @@ export const pieces = {
     return {
       formula: formula("x", "=", "(", sub("x", "1"), ",", "…", ",", sub("x", "n"), ")", "  ", sub("x", "i"), "∈", "{", "0", ",", "…", ",", nameOf("V"), "−", "1", "}"),
       numbers: [formula(sub("x", String(row + 1)), "=", wordOf(`“${side.pieces[row].trim()}”`), "=", nameOf(String(side.ids[row] ?? row + 1)))],
-      shapes: [["x", `${side.pieces.length}`], ["V", String(trace.config.vocab ?? "")]],
+      shapes: [["x", `${side.pieces.length}`], ["V", String(trace.config.vocab_size ?? "")]],
       panels: [chips],
     };
   },
@@ -50,7 +50,7 @@ export const embedding = {
     return {
       formula: formula(sub("e", "i"), "=", ...(scaled ? [root("d"), "·"] : []), sub("E", sub("x", "i"))),
       numbers: own === undefined ? [] : [formula(sub("e", `${row + 1},${column + 1}`), "=", ...(scaled ? [root(String(width)), "·"] : []), factor(own, 4), "=", valueOf(value))],
-      shapes: [["E", `${trace.config.vocab ?? "V"} × ${width}`], ["e", `${rows} × ${width}`]],
+      shapes: [["E", `${trace.config.vocab_size ?? "V"} × ${width}`], ["e", `${rows} × ${width}`]],
       panels: [matrix({ title: t("embeddings"), ...array, rows: site.side.pieces, kind: "signed", row, column, pick: (r, c, k) => go({ row: r, column: c }, k) })],
       origins: [[t("station pieces"), { station: 1, row }]],
     };

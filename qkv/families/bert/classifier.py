@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -24,7 +24,9 @@ from qkv.text.word_pieces import WordPieces
 class TextClassifierDefaults:
     """What a classifier of texts needs to know beside its weights."""
 
-    longest: int  # pieces of an input, with [CLS] and [SEP]
+    OLD_NAMES: ClassVar = {"longest": "max_length"}
+
+    max_length: int  # pieces of an input, with [CLS] and [SEP]
     classes: tuple[str, ...]  # none where it gives numbers
     pairs: bool  # does it compare two texts?
     mean: float = 0.0  # of the numbers that it learned from …
@@ -61,7 +63,7 @@ class TextClassifier:
         if (1 if architecture.numbers else len(defaults.classes)) != architecture.outputs:
             raise UserError(f"{where}/config.json: the model has another number of outputs than of classes.")
         pieces = pieces_of(where, architecture.encoder)
-        check_longest(defaults.longest, architecture.encoder, where)
+        check_longest(defaults.max_length, architecture.encoder, where)
         if defaults.pairs and architecture.encoder.segments < 2:
             raise UserError(f"{where}/config.json: a model with one segment cannot read pairs of texts.")
         model = build_model(BertClassifier, architecture, bundle)
@@ -78,7 +80,7 @@ class TextClassifier:
             "kind": f"bert-classifier of {'pairs of texts' if self.defaults.pairs else 'texts'}",
             **facts_of(self.model, self.model.config.encoder),
             "classes": ", ".join(self.classes) or "none: it gives numbers",
-            "longest input": f"{self.defaults.longest:,} pieces",
+            "longest input": f"{self.defaults.max_length:,} pieces",
         }
 
     def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "TextClassifier":
@@ -108,7 +110,7 @@ class TextClassifier:
         flat = self.pieces.encode_all([text for texts in inputs for text in texts])
         size = 2 if self.defaults.pairs else 1
         rows = rows_of(
-            self.pieces, [flat[i : i + size] for i in range(0, len(flat), size)], self.defaults.longest
+            self.pieces, [flat[i : i + size] for i in range(0, len(flat), size)], self.defaults.max_length
         )
         self.model.eval()
         if self.encoding is None:

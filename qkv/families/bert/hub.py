@@ -59,7 +59,7 @@ class BertMapping:
         weights = {their_name(own): tensor for own, tensor in product.model.state_dict().items()}
         if name == "BertModel":
             weights = {each.removeprefix("bert."): tensor for each, tensor in weights.items()}
-        files = tokenizer_files(product.pieces, product.defaults.longest)
+        files = tokenizer_files(product.pieces, product.defaults.max_length)
         if isinstance(product, Bert):
             files |= sentence_files(product.defaults, encoder_of(product).stack.width)
         elif product.classes:
@@ -180,7 +180,7 @@ def label_settings(published: Published, outputs: int) -> TextClassifierDefaults
             f"{published.where} gives a text several labels at once (problem_type), and qkv gives it one."
         )
     return TextClassifierDefaults(
-        longest=config["max_position_embeddings"],
+        max_length=config["max_position_embeddings"],
         classes=() if outputs == 1 else classes(config, outputs, published.where),
         pairs=bool(notes.get("pairs", compares(config))),
     )
@@ -195,7 +195,7 @@ def compares(config: Mapping[str, Any]) -> bool:
 def sentence_settings(published: Published, context: int, pieces: WordPieces) -> BertDefaults:
     """What modules.json of a sentence-transformer says; any other BERT takes the mean."""
     if not published.has(MODULES):
-        return BertDefaults(longest=context)
+        return BertDefaults(max_length=context)
     where = published.where
     paths = modules_of(published.folder / MODULES)
     limits = published.json(LIMITS)
@@ -210,9 +210,9 @@ def sentence_settings(published: Published, context: int, pieces: WordPieces) ->
         )
     longest = limits.get("max_seq_length")
     return BertDefaults(
-        longest=min(context, longest) if isinstance(longest, int) and longest > 2 else context,
+        max_length=min(context, longest) if isinstance(longest, int) and longest > 2 else context,
         pooling=pooling_of(published, paths["Pooling"]),
-        normalised="Normalize" in paths,
+        normalized="Normalize" in paths,
     )
 
 
@@ -283,7 +283,7 @@ def tokenizer_files(pieces: WordPieces, longest: int) -> dict[str, bytes]:
 
 def sentence_files(defaults: BertDefaults, width: int) -> dict[str, bytes]:
     """What sentence-transformers needs to make the same vectors."""
-    parts = ["Transformer", "Pooling", *(["Normalize"] if defaults.normalised else [])]
+    parts = ["Transformer", "Pooling", *(["Normalize"] if defaults.normalized else [])]
     paths = {"Transformer": "", "Pooling": POOLING_FOLDER, "Normalize": "2_Normalize"}
     modules = [
         {
@@ -297,6 +297,6 @@ def sentence_files(defaults: BertDefaults, width: int) -> dict[str, bytes]:
     pooling = {name: kind == defaults.pooling for name, kind in POOLINGS.items()}
     return {
         MODULES: (json.dumps(modules, indent=2) + "\n").encode(),
-        LIMITS: json_bytes({"max_seq_length": defaults.longest, "do_lower_case": False}),
+        LIMITS: json_bytes({"max_seq_length": defaults.max_length, "do_lower_case": False}),
         f"{POOLING_FOLDER}/config.json": json_bytes({"word_embedding_dimension": width, **pooling}),
     }

@@ -150,7 +150,7 @@ class LabelTask(Task[TextClassifier]):
             examples,
             pieces,
             self.examples,
-            self.before.defaults.longest,
+            self.before.defaults.max_length,
             self.settings.training.batch_tokens,
             shuffled=shuffled,
         )
@@ -159,7 +159,7 @@ class LabelTask(Task[TextClassifier]):
         pieces, examples = WordPieces.load(folder / TOKENIZER_FILE), self.examples
         mean, deviation = examples.scale
         defaults = TextClassifierDefaults(
-            longest=self.before.defaults.longest,
+            max_length=self.before.defaults.max_length,
             classes=examples.classes,
             pairs=examples.train.seconds is not None,
             mean=mean,
@@ -202,7 +202,7 @@ class LabelTask(Task[TextClassifier]):
                 "examples": len(run.train),
                 "validation_examples": len(run.valid),
             },
-            "vocabulary": len(product.pieces),
+            "vocab_size": len(product.pieces),
             "validation": {"loss": round(chosen.loss, 4)},
             "fine_tuned": {"from": self.base.name, "head": "new"},
             "results": results(product.computing_in("float32"), examples.valid),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -27,9 +27,11 @@ Vectors = NDArray[np.float32]
 class BertDefaults:
     """What a BERT needs to know beside its weights."""
 
-    longest: int  # pieces of the longest text that it was made for, with [CLS] and [SEP]
+    OLD_NAMES: ClassVar = {"longest": "max_length", "normalised": "normalized"}
+
+    max_length: int  # pieces of the longest text that it was made for, with [CLS] and [SEP]
     pooling: Pooling = "mean"  # how a text becomes one vector
-    normalised: bool = True  # to a length of 1
+    normalized: bool = True  # to a length of 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,7 @@ class Bert:
         architecture = from_dict(BertConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(BertDefaults, config, f"{where}/config.json")
         pieces = pieces_of(where, architecture.encoder)
-        check_longest(defaults.longest, architecture.encoder, where)
+        check_longest(defaults.max_length, architecture.encoder, where)
         model = build_model(BertModel, architecture, bundle)
         return cls(model, pieces, defaults)
 
@@ -73,9 +75,9 @@ class Bert:
             "kind": "bert",
             **facts_of(self.model, config.encoder),
             "heads": ", ".join(name for name, there in heads.items() if there) or "none: for embeddings",
-            "longest text": f"{self.defaults.longest:,} pieces",
+            "longest text": f"{self.defaults.max_length:,} pieces",
             "embeddings": f"{'mean of all places' if self.defaults.pooling == 'mean' else 'first place'}"
-            + (", normalised" if self.defaults.normalised else ""),
+            + (", normalised" if self.defaults.normalized else ""),
         }
 
     def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Bert":
@@ -91,7 +93,7 @@ class Bert:
             raise UserError("this model has no head for masked words: it was made for embeddings alone.")
         if MASK not in text:
             raise UserError(f"the text has no {MASK}: write it where a word is to be filled in.")
-        [row] = rows_of(self.pieces, [[self.pieces.encode_with_masks(text)]], self.defaults.longest)
+        [row] = rows_of(self.pieces, [[self.pieces.encode_with_masks(text)]], self.defaults.max_length)
         self.model.eval()
         device = self.model.encoder.tokens.weight.device
         ids = torch.tensor([row.ids], device=device)
@@ -113,7 +115,7 @@ class Bert:
         if self.model.next_sentence is None:
             raise UserError("this model has no head for the next sentence.")
         texts = [self.pieces.encode_all([first, second])]
-        [row] = rows_of(self.pieces, texts, self.defaults.longest)
+        [row] = rows_of(self.pieces, texts, self.defaults.max_length)
         self.model.eval()
         states = self.model.encoder(torch.tensor([row.ids]), torch.tensor([row.segments]))
         return float(self.model.next_logits(states).softmax(-1)[0, 0])
@@ -125,7 +127,7 @@ class Bert:
         texts: Sequence[str],
         *,
         pooling: Pooling | None = None,
-        normalised: bool | None = None,
+        normalized: bool | None = None,
         done: Callable[[int], None] = lambda count: None,
     ) -> Vectors:
         """A vector for each text, (texts, width).
@@ -136,7 +138,7 @@ class Bert:
         if isinstance(texts, str):
             raise UserError("embed takes several texts: give a list, [text].")
         pooling = pooling or self.defaults.pooling
-        normalised = self.defaults.normalised if normalised is None else normalised
+        normalized = self.defaults.normalized if normalized is None else normalized
         parts, owners = self.parts_of(texts, pooling)
         if self.encoding is None:
             self.encoding = Encoding(self.model.encoder)
@@ -147,11 +149,11 @@ class Bert:
             total.index_add_(0, torch.tensor(owners), vectors * weights[:, None])
             vectors = total / torch.zeros(len(texts)).index_add_(0, torch.tensor(owners), weights)[:, None]
         found: Vectors = vectors.numpy()
-        return of_length_one(found) if normalised else found
+        return of_length_one(found) if normalized else found
 
     def parts_of(self, texts: Sequence[str], pooling: Pooling) -> tuple[list[Row], list[int]]:
         """Rows that fit, and the text that each belongs to."""
-        limit = self.defaults.longest
+        limit = self.defaults.max_length
         found, owners = [], []
         for number, ids in enumerate(self.pieces.encode_all(list(texts))):
             parts = [ids]
@@ -164,7 +166,7 @@ class Bert:
 
     def similar(self, first: str, second: str) -> float:
         """The cosine of the angle between two texts' vectors: 1 for the same, about 0 for unrelated ones."""
-        a, b = self.embed([first, second], normalised=True)
+        a, b = self.embed([first, second], normalized=True)
         return float(a @ b)
 
 

@@ -108,7 +108,7 @@ class BertTask(Task[Bert]):
             MaskedData(part, pieces, settings, shuffled=shuffled)
             for part, shuffled in ((self.reading.train, True), (self.reading.valid, False))
         )
-        defaults = BertDefaults(longest=settings.model.max_length)
+        defaults = BertDefaults(max_length=settings.model.max_length)
         return Assembled(product=Bert(model, pieces, defaults), train=train, valid=valid)
 
     def finish(self, product: Bert, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class BertTask(Task[Bert]):
                 "sentences": reading.train.sentences,
                 "validation_sentences": reading.valid.sentences,
             },
-            "vocabulary": len(product.pieces),
+            "vocab_size": len(product.pieces),
             "validation": {"loss": round(chosen.loss, 4)},
             "results": results(product.model, valid),
         }

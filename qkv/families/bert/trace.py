@@ -25,7 +25,7 @@ def trace_bert(
     if not text:
         raise UserError("there is nothing to read: write a sentence.")
     ids = [pieces.begin, *pieces.encode_with_masks(text), pieces.separator]
-    check_length(len(ids), min(longest or bert.defaults.longest, bert.defaults.longest))
+    check_length(len(ids), min(longest or bert.defaults.max_length, bert.defaults.max_length))
     model, tape = changed(bert.model, experiment, {"encoder": Place("encoder.stack", False)}).eval(), Tape()
     given = torch.tensor([ids])
     states = model.encoder(given, None, tape.inside("encoder"))[0]
@@ -43,7 +43,7 @@ def trace_bert(
         kind="bert",
         text=text,
         answer=answer,
-        config={**to_dict(config), "vocab": config.encoder.vocab_size, "positions": "learned"},
+        config={**to_dict(config), "vocab_size": config.encoder.vocab_size, "positions": "learned"},
         sides=(
             Side(
                 name="encoder",

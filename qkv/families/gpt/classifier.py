@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.batching import token_batches
 from qkv.errors import InputError, UserError
 from qkv.families.gpt.model import GPTForTask, TaskBatch, TaskConfig
-from qkv.families.gpt.product import PieceKind, facts_of_gpt, tokenizer_for
+from qkv.families.gpt.product import TokenType, facts_of_gpt, tokenizer_for
 from qkv.runtime.compute import silent
 from qkv.runtime.predictions import Verdict, check_inputs
 from qkv.runtime.weights import build_model
@@ -33,7 +33,9 @@ TOKENS_AT_ONCE = 4_096
 class ClassifierDefaults:
     """What a classifier needs to know beside its weights."""
 
-    pieces: PieceKind
+    OLD_NAMES: ClassVar = {"pieces": "token_type"}
+
+    token_type: TokenType
     form: Form
     """How an example is read."""
     classes: tuple[str, ...]
@@ -73,7 +75,7 @@ class GPTClassifier:
         for token in (defaults.start, defaults.last or 0):
             if not 0 <= token < architecture.gpt.vocab_size:
                 raise UserError(f"{where}/config.json: no token of this model has the number {token}.")
-        tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture.gpt)
+        tokenizer = tokenizer_for(defaults.token_type, where / TOKENIZER_FILE, architecture.gpt)
         model = build_model(GPTForTask, architecture, bundle)
         return cls(model, tokenizer, defaults)
 
@@ -87,7 +89,7 @@ class GPTClassifier:
         return {
             "kind": f"gpt, fine-tuned for {self.defaults.form}",
             **({"classes": ", ".join(self.classes)} if self.classes else {}),
-            **facts_of_gpt(self.model.gpt, self.defaults.pieces),
+            **facts_of_gpt(self.model.gpt, self.defaults.token_type),
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
         }
 

@@ -51,7 +51,7 @@ def fine_tune_task(
 
 def model_in(base: Path, *, music: bool) -> Generator:
     found = load_for(base, "train gpt --fine-tune", Generator)
-    if (found.defaults.pieces == "notes") != music:
+    if (found.defaults.token_type == "notes") != music:
         does, wants = ("text", "--text") if music else ("music", "--music")
         raise UserError(f"{base} is a model of {does}: give {wants} to go on with it.")
     return found

@@ -70,7 +70,7 @@ class GPTMapping:
         check_numbers(published, tokenizer.pieces.get_vocab().values(), architecture.vocab_size)
         if isinstance(tokenizer, PublishedPieces):
             tokenizer.end = architecture.end
-        return Generator(model, tokenizer, GeneratorDefaults(pieces=pieces))  # type: ignore[arg-type]
+        return Generator(model, tokenizer, GeneratorDefaults(token_type=pieces))  # type: ignore[arg-type]
 
     def write(self, product: Generator) -> Written:
         config = product.model.config
@@ -117,7 +117,7 @@ class GPTMapping:
         )
 
     def notes(self, product: Generator) -> dict[str, Any]:
-        return {"pieces": product.defaults.pieces}
+        return {"pieces": product.defaults.token_type}
 
     def encode(self, product: Generator, line: str) -> list[int] | None:
         tokenizer = product.tokenizer

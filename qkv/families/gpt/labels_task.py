@@ -182,7 +182,7 @@ def labels_task(data: Labels, inputs: Any, settings: FineTuneSettings, setup: Se
 
 def language_model_in(base: Path) -> Generator:
     found = load_for(base, "train gpt --fine-tune", Generator)
-    if found.defaults.pieces == "notes":
+    if found.defaults.token_type == "notes":
         raise UserError(f"{base} makes music, and labels belong to texts: give a language model of text.")
     return found
 
@@ -226,7 +226,7 @@ class FineTuneTask(Task[GPTClassifier]):
         if self.settings.pretrained:
             model.gpt.load_state_dict(self.before.model.state_dict())
         defaults = ClassifierDefaults(
-            pieces=self.before.defaults.pieces,
+            token_type=self.before.defaults.token_type,
             form=labels.form,
             classes=labels.classes,
             scale=labels.scale,
@@ -246,7 +246,7 @@ class FineTuneTask(Task[GPTClassifier]):
     def assemble(self, folder: Path) -> Assembled[GPTClassifier]:
         before = self.before
         path = folder / TOKENIZER_FILE
-        product = self.product(tokenizer_for(before.defaults.pieces, path, before.model.config))
+        product = self.product(tokenizer_for(before.defaults.token_type, path, before.model.config))
         return Assembled(
             product=product,
             train=self.data(product, self.labels.train, shuffled=True),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -13,11 +13,12 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.windows import sliding_windows, stream_of
 from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import InTurns
-from qkv.decoding.sampling import Drawn, Sampling
+from qkv.decoding.sampling import Drawn
 from qkv.decoding.walk import walk
 from qkv.engine.gpt import GPTEngine, GPTEngineStep
 from qkv.errors import UserError
 from qkv.families.gpt.model import GPT, GPTConfig, GPTStep, TextBatch
+from qkv.families.gpt.options import GenerationOptions
 from qkv.runtime.compute import Compute, continuing_in, silent
 from qkv.runtime.weights import build_model
 from qkv.text.characters import Characters
@@ -26,63 +27,24 @@ from qkv.text.published_pieces import PublishedPieces
 from qkv.text.stream import after, decoded, until
 from qkv.text.tokenizer import Tokenizer
 
-PieceKind = Literal["subwords", "characters", "notes", "published"]
-TOKENIZERS: dict[PieceKind, type[Tokenizer]] = {
+TokenType = Literal["subwords", "characters", "notes", "published"]
+TOKENIZERS: dict[TokenType, type[Tokenizer]] = {
     "subwords": Tokenizer,
     "characters": Characters,
     "notes": Notes,
     "published": PublishedPieces,
 }
-MOST_TOKENS = 1_000_000_000  # nobody waits for more
-LARGEST_SEED = 10**18  # that torch takes, and that can be said in a sentence
 TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
 SCORES_AT_ONCE = 2**25  # of a large vocabulary fewer: every token has a score for each word of it
-
-
-@dataclass(frozen=True, kw_only=True)
-class GenerationOptions:
-    """How a text is continued."""
-
-    tokens: int = 200
-    """The most tokens that are added."""
-    temperature: float = 0.8
-    """Below 1 the likely becomes likelier; 0 always takes the likeliest."""
-    top_k: int = 0
-    """Draw from so many of the likeliest tokens alone; 0 for all."""
-    top_p: float = 0.95
-    """Draw from the fewest tokens that together are as likely as this."""
-    min_p: float = 0.0
-    """Draw from tokens at least this share as likely as the likeliest."""
-    seed: int = 1
-    """The same seed gives the same text."""
-    stop: str = ""
-    """End before this text."""
-
-    def __post_init__(self) -> None:
-        if self.tokens < 1:
-            raise UserError("--tokens must be at least 1.")
-        if self.tokens > MOST_TOKENS:
-            raise UserError(f"--tokens can be at most {MOST_TOKENS:,}.")
-        if abs(self.seed) >= LARGEST_SEED:
-            raise UserError("--seed can have at most 18 digits.")
-        if self.temperature < 0:
-            raise UserError("--temperature must not be negative: 0 always takes the likeliest token.")
-        try:
-            self.sampling()
-        except ValueError as error:
-            raise UserError(f"{error}.") from None
-
-    def sampling(self) -> Sampling:
-        """With temperature 0, where nothing is drawn, that of 1: its other options are checked too."""
-        temperature = self.temperature or 1.0
-        return Sampling(temperature=temperature, top_k=self.top_k, top_p=self.top_p, min_p=self.min_p)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratorDefaults:
     """What a generator needs to know beside its weights."""
 
-    pieces: PieceKind
+    OLD_NAMES: ClassVar = {"pieces": "token_type"}
+
+    token_type: TokenType
     """What a token is."""
 
 
@@ -95,20 +57,20 @@ class Generator:
 
     def __repr__(self) -> str:
         config = self.model.config
-        return f"Generator({self.defaults.pieces}, {config.vocab_size:,} in the vocabulary, context {config.max_length:,})"
+        return f"Generator({self.defaults.token_type}, {config.vocab_size:,} in the vocabulary, context {config.max_length:,})"
 
     @classmethod
     def from_bundle(cls, bundle: Bundle) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(GPTConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(GeneratorDefaults, config, f"{where}/config.json")
-        tokenizer = tokenizer_for(defaults.pieces, where / TOKENIZER_FILE, architecture)
+        tokenizer = tokenizer_for(defaults.token_type, where / TOKENIZER_FILE, architecture)
         model = build_model(GPT, architecture, bundle)
         return cls(model, tokenizer, defaults)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
-        return {"kind": "gpt, a language model", **facts_of_gpt(self.model, self.defaults.pieces)}
+        return {"kind": "gpt, a language model", **facts_of_gpt(self.model, self.defaults.token_type)}
 
     def save(self, folder: Path) -> None:
         config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
@@ -143,7 +105,7 @@ class Generator:
 
     def encode(self, text: str) -> list[int]:
         """Notes read any text as nothing, which nobody means."""
-        if self.defaults.pieces == "notes":
+        if self.defaults.token_type == "notes":
             raise UserError("this model makes music, not text: it has `compose` and `nats_of_music`.")
         return self.tokenizer.encode(text)
 
@@ -176,11 +138,11 @@ class Generator:
         config, device = self.model.config, self.model.tokens.weight.device
         read = torch.tensor([prompt or [config.end]], device=device)  # (1, T)
         step: GPTStep | GPTEngineStep = (self.engine or self.model).begin()
-        limits = torch.tensor([generation.tokens], device=device)
+        limits = torch.tensor([generation.max_new_tokens], device=device)
         if read.shape[1] > 1:
             step(read[:, :-1])
         greedy = generation.temperature == 0
-        choose = likeliest if greedy else Drawn(generation.sampling(), [generation.seed], limits)
+        choose = likeliest if greedy else Drawn(generation.sampling, [generation.seed], limits)
         told = False
         for stride in walk(step, read[:, -1], config.end, limits, choose, [self.turns(len(prompt))]):
             if step.slid and not told:
@@ -248,7 +210,7 @@ class Generator:
         return scores
 
 
-def tokenizer_for(pieces: PieceKind, path: Path, config: GPTConfig) -> Tokenizer:
+def tokenizer_for(pieces: TokenType, path: Path, config: GPTConfig) -> Tokenizer:
     tokenizer, vocab = TOKENIZERS[pieces].load(path), config.vocab_size
     if isinstance(tokenizer, PublishedPieces):
         tokenizer.end = config.end
@@ -260,7 +222,7 @@ def tokenizer_for(pieces: PieceKind, path: Path, config: GPTConfig) -> Tokenizer
     return tokenizer
 
 
-def facts_of_gpt(model: GPT, pieces: PieceKind) -> dict[str, str]:
+def facts_of_gpt(model: GPT, pieces: TokenType) -> dict[str, str]:
     config = model.config
     return {
         "parameters": f"{sum(p.numel() for p in model.parameters()):,}",

@@ -17,7 +17,7 @@ from qkv.data.windows import stream_of
 from qkv.errors import UserError
 from qkv.evaluation.perplexity import rounded
 from qkv.families.gpt.model import GPT, GPTConfig
-from qkv.families.gpt.product import TOKENIZERS, GenerationOptions, Generator, GeneratorDefaults, PieceKind
+from qkv.families.gpt.product import TOKENIZERS, GenerationOptions, Generator, GeneratorDefaults, TokenType
 from qkv.families.gpt.settings import (
     FineTuneMusicSettings,
     GPTModelSettings,
@@ -61,7 +61,7 @@ class Material(Passages, Protocol):
     """What a language model learns from that is new, and what its tokens are."""
 
     @property
-    def pieces(self) -> PieceKind: ...
+    def pieces(self) -> TokenType: ...
 
     def learn(self) -> Tokenizer: ...
 
@@ -95,7 +95,7 @@ class TextPassages:
     def example(self) -> Example[Generator] | None:
         lines = [line for line in self.valid.texts[0].splitlines() if line.strip()]
         prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:SHOWN]
-        options = GenerationOptions(tokens=SHOWN)
+        options = GenerationOptions(max_new_tokens=SHOWN)
         return Example(f"How it continues   {prompt}", lambda product: product.generate(prompt, options))
 
 
@@ -104,7 +104,7 @@ class TextMaterial(TextPassages):
     settings: GPTSettings
 
     @property
-    def pieces(self) -> PieceKind:
+    def pieces(self) -> TokenType:
         return self.settings.token_type
 
     def learn(self) -> Tokenizer:
@@ -124,7 +124,7 @@ class MusicMaterial:
         return self.music.origin
 
     @property
-    def pieces(self) -> PieceKind:
+    def pieces(self) -> TokenType:
         return "notes"
 
     def fingerprint(self) -> dict[str, str]:
@@ -237,7 +237,9 @@ class GPTTask(Task[Generator]):
                 )
         model = GPT(architecture(settings.model, len(tokenizer), tokenizer.end))
         return Assembled(
-            product=Generator(model, tokenizer, GeneratorDefaults(pieces=pieces)), train=train, valid=valid
+            product=Generator(model, tokenizer, GeneratorDefaults(token_type=pieces)),
+            train=train,
+            valid=valid,
         )
 
     def finish(self, product: Generator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
@@ -272,7 +274,7 @@ def measured(
             "tokens": len(run.train),
             "validation_tokens": len(run.valid),
         },
-        "vocabulary": len(product.tokenizer),
+        "vocab_size": len(product.tokenizer),
         "validation": {"loss": round(chosen.loss, 4)},
         "results": passages.results(product, chosen.loss, len(run.valid)),
     }
@@ -280,7 +282,7 @@ def measured(
 
 def keep(out: Path, product: Generator, report: Mapping[str, Any]) -> None:
     """The report, with a model card."""
-    music = product.defaults.pieces == "notes"
+    music = product.defaults.token_type == "notes"
     usage = "qkv generate . -o music.mid --tokens 1024" if music else 'qkv generate . "…"'
     title = "GPT, a model of music" if music else "GPT, a language model"
     save_report(out, report, model_card(title, usage, report))

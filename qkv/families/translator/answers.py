@@ -93,7 +93,7 @@ def joined(parts: Sequence[Answer], sources: Sequence[str], texts: Sequence[str]
         log_probabilities=tuple(value for each in parts for value in each.log_probabilities),
         words=tuple(word for each in parts for word in each.words),
         confidence=min(confidences, default=None),  # a text is as good as its worst piece
-        alignment=links if any(each.alignment is not None for each in parts) else None,
+        alignment=list(dict.fromkeys(links)) if any(each.alignment is not None for each in parts) else None,
     )
 
 
@@ -111,8 +111,8 @@ def words_before(parts: Sequence[str]) -> list[int]:
 
 def together(parts: Sequence[tuple[str, list[Answer]]], count: int) -> list[Answer]:
     """The answers to the pieces of a text, best first, as answers to the text: the best sums of their scores."""
-    ranks: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
-    for _, answers in parts:
+    ranks: list[tuple[float, tuple[int, ...]]] = [(0.0, () if count > 1 else (0,) * len(parts))]
+    for _, answers in parts if count > 1 else []:
         grown = [
             (total - each.score, (*chosen, rank))
             for total, chosen in ranks

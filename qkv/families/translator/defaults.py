@@ -1,6 +1,7 @@
 """What a translator needs to know beside its weights."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from qkv.families.translator.alignment import Aligner
 from qkv.families.translator.answers import Confidence
@@ -30,8 +31,10 @@ class Languages:
 class TranslatorDefaults:
     """What a translator needs to know beside its weights."""
 
+    OLD_NAMES: ClassVar = {"beam": "beam_size", "longest": "max_source_length"}
+
     languages: Languages
-    longest: int  # pieces of the longest source that is translated whole: more is split
+    max_source_length: int  # pieces of the longest source that is translated whole: more is split
     beam_size: int
     length_penalty: float
     stand_ins: tuple[str, ...] = ()  # words that it copies, for spans that it does not know
@@ -40,7 +43,7 @@ class TranslatorDefaults:
 
     def __post_init__(self) -> None:
         rules = {
-            "longest should be at least 1": self.longest >= 1,
+            "max_source_length should be at least 1": self.max_source_length >= 1,
             f"beam_size should be from 1 to {WIDEST_BEAM}": 1 <= self.beam_size <= WIDEST_BEAM,
             f"length_penalty should be from 0 to {STRONGEST_PENALTY:g}": (
                 0 <= self.length_penalty <= STRONGEST_PENALTY

@@ -90,7 +90,7 @@ class FineTuneTranslatorTask(Task[Translator]):
         defaults = replace(
             before.defaults,
             languages=named(self.corpus.languages, before.defaults.languages),
-            longest=max(before.defaults.longest, *map(len, train.sources)),
+            max_source_length=max(before.defaults.max_source_length, *map(len, train.sources)),
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 

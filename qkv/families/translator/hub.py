@@ -226,7 +226,7 @@ def translator_config(config: Mapping[str, Any], where: str, *, output_bias: boo
         side: {
             "depth": known.size(f"{side}_layers"),
             "heads": known.size(f"{side}_attention_heads"),
-            "hidden": known.size(f"{side}_ffn_dim"),
+            "ffn_width": known.size(f"{side}_ffn_dim"),
             "width": known.size("d_model"),
             "norm": NORMS[kind],
             "activation": activation,

@@ -24,7 +24,7 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
         languages=Languages.of(
             source if isinstance(source, str) else None, target if isinstance(target, str) else None
         ),
-        longest=min(WHOLE, config.max_length - 2),
+        max_source_length=min(WHOLE, config.max_length - 2),
         beam_size=beam if isinstance(beam, int) and 0 < beam < 100 else 4,
         length_penalty=1.0,
     )

@@ -231,7 +231,7 @@ class Translator:
         """The most pieces of one source, its end mark and the piece for a target language not counted."""
         marks = 2 if self.tokenizer.languages else 1
         context = min(model.config.max_length for model in (self.model, *self.others))
-        return min(self.defaults.longest, context - marks)
+        return min(self.defaults.max_source_length, context - marks)
 
     # Alignment ----------------------------------------------------------------------------------------------
 

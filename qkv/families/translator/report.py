@@ -45,7 +45,7 @@ def make_report(
             "validation_pairs": len(valid),
             "validation_pairs_in_training": corpus.shared,
         },
-        "vocabulary": len(translator.tokenizer),
+        "vocab_size": len(translator.tokenizer),
         "validation": {
             "loss": round(chosen.loss, 4),
             **decoded(translator),
@@ -78,7 +78,7 @@ def scores_on_test(
 
 
 def decoded(translator: Translator) -> dict[str, Any]:
-    return {"beam": translator.defaults.beam_size, "length_penalty": translator.defaults.length_penalty}
+    return {"beam_size": translator.defaults.beam_size, "length_penalty": translator.defaults.length_penalty}
 
 
 def model_card(report: Mapping[str, Any]) -> str:
@@ -94,13 +94,13 @@ Made by qkv {report["made_with"]["qkv"]}. Raw text in, raw text out:
 | | |
 |---|---|
 | trained on | {cell(data["origin"])}: {data["pairs"]:,} sentence pairs (dropped: {cell(dropped)}) |
-| size | {report["parameters"]:,} parameters, {report["vocabulary"]:,} pieces in the vocabulary |
+| size | {report["parameters"]:,} parameters, {report["vocab_size"]:,} pieces in the vocabulary |
 | training | {training["steps"]:,} steps, {training["epochs"]} epochs, {training["minutes"]} minutes, seed {training["seed"]} |
 | weights | {cell(training["weights"])} |
 
 ## Scores
 
-On {validation["sentences"]:,} held-out validation pairs, beam {validation["beam"]},
+On {validation["sentences"]:,} held-out validation pairs, beam {validation["beam_size"]},
 length penalty {validation["length_penalty"]}:
 
 | measure | value | signature |

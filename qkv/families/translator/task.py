@@ -86,7 +86,7 @@ class TranslatorTask(Task[Translator]):
         model = built(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
         longest = max(ALWAYS_WHOLE, *map(len, train.sources))
         defaults = TranslatorDefaults(
-            languages=corpus.languages, longest=longest, **asdict(settings.decoding)
+            languages=corpus.languages, max_source_length=longest, **asdict(settings.decoding)
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 

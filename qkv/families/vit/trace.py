@@ -46,7 +46,7 @@ def trace_vit(
         kind="vit",
         text=text,
         answer=classes[best],
-        config={**to_dict(config), "vocab": len(classes), "positions": "learned"},
+        config={**to_dict(config), "vocab_size": len(classes), "positions": "learned"},
         sides=(
             Side(
                 name="stack",

@@ -48,7 +48,7 @@ def test_vectors_are_means_or_first_places_of_length_one(bert: Bert) -> None:
         assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(3), abs=1e-5)
         alone = np.concatenate([bert.embed([text], pooling=pooling) for text in TEXTS])
         assert vectors == pytest.approx(alone, abs=1e-5)
-    raw = bert.embed(TEXTS, normalised=False)
+    raw = bert.embed(TEXTS, normalized=False)
     assert np.linalg.norm(raw, axis=1).max() > 1.1
 
 
@@ -61,7 +61,7 @@ def test_a_text_is_most_like_itself(bert: Bert) -> None:
 def test_a_long_text_is_read_in_parts_and_every_place_counts(bert: Bert) -> None:
     long = "The cat sat on the mat. It slept there for hours. A dog barked at the cat. Why did it bark?"
     assert len(bert.pieces.encode(long)) > CONTEXT
-    vectors = bert.embed([long, TEXTS[0]], normalised=False)
+    vectors = bert.embed([long, TEXTS[0]], normalized=False)
     parts, owners = bert.parts_of([long], "mean")
     assert set(owners) == {0}
     separate = bert.encoding

@@ -22,7 +22,7 @@ def classifier(form: Form, classes: tuple[str, ...] = ()) -> GPTClassifier:
     torch.manual_seed(3)
     model = GPTForTask(TaskConfig(gpt=base.model.config, task=task, classes=len(classes) or 1))  # type: ignore[arg-type]
     model.gpt.load_state_dict(base.model.state_dict())
-    defaults = ClassifierDefaults(pieces="characters", form=form, classes=classes)
+    defaults = ClassifierDefaults(token_type="characters", form=form, classes=classes)
     return GPTClassifier(model.eval(), base.tokenizer, defaults)
 
 

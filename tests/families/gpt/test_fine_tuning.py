@@ -16,7 +16,7 @@ from qkv.data.chorales import Music
 from qkv.data.documents import Documents
 from qkv.errors import UserError
 from qkv.families.gpt.fine_tuning import fine_tune_task
-from qkv.families.gpt.product import GenerationOptions, PieceKind
+from qkv.families.gpt.product import GenerationOptions, TokenType
 from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings, more_music, more_text
 from qkv.families.gpt.task import MusicMaterial, TextPassages
 from qkv.families.loading import load
@@ -52,7 +52,7 @@ def tuned(
 def bases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model of each kind of tokens."""
     folder = tmp_path_factory.mktemp("bases")
-    kinds: tuple[PieceKind, ...] = ("subwords", "characters", "notes")
+    kinds: tuple[TokenType, ...] = ("subwords", "characters", "notes")
     for kind in kinds:
         untrained(kind).save(folder / kind)
     published: dict[str, Callable[[Path], Any]] = {"gpt1": write_gpt1, "gpt2": write_gpt2}
@@ -95,7 +95,7 @@ def test_an_imported_model_that_has_gone_on_goes_out_and_in_again(bases: Path, t
     tuned(bases / "gpt2", tmp_path / "out", how=settings(30))
     export_to_transformers(tmp_path / "out", tmp_path / "published")
     import_model(tmp_path / "published", tmp_path / "again", origin="here")
-    likeliest = GenerationOptions(tokens=20, temperature=0)
+    likeliest = GenerationOptions(max_new_tokens=20, temperature=0)
     said = load(tmp_path / "out").generate("one two", likeliest)
     assert load(tmp_path / "again").generate("one two", likeliest) == said
     assert load(bases / "gpt2").generate("one two", likeliest) != said
@@ -114,7 +114,7 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
     frames = {name: value for name, value in report["results"].items() if name.startswith("test")}
     now, then = (float(frames[name].split()[0]) for name in sorted(frames))
     assert now < then - 4
-    assert load(tmp_path / "out").compose(generation=GenerationOptions(tokens=16))
+    assert load(tmp_path / "out").compose(generation=GenerationOptions(max_new_tokens=16))
 
 
 @pytest.mark.parametrize(

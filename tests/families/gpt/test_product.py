@@ -11,12 +11,13 @@ import qkv
 from qkv.engine import NoEngineError
 from qkv.errors import UserError
 from qkv.families.gpt.model import first_read
-from qkv.families.gpt.product import GenerationOptions, Generator, PieceKind
+from qkv.families.gpt.options import GenerationOptions
+from qkv.families.gpt.product import Generator, TokenType
 
 texts = pytest.mark.parametrize(
     "generator", [untrained("subwords"), untrained("characters")], ids=["subwords", "characters"]
 )
-GREEDY = GenerationOptions(tokens=15, temperature=0)
+GREEDY = GenerationOptions(max_new_tokens=15, temperature=0)
 
 
 def by_hand(generator: Generator, ids: list[int], tokens: int) -> list[int]:
@@ -46,7 +47,7 @@ def test_temperature_0_takes_the_likeliest_also_past_the_context(generator: Gene
 @texts
 def test_the_same_seed_gives_the_same_text_and_another_another(generator: Generator) -> None:
     told = [
-        generator.generate("the", GenerationOptions(tokens=30, temperature=1.0, seed=seed))
+        generator.generate("the", GenerationOptions(max_new_tokens=30, temperature=1.0, seed=seed))
         for seed in (1, 1, 2)
     ]
     assert told[0] == told[1] != told[2]
@@ -54,7 +55,7 @@ def test_the_same_seed_gives_the_same_text_and_another_another(generator: Genera
 
 @texts
 def test_a_text_comes_bit_by_bit_and_is_the_same(generator: Generator) -> None:
-    generation = GenerationOptions(tokens=25, temperature=1.0)
+    generation = GenerationOptions(max_new_tokens=25, temperature=1.0)
     bits = list(generator.stream("the", generation))
     assert len(bits) > 3
     assert "".join(bits) == generator.generate("the", generation)
@@ -65,7 +66,7 @@ def test_sliding_is_told_once(generator: Generator) -> None:
     told: list[str] = []
     list(generator.stream("the", GREEDY, lambda: told.append("slides")))
     assert told == ["slides"]
-    list(generator.stream("th", GenerationOptions(tokens=2), lambda: told.append("again")))
+    list(generator.stream("th", GenerationOptions(max_new_tokens=2), lambda: told.append("again")))
     assert told == ["slides"]
 
 
@@ -74,7 +75,7 @@ def test_a_prompt_longer_than_the_context_is_read_in_its_window(generator: Gener
     prompt = TEXT[:60]
     ids = generator.tokenizer.encode(prompt)
     window = ids[first_read(len(ids), 9) :]
-    few = GenerationOptions(tokens=1, temperature=0)  # a second token slides elsewhere
+    few = GenerationOptions(max_new_tokens=1, temperature=0)  # a second token slides elsewhere
     assert list(generator.stream_ids(ids, few, lambda: None)) == list(
         generator.stream_ids(window, few, lambda: None)
     )
@@ -83,16 +84,16 @@ def test_a_prompt_longer_than_the_context_is_read_in_its_window(generator: Gener
 def test_without_a_prompt_a_document_is_begun_after_an_end() -> None:
     generator = untrained("characters")
     expected = by_hand(generator, [generator.tokenizer.end], 8)
-    assert generator.generate("", GenerationOptions(tokens=8, temperature=0)) == generator.tokenizer.decode(
-        expected
-    )
+    assert generator.generate(
+        "", GenerationOptions(max_new_tokens=8, temperature=0)
+    ) == generator.tokenizer.decode(expected)
 
 
 def test_it_ends_before_the_stop() -> None:
     generator = untrained("characters")
-    whole = generator.generate("the", GenerationOptions(tokens=40, temperature=1.0))
+    whole = generator.generate("the", GenerationOptions(max_new_tokens=40, temperature=1.0))
     stop = whole[10:12]
-    cut = generator.generate("the", GenerationOptions(tokens=40, temperature=1.0, stop=stop))
+    cut = generator.generate("the", GenerationOptions(max_new_tokens=40, temperature=1.0, stop=stop))
     assert cut == whole.partition(stop)[0]
 
 
@@ -103,8 +104,8 @@ def test_it_ends_before_the_stop() -> None:
         ({"temperature": float("nan")}, "temperature must be above 0"),
         ({"temperature": float("inf")}, "temperature must lie between"),
         ({"temperature": 1e-40}, "temperature must lie between"),
-        ({"tokens": 0}, "--tokens must be at least 1"),
-        ({"tokens": 10**12}, "--tokens can be at most 1,000,000,000"),
+        ({"tokens": 0}, "--max-new-tokens must be at least 1"),
+        ({"tokens": 10**12}, "--max-new-tokens can be at most 1,000,000,000"),
         ({"seed": 10**18}, "--seed can have at most 18 digits"),
         ({"seed": -(10**30)}, "--seed can have at most 18 digits"),
         ({"top_p": 0.0}, "top-p must lie above 0"),
@@ -172,7 +173,7 @@ def test_a_saved_model_says_the_same(pieces: str, tmp_path: Path) -> None:
 def test_music_goes_on_in_voices_and_whole_frames() -> None:
     generator = untrained("notes", max_length=16)
     beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
-    notes, generation = generator.notes(), GenerationOptions(tokens=22, temperature=1.0)
+    notes, generation = generator.notes(), GenerationOptions(max_new_tokens=22, temperature=1.0)
     said = list(generator.stream_ids(notes.encode_frames(beginning), generation, lambda: None))
     assert len(said) == 22
     voices = [notes.of_voice(place % 4) for place in range(len(said))]
@@ -204,8 +205,8 @@ def broken_compiler(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize("pieces", ["subwords", "characters"])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_the_engine_continues_as_the_model_does(pieces: PieceKind, temperature: float) -> None:
-    generator, generation = untrained(pieces), GenerationOptions(tokens=40, temperature=temperature)
+def test_the_engine_continues_as_the_model_does(pieces: TokenType, temperature: float) -> None:
+    generator, generation = untrained(pieces), GenerationOptions(max_new_tokens=40, temperature=temperature)
     by_engine = generator.computing_in("float32")
     if by_engine.engine is None:
         pytest.skip("the engine cannot be built here")
@@ -214,7 +215,7 @@ def test_the_engine_continues_as_the_model_does(pieces: PieceKind, temperature: 
 
 
 def test_the_engine_composes_what_the_model_does() -> None:
-    generator, generation = untrained("notes"), GenerationOptions(tokens=40, temperature=1.0)
+    generator, generation = untrained("notes"), GenerationOptions(max_new_tokens=40, temperature=1.0)
     assert generator.computing_in("float32").compose([], generation) == generator.compose([], generation)
 
 
@@ -222,7 +223,7 @@ def test_the_engine_composes_what_the_model_does() -> None:
 def test_without_a_compiler_the_text_is_the_same_and_one_sentence_says_so(
     compute: Literal["float32", "int8"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    generator, generation = untrained("subwords"), GenerationOptions(tokens=30, temperature=0)
+    generator, generation = untrained("subwords"), GenerationOptions(max_new_tokens=30, temperature=0)
     by_engine = generator.computing_in(compute)
     monkeypatch.setattr("qkv.runtime.compute.GPTEngine", broken_compiler)
     told: list[str] = []

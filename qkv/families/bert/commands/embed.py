@@ -9,6 +9,7 @@ from typing import Literal
 
 import tyro
 
+from qkv.cli.inputs import ComputeType
 from qkv.cli.options import read_options
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError, naming
@@ -28,8 +29,8 @@ class Embed:
     """A text's vector is the mean over its places, or the state of its first one. The model has its own default."""
     raw: bool = False
     """Leave the vectors as long as they are, instead of a length of 1."""
-    compute: Literal["float32", "bf16", "int8"] = "float32"
-    """Numbers to compute with: int8 is faster on a CPU, and a little less exact."""
+    compute_type: ComputeType = "float32"
+    """Number format: int8 is faster on a CPU, and a little less exact."""
     threads: int | None = None
     """Cores to use; by default all."""
 
@@ -47,11 +48,11 @@ def main(arguments: list[str]) -> None:
     from qkv.families.loading import load_for
 
     use_threads(command.threads)
-    model = load_for(command.model, "embed", Bert).computing_in(command.compute, warn)
+    model = load_for(command.model, "embed", Bert).computing_in(command.compute_type, warn)
     texts = all_texts(command)
     with as_they_came(command), counting("embedding", len(texts)) as done:
         vectors = model.embed(
-            texts, pooling=command.pooling, normalised=False if command.raw else None, done=done
+            texts, pooling=command.pooling, normalized=False if command.raw else None, done=done
         )
     if command.output is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]

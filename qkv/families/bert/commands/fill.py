@@ -17,8 +17,8 @@ class Fill:
     """Folder of the model."""
     text: tyro.conf.Positional[str]
     """A text with [MASK] in the place of each hidden word."""
-    best: int = 5
-    """So many words for each place, the likeliest first."""
+    top_k: int = 5
+    """Words to show for each place, the likeliest first."""
     json: bool = False
     """One JSON object for each place."""
 
@@ -31,14 +31,14 @@ def main(arguments: list[str]) -> None:
         description='Fill in hidden words: qkv fill M "the cat [MASK] on the mat". Each line is a word, a tab and its '
         "probability; where the text has several places, their number comes first.",
     )
-    if command.best < 1:
-        raise UserError("--best must be at least 1.")
+    if command.top_k < 1:
+        raise UserError("--top-k must be at least 1.")
     from qkv.cli.texts import check_text
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
 
     check_text(command.text)
-    places = load_for(command.model, "fill", Bert).fill(command.text, command.best)
+    places = load_for(command.model, "fill", Bert).fill(command.text, command.top_k)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     for number, guesses in enumerate(places, 1):
         if command.json:

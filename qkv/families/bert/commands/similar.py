@@ -82,7 +82,7 @@ def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[
     from qkv.cli.terminal import counting
 
     with counting("embedding", 2 * len(firsts)) as done:
-        vectors = embed([*firsts, *seconds], normalised=True, done=done)
+        vectors = embed([*firsts, *seconds], normalized=True, done=done)
     found: list[float] = (vectors[: len(firsts)] * vectors[len(firsts) :]).sum(1).tolist()
     return found
 

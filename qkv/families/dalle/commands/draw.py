@@ -25,9 +25,9 @@ class Draw:
     """Folder of the model."""
     caption: tyro.conf.Positional[str]
     """What to draw."""
-    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"])]
     """File for the picture, .png."""
-    best: int = 1
+    top_k: int = 1
     """So many of the best candidates on one sheet, the best first."""
     scale: int = 8
     """Pixels on a side of the file for one of the picture."""
@@ -43,9 +43,9 @@ def main(arguments: list[str]) -> None:
         prog="qkv draw",
         description='Draw a caption, for example\n  qkv draw runs/scenes "a red circle above a blue square" -o out.png',
     )
-    check_picture_path("--out", command.out)
-    if not 1 <= command.best <= command.how.candidates:
-        raise UserError("--best must lie between 1 and --candidates.")
+    check_picture_path("--output", command.output)
+    if not 1 <= command.top_k <= command.how.candidates:
+        raise UserError("--top-k must be from 1 to the number of candidates.")
     if not 1 <= command.scale <= 64:
         raise UserError("--scale must lie between 1 and 64.")
     check_threads(command.threads)
@@ -60,10 +60,10 @@ def main(arguments: list[str]) -> None:
     painter = load_for(command.model, "draw", Painter)
     with counting("drawing", command.how.candidates) as done:
         drawings = painter.draw(command.caption, command.how, done=done)
-    write_sheet(command.out, drawings[: command.best], command.scale)
-    for drawing in drawings[: command.best]:
+    write_sheet(command.output, drawings[: command.top_k], command.scale)
+    for drawing in drawings[: command.top_k]:
         say(f"likelihood {drawing.likelihood:.3f}, contrast {drawing.contrast:.3f} per code")
-    print(command.out)
+    print(command.output)
 
 
 def write_sheet(path: Path, drawings: "list[Drawing]", scale: int) -> None:

@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> None:
     if bool(command.text) == bool(command.music):
         raise UserError("give either --text or --music.")
     generator = load_for(command.model, "evaluate", Generator)
-    if (generator.defaults.pieces == "notes") != bool(command.music):
+    if (generator.defaults.token_type == "notes") != bool(command.music):
         wanted = (
             "--music, for it is a model of music" if command.text else "--text, for it is a model of text"
         )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from qkv.cli.inputs import ComputeType
 from qkv.cli.options import check_output, read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError
+from qkv.families.gpt.options import GenerationOptions
 
 if TYPE_CHECKING:
-    from qkv.families.gpt.product import GenerationOptions, Generator
+    from qkv.families.gpt.product import Generator
 
 OutputFile = Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE.mid", help_behavior_hint="")]
 
@@ -25,26 +27,13 @@ class Generate:
     """Folder of the model."""
     prompt: tyro.conf.Positional[str] = ""
     """How the text begins; - reads it from standard input. Of music, a MIDI file. Without one, the model begins."""
-    tokens: int = 200
-    """The most tokens that are added; four are a sixteenth of music."""
-    temperature: float = 0.8
-    """Below 1 the likely becomes likelier; 0 always takes the likeliest."""
-    top_k: int = 0
-    """Draw from so many of the likeliest tokens alone; 0 for all."""
-    top_p: float = 0.95
-    """Draw from the fewest tokens that together are as likely as this."""
-    min_p: float = 0.0
-    """Draw from tokens at least this share as likely as the likeliest."""
-    seed: int = 1
-    """The same seed gives the same text."""
-    stop: str = ""
-    """End before this text."""
+    options: Annotated[GenerationOptions, tyro.conf.arg(name="")] = field(default_factory=GenerationOptions)
     output: OutputFile = None
     """Where music is written."""
     threads: int | None = None
     """Cores to use; by default all."""
-    compute: Literal["float32", "bf16", "int8"] = "float32"
-    """Numbers to compute with: int8 is the fastest on a CPU, and says other words now and then."""
+    compute_type: ComputeType = "float32"
+    """Number format: int8 is the fastest on a CPU, and changes a word now and then."""
 
 
 def main(arguments: list[str]) -> None:
@@ -54,9 +43,9 @@ def main(arguments: list[str]) -> None:
         prog="qkv generate",
         description="Continue a text, or make music. The prompt is printed too, so that standard output has the whole.",
     )
-    generation = settings_of(command)
+    generation = command.options
     generator = opened(command)
-    if generator.defaults.pieces == "notes":
+    if generator.defaults.token_type == "notes":
         compose(generator, command, generation)
     else:
         write(generator, command, generation)
@@ -69,21 +58,7 @@ def opened(command: Generate) -> Generator:
 
     use_threads(command.threads)
     generator = load_for(command.model, "generate", Generator)
-    return generator.computing_in(command.compute, warn)
-
-
-def settings_of(command: Generate) -> GenerationOptions:
-    from qkv.families.gpt.product import GenerationOptions
-
-    return GenerationOptions(
-        tokens=command.tokens,
-        temperature=command.temperature,
-        top_k=command.top_k,
-        top_p=command.top_p,
-        min_p=command.min_p,
-        seed=command.seed,
-        stop=command.stop,
-    )
+    return generator.computing_in(command.compute_type, warn)
 
 
 def write(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
@@ -125,14 +100,14 @@ def compose(generator: Generator, command: Generate, generation: GenerationOptio
 
     if command.output is None:
         raise UserError("this model makes music: say where to write it, with -o NAME.mid.")
-    if command.stop:
+    if command.options.stop:
         raise UserError("--stop is for text: leave it out.")
     check_output("-o", command.output)
     beginning = read_midi(Path(command.prompt), say) if command.prompt else []
-    with counting("composing", command.tokens) as done:
+    with counting("composing", command.options.max_new_tokens) as done:
         chorale = generator.compose(beginning, generation, lambda: tell_of_sliding(generator), done)
     if not chorale:
-        raise UserError("not one sixteenth was made: ask for at least 4 --tokens.")
+        raise UserError("not one sixteenth was made: ask for at least 4 tokens.")
     write_midi(command.output, chorale)
     say(f"{len(chorale) / PER_BEAT:g} beats in {command.output}")
 

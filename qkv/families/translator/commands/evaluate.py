@@ -50,7 +50,7 @@ class Evaluate:
     """Everything as one JSON document instead of tables."""
     output: OptionalFile = None
     """Write the translations to this file, one per line."""
-    beam: int | None = None
+    beam_size: Annotated[int | None, tyro.conf.arg(aliases=["--beam"])] = None
     """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
     length_penalty: float | None = None
     """Exponent of the length penalty; 0 for none."""
@@ -157,9 +157,9 @@ def check_options(command: Evaluate) -> None:
     if command.merge and command.source is None and command.pairs is None:
         raise UserError("--merge goes by what was translated: give --source, or --pairs.")
     translated = [path for path in (command.model, command.against) if path is not None and path.is_dir()]
-    if not translated and (command.beam is not None or command.length_penalty is not None):
+    if not translated and (command.beam_size is not None or command.length_penalty is not None):
         raise UserError(
-            f"{command.model} is not a model's folder: leave out --beam and --length-penalty, "
+            f"{command.model} is not a model's folder: leave out --beam-size and --length-penalty, "
             "which change how a model translates."
         )
     if translated and command.source is None and command.pairs is None:
@@ -249,7 +249,7 @@ def translations_of(system: System, sentences: Sentences, belongs: list[int], co
     with counting("translating", len(sentences), lines=True) as done:
         answers = system.translator.translate(
             sentences.source,
-            beam=command.beam,
+            beam_size=command.beam_size,
             length_penalty=command.length_penalty,
             done=done,
         )
@@ -316,12 +316,12 @@ def how_measured(command: Evaluate, model: System, other: System | None, scorer:
 
 def how_translated(system: System, command: Evaluate) -> dict[str, Any]:
     if system.translator is None:
-        return {"path": str(system.path), "kind": "file", "beam": None, "length_penalty": None}
+        return {"path": str(system.path), "kind": "file", "beam_size": None, "length_penalty": None}
     defaults = system.translator.defaults
     return {
         "path": str(system.path),
         "kind": "model",
-        "beam": defaults.beam_size if command.beam is None else command.beam,
+        "beam_size": defaults.beam_size if command.beam_size is None else command.beam_size,
         "length_penalty": defaults.length_penalty
         if command.length_penalty is None
         else command.length_penalty,

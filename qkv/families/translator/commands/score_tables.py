@@ -59,7 +59,7 @@ def summary(sentences: int, facts: dict[str, Any]) -> str:
     told = f"{sentences:,} sentences with {count} {'reference' if most == 1 else 'references'} each"
     if model["kind"] == "file":
         return f"{told}, translations of {model['path']}"
-    beam = f"beam {model['beam']}, length penalty {model['length_penalty']:g}"
+    beam = f"beam {model['beam_size']}, length penalty {model['length_penalty']:g}"
     return f"{told}, translated by {model['path']} with {beam}"
 
 

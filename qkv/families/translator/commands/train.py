@@ -54,7 +54,7 @@ def show_tests(report: Mapping[str, Any]) -> None:
             table.add_row(escaped(name), row.model, row.parameters, row.bleu, "")
     err.print(table)
     test = next(iter(report["tests"].values()))
-    say(f"beam {test['beam']}, length penalty {test['length_penalty']:g}; {test['bleu']['signature']}")
+    say(f"beam {test['beam_size']}, length penalty {test['length_penalty']:g}; {test['bleu']['signature']}")
     for name, test in report["tests"].items():
         overlap = test["overlap"]
         if overlap["sentences"]:

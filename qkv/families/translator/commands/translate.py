@@ -5,10 +5,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from qkv.cli.inputs import ComputeType
 from qkv.cli.options import read_options
 from qkv.cli.pace import Pace
 from qkv.cli.string_types import STRING_TYPES, StringType
@@ -65,12 +66,12 @@ class Translate:
     """Mark translations that are good with less than this probability."""
     withhold: bool = False
     """Leave out what --min-confidence would mark: an empty line instead."""
-    also: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Another model with the same vocabulary, which decides with the first; may be given several times."""
+    ensemble: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Another model with the same vocabulary; their probabilities are averaged. May be given several times."""
     threads: int | None = None
     """Cores to use; by default all."""
-    compute: Literal["float32", "bf16", "int8"] = "int8"
-    """Numbers to compute with: int8 is the fastest on a CPU, float32 is what the model was trained in."""
+    compute_type: ComputeType = "int8"
+    """Number format: int8 is the fastest on a CPU, float32 is what the model was trained in."""
 
 
 def main(arguments: list[str]) -> None:
@@ -123,10 +124,12 @@ def opened(command: Translate) -> "Translator":
     from qkv.families.translator.product import Translator
 
     use_threads(command.threads)
-    translator, *others = (load_for(path, "translate", Translator) for path in (command.model, *command.also))
+    translator, *others = (
+        load_for(path, "translate", Translator) for path in (command.model, *command.ensemble)
+    )
     if others:
         translator = translator.with_others(*others)
-    return translator.computing_in(command.compute, warn)
+    return translator.computing_in(command.compute_type, warn)
 
 
 def check_confidence(command: Translate, translator: "Translator") -> None:
@@ -235,7 +238,7 @@ def identity(command: Translate) -> dict[str, Any]:
     del options["options"]["batch_tokens"]
     models = [
         file_hash(folder / name)
-        for folder in (command.model, *command.also)
+        for folder in (command.model, *command.ensemble)
         for name in (MODEL_FILE, CONFIG_FILE)
     ]
     return {"options": options, "models": models}

@@ -40,7 +40,7 @@ def without_edges(
     """Without white space between tags at the ends and the text: it goes with the tags, and no model reads it."""
     before = len(text) - len(text.lstrip()) if marks and marks[0].place == 0 else 0
     behind = len(text.rstrip()) if marks and marks[-1].place == len(text) else len(text)
-    if before >= behind:
+    if before >= behind or behind - before == len(text):
         return text, [*marks], [*kept]
     moved: list[Mark] = []
     places = [mark.place for mark in marks]

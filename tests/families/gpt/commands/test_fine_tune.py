@@ -51,7 +51,7 @@ def test_a_model_goes_on_with_text_is_used_and_resumed_without_its_options(
         assert code_of("evaluate", model, "--text", text, "--json") == 0
         found[model] = json.loads(capsys.readouterr().out)["bits_per_byte"]
     assert found[out] < found[base]
-    assert code_of("generate", out, "one two", "--tokens", "5") == 0
+    assert code_of("generate", out, "one two", "--max-new-tokens", "5") == 0
     assert code_of("info", out) == 0
     assert "a.txt, on top of model" in capsys.readouterr().out
     assert code_of("train", "gpt", "--resume", "--out", out) == 0
@@ -66,7 +66,7 @@ def test_a_model_of_music_goes_on_and_composes(tmp_path: Path, capsys: Output) -
     given = ["--fine-tune", tmp_path / "model", "--music", music, "--transpose", "2"]
     assert code_of("train", "gpt", *given, "--out", out, *QUICK) == 0
     assert "test, negative log-likelihood before: " in capsys.readouterr().err
-    assert code_of("generate", out, "-o", tmp_path / "a.mid", "--tokens", "16") == 0
+    assert code_of("generate", out, "-o", tmp_path / "a.mid", "--max-new-tokens", "16") == 0
     assert code_of("train", "gpt", "--resume", "--out", out) == 0
     assert "this run had ended already" in capsys.readouterr().err
 
@@ -149,7 +149,7 @@ def test_characters_that_the_model_knows_are_enough(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT.replace("cat", "dog"), encoding="utf-8")
     given = ["--fine-tune", tmp_path / "model", "--text", tmp_path / "a.txt"]
     assert code_of("train", "gpt", *given, "--out", tmp_path / "out", *QUICK) == 0
-    assert load(tmp_path / "out").defaults.pieces == "characters"
+    assert load(tmp_path / "out").defaults.token_type == "characters"
 
 
 def test_a_run_of_another_kind_is_not_taken_for_one_that_goes_on(

@@ -98,7 +98,7 @@ def test_music_is_learned_and_composed(tmp_path: Path, capsys: Output) -> None:
     assert code_of("train", "gpt", *options) == 0
     results = read_json(tmp_path / "m" / "report.json")["results"]
     assert "12 frames" in results["test, negative log-likelihood"]
-    assert code_of("generate", tmp_path / "m", "-o", tmp_path / "a.mid", "--tokens", "32") == 0
+    assert code_of("generate", tmp_path / "m", "-o", tmp_path / "a.mid", "--max-new-tokens", "32") == 0
     assert read_midi(tmp_path / "a.mid")
     capsys.readouterr()
     assert code_of("evaluate", tmp_path / "m", "--music", tmp_path / "a.json", "--json") == 0
@@ -203,7 +203,7 @@ def test_the_prompt_and_its_continuation_are_printed_and_sliding_is_said_once(
     tmp_path: Path, capsys: Output
 ) -> None:
     untrained("subwords").save(tmp_path)
-    options = ["--tokens", "40", "--temperature", "0.8", "--top-k", "40", "--top-p", "0.95"]
+    options = ["--max-new-tokens", "40", "--temperature", "0.8", "--top-k", "40", "--top-p", "0.95"]
     arguments = ["generate", tmp_path, "one two", *options]
     assert code_of(*arguments, "--seed", "1") == 0
     first = capsys.readouterr()
@@ -220,7 +220,7 @@ def test_the_prompt_and_its_continuation_are_printed_and_sliding_is_said_once(
     ("options", "sentence"),
     [
         (["one", "--temperature", "-1"], "must not be negative"),
-        (["one", "--tokens", "0"], "must be at least 1"),
+        (["one", "--max-new-tokens", "0"], "must be at least 1"),
         (["one", "-o", "a.mid"], "-o is for music"),
         (["\udcff bad"], "the text is not UTF-8"),
     ],
@@ -238,7 +238,7 @@ def test_a_prompt_from_standard_input_is_read_as_documents_are(
 ) -> None:
     for raw, shown in ((b"one\r\ntwo", "one\ntwo"), (b"one two\n", "one two\n")):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
-        assert code_of("generate", base, "-", "--tokens", "1") == 0
+        assert code_of("generate", base, "-", "--max-new-tokens", "1") == 0
         assert capsys.readouterr().out.startswith(shown)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\nb\xe4d")))
     code = code_of("generate", base, "-")
@@ -254,8 +254,8 @@ def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, cap
         ([tmp_path / "bad.mid", *out], "not a whole MIDI file"),
         ([tmp_path / "none.mid", *out], "There is no file"),
         (["--stop", "x", *out], "--stop is for text"),
-        (["--tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),
-        (["--tokens", "1000000", "-o", tmp_path], "in a folder that exists"),
+        (["--max-new-tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),
+        (["--max-new-tokens", "1000000", "-o", tmp_path], "in a folder that exists"),
     ):
         code = code_of("generate", music, *options)
         shown = capsys.readouterr()
@@ -265,7 +265,10 @@ def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, cap
 def test_music_goes_on_after_a_midi_file(music: Path, tmp_path: Path) -> None:
     beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
     write_midi(tmp_path / "a.mid", beginning)
-    assert code_of("generate", music, tmp_path / "a.mid", "-o", tmp_path / "b.mid", "--tokens", "24") == 0
+    assert (
+        code_of("generate", music, tmp_path / "a.mid", "-o", tmp_path / "b.mid", "--max-new-tokens", "24")
+        == 0
+    )
     assert read_midi(tmp_path / "b.mid")[:2] == beginning
 
 

@@ -56,8 +56,8 @@ def test_the_bundle_names_the_architecture_and_info_says_what_it_is_made_of(
         ["--beam", "4", "--coverage-penalty", "0.2"],
         ["--beam", "3", "--prefix", "nine"],
         ["--beam", "3", "--contain", "seven"],
-        ["--compute", "int8"],
-        ["--compute", "bf16"],
+        ["--compute-type", "int8"],
+        ["--compute-type", "bf16"],
     ],
     ids=" ".join,
 )

@@ -29,7 +29,7 @@ class Echo(Translator):
         ]
 
 
-ECHO = Echo(WITHOUT.model, WITHOUT.tokenizer, replace(WITHOUT.defaults, longest=8))
+ECHO = Echo(WITHOUT.model, WITHOUT.tokenizer, replace(WITHOUT.defaults, max_source_length=8))
 
 
 def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:

@@ -2,6 +2,7 @@
 
 import html
 import math
+import random
 
 import pytest
 from hypothesis import assume, given, settings
@@ -266,6 +267,37 @@ def test_no_span_of_a_long_text_is_cut() -> None:
     assert answer.count(address) == 6
     assert answer.count("{name}") == 6
     assert answer.count("<a href='a b. c d'>") == answer.count("</a>") == 6
+
+
+def test_every_tag_of_a_heavily_tagged_line_survives() -> None:
+    chance = random.Random(4)
+    parts = [
+        "<b>",
+        "</b>",
+        "<i>",
+        "</i>",
+        '<a title="x > y">',
+        "</a>",
+        "<br>",
+        "<p>",
+        "<!-- a -->",
+        "the",
+        "cat",
+        " ",
+    ]
+    lines = ["".join(chance.choices(parts, k=chance.randrange(2, 120))) for _ in range(40)]
+    lines.append("the cat " + "<b>" * 9 + "danced" + "</b>" * 9)
+    for line, answer in zip(lines, WITHOUT.translate(lines), strict=True):
+        tags = [span.text for span in protected_spans(line, ("tags",))]
+        assert sorted(span.text for span in protected_spans(answer, ("tags",))) == sorted(tags), answer
+
+
+def test_each_block_is_translated_by_itself_and_scripts_are_copied() -> None:
+    sentences = ["the cat danced", "my friends like tomatoes"]
+    first, second = WITHOUT.translate(sentences)
+    head = '<?xml version="1.0"?><!DOCTYPE html><style>the cat {}</style><script>the < "cat"</script>'
+    text = f"{head}<ul><li>{sentences[0]}</li><li>{sentences[1]}</li></ul><![CDATA[the cat]]>"
+    assert WITHOUT.translate(text) == f"{head}<ul><li>{first}</li><li>{second}</li></ul><![CDATA[the cat]]>"
 
 
 def test_numbers_survive_on_request() -> None:

@@ -1,0 +1,56 @@
+"""The options of text and music generation, each stated once.
+
+The fields are the flags of `qkv generate` and the keyword arguments of `Generator.generate`.
+"""
+
+from dataclasses import dataclass
+
+from qkv.decoding.sampling_options import Sampling
+from qkv.errors import OptionError, check_rules
+
+MOST_TOKENS = 1_000_000_000
+LARGEST_SEED = 10**18  # torch's limit has 18 digits
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationOptions:
+    """How a text or a piece of music is continued."""
+
+    max_new_tokens: int = 200
+    """Most tokens to add. Of music, four tokens are a sixteenth."""
+    temperature: float = 0.8
+    """Below 1 likely tokens become likelier, above 1 all become more alike; 0 always takes the likeliest."""
+    top_k: int = 0
+    """Sample from the k likeliest tokens; 0 for all."""
+    top_p: float = 0.95
+    """Nucleus sampling: the smallest set of tokens whose probabilities add up to this."""
+    min_p: float = 0.0
+    """Sample from tokens at least this share as likely as the likeliest."""
+    seed: int = 1
+    """The same seed gives the same output."""
+    stop: str = ""
+    """Stop before this text."""
+
+    def __post_init__(self) -> None:
+        count = self.max_new_tokens
+        check_rules(
+            [
+                ("max_new_tokens", f"must be from 1 to {MOST_TOKENS:,}", 1 <= count <= MOST_TOKENS),
+                ("seed", "must have at most 18 digits", abs(self.seed) < LARGEST_SEED),
+                (
+                    "temperature",
+                    "must not be negative; 0 always takes the likeliest token",
+                    self.temperature >= 0,
+                ),
+            ]
+        )
+        try:
+            _ = self.sampling
+        except ValueError as error:
+            raise OptionError(("temperature, top_k, top_p, min_p", f"cannot be used: {error}")) from None
+
+    @property
+    def sampling(self) -> Sampling:
+        """With temperature 0 nothing is sampled, but the other options are checked."""
+        temperature = self.temperature or 1.0
+        return Sampling(temperature=temperature, top_k=self.top_k, top_p=self.top_p, min_p=self.min_p)
