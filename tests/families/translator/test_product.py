@@ -195,7 +195,7 @@ def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
 def test_a_bad_beam_is_refused_whatever_the_text(
     text: str | list[str], beam: int, penalty: float | None
 ) -> None:
-    with pytest.raises(UserError, match="beam_size must be from 1|length_penalty must be from 0"):
+    with pytest.raises(UserError, match=r"beam_size must be from 1|length_penalty must be from 0"):
         untrained().translate(text, beam=beam, length_penalty=penalty)
 
 
