@@ -60,8 +60,16 @@ class OptionField:
     @property
     def count(self) -> int:
         """Values that it takes, if it does not take many."""
-        is_tuple = typing.get_origin(self.hint) is tuple and self.hint not in STRING_TYPES
-        return 1 if not is_tuple or has_any_length(self.hint) else len(typing.get_args(self.hint))
+        hint = without_none(self.hint)
+        is_tuple = typing.get_origin(hint) is tuple and hint not in STRING_TYPES
+        return 1 if not is_tuple or has_any_length(hint) else len(typing.get_args(hint))
+
+
+def without_none(hint: Any) -> Any:
+    """The first member of a union that is not None; other types as they are."""
+    if typing.get_origin(hint) not in (Union, types.UnionType):
+        return hint
+    return next(each for each in typing.get_args(hint) if each is not type(None))
 
 
 def has_any_length(hint: Any) -> bool:
@@ -131,11 +139,10 @@ def is_missing(value: Any) -> bool:
 
 
 def metavar_of(hint: Any, name: str, positional: bool = False) -> str:
+    hint = without_none(hint)
     origin, choices = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         return "|".join(map(str, choices))
-    if origin in (Union, types.UnionType):
-        return metavar_of(next(each for each in choices if each is not type(None)), name)
     if origin is tuple:
         first = metavar_of(choices[0], name, positional)
         return f"{first} [{first} ...]" if choices[-1] is Ellipsis else " ".join([first] * len(choices))

@@ -4,12 +4,11 @@ tyro parses the arguments. If it rejects them, they are read again here, in one 
 """
 
 import difflib
-import types
 import typing
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
-from qkv.cli.fields import OptionField, is_missing
+from qkv.cli.fields import OptionField, is_missing, without_none
 
 LONGEST_NAME, LONGEST_VALUE = 200, 60  # characters of an argument that a message shows
 NUMBERS = {2: "two", 3: "three"}
@@ -93,11 +92,11 @@ def mistake_in_value(name: str, field: OptionField, values: Sequence[str]) -> st
 
 
 def value_types(hint: Any) -> list[Any]:
-    """The type of each value; a union stands for its first member that is not None."""
-    origin, choices = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (Union, types.UnionType):
-        return value_types(next(choice for choice in choices if choice is not type(None)))
-    return [choice for choice in choices if choice is not Ellipsis] if origin is tuple else [hint]
+    """The type of each value."""
+    hint = without_none(hint)
+    if typing.get_origin(hint) is not tuple:
+        return [hint]
+    return [each for each in typing.get_args(hint) if each is not Ellipsis]
 
 
 def fits(kind: Any, value: str) -> bool:

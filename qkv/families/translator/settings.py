@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+import tyro
+
 from qkv.errors import Rule
 from qkv.training.settings import (
     FLAT,
@@ -158,8 +160,8 @@ class FineTuneTranslatorSettings(PairSettings, SmoothedContinueSettings):
 
     OLD_NAMES: ClassVar = {"language": "target_language", "smoothing": "label_smoothing"}
 
-    target_language: str | None = None
-    """Target language of the pairs, for a model of several whose lines do not begin with theirs, such as >>fra<<."""
+    target_language: Annotated[str | None, tyro.conf.arg(name="language-token")] = None
+    """For a multilingual model: target language of the pairs, such as fra, unless each line starts with >>fra<<."""
 
 
 UNUSED_BY_LSTMS = frozenset(("attention_dropout", "norm", "activation", "positions"))
