@@ -64,9 +64,9 @@ def main(arguments: list[str]) -> None:
     before = 0
     for inputs in chunks(command, classifier):
         with name_lines(command, before), counting("classifying", len(inputs)) as done:
-            verdicts = classifier.classify(inputs, done=done)
-        for given, verdict in zip(inputs, verdicts, strict=True):
-            line = as_json(given, verdict) if command.json else as_line(verdict, best)
+            predictions = classifier.classify(inputs, done=done)
+        for given, prediction in zip(inputs, predictions, strict=True):
+            line = as_json(given, prediction) if command.json else as_line(prediction, best)
             print(f"{given[0]}\t{line}" if named and not command.json else line)
         sys.stdout.flush()
         before += len(inputs)
@@ -167,15 +167,15 @@ def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> di
         examples.places(classifier.classes)
     by_line = naming(lambda number: f"{path}, line {examples.lines[number]}")
     with by_line, counting("classifying", len(examples)) as done:
-        verdicts = classifier.classify(examples.inputs, done=done)
+        predictions = classifier.classify(examples.inputs, done=done)
     if numbers:
-        given = [verdict.number or 0.0 for verdict in verdicts]
+        given = [prediction.number or 0.0 for prediction in predictions]
         return {
             "examples": len(examples),
             "pearson": rounded(pearson(given, numbers)),
             "spearman": rounded(spearman(given, numbers)),
         }
-    predicted = [verdict.label for verdict in verdicts]
+    predicted = [prediction.label for prediction in predictions]
     return {
         "examples": len(examples),
         "accuracy": round(accuracy(predicted, examples.labels), 5),
@@ -191,22 +191,22 @@ def evaluate_choices(classifier: "Classifier", path: Path) -> dict[str, float | 
 
     questions = read_questions(path)
     with counting("choosing", len(questions)) as done:
-        chosen = [verdict.label for verdict in classifier.classify(questions.inputs, done=done)]
+        chosen = [prediction.label for prediction in classifier.classify(questions.inputs, done=done)]
     right = [texts[1 + place] for texts, place in zip(questions.inputs, questions.right, strict=True)]
     return {"examples": len(questions), "accuracy": round(accuracy(chosen, right), 5)}
 
 
-def as_line(verdict: "Verdict", best: int) -> str:
-    if verdict.number is not None:
-        return verdict.label
-    ranked = list(verdict.probabilities.items())[:best]
+def as_line(prediction: "Verdict", best: int) -> str:
+    if prediction.number is not None:
+        return prediction.label
+    ranked = list(prediction.probabilities.items())[:best]
     return "\t".join(f"{label}\t{probability:.4f}" for label, probability in ranked)
 
 
-def as_json(given: tuple[str, ...], verdict: "Verdict") -> str:
+def as_json(given: tuple[str, ...], prediction: "Verdict") -> str:
     facts: dict[str, object] = {"input": given[0] if len(given) == 1 else list(given)}
-    if verdict.number is not None:
-        facts["number"] = verdict.number
+    if prediction.number is not None:
+        facts["number"] = prediction.number
     else:
-        facts |= {"label": verdict.label, "probabilities": dict(verdict.probabilities)}
+        facts |= {"label": prediction.label, "probabilities": dict(prediction.probabilities)}
     return json.dumps(facts, ensure_ascii=False)
