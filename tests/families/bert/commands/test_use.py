@@ -38,10 +38,10 @@ def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):  
 
 
 def test_fill_gives_words_with_probabilities(models: Path, said) -> None:  # type: ignore[no-untyped-def]
-    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] sat", "--best", "3")]
+    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] sat", "--top-k", "3")]
     assert len(rows) == 3
     assert all(len(row) == 2 and 0 < float(row[1]) < 1 for row in rows)
-    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] [MASK]", "--best", "2")]
+    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] [MASK]", "--top-k", "2")]
     assert [row[0] for row in rows] == ["1", "1", "2", "2"]
     [record] = map(json.loads, said("fill", models / "bert", "the [MASK] sat", "--json"))
     assert len(record["words"]) == 5
@@ -102,9 +102,9 @@ def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[
     ("arguments", "says"),
     [
         ("fill M/bert no-mask", "has no [MASK]"),
-        ("fill M/bert [MASK] --best 0", "--best must be at least 1"),
+        ("fill M/bert [MASK] --top-k 0", "--top-k must be at least 1"),
         ("fill M/classifier [MASK]", "not for `qkv fill`"),
-        ("embed M/bert x --output v.txt", "ends in .npy or .jsonl"),
+        ("embed M/bert x --output v.txt", "must end in .npy or .jsonl"),
         ("embed M/bert x --output none/v.npy", "there is no folder none"),
         ("embed M/bert x --input a.txt", "either texts or --input"),
         ("embed M/bert --input none.txt", "cannot be read"),
@@ -118,18 +118,18 @@ def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[
         ("classify M/classifier the \u200b", "text 2 is empty"),
         ("classify M/pairs the cat the \u200b", "pair 2 has an empty text"),
         ("embed M/bert x --threads 0", "--threads must be at least 1"),
-        ("similar M/bert one", "between two texts, not 1"),
-        ("similar M/bert", "give two texts, --pairs or --labels"),
-        ("similar M/bert --pairs T/blank.txt", "is no pair"),
-        ("similar M/bert a b --columns 1,2", "--columns belongs to --labels"),
-        ("similar M/bert --labels T/l.tsv", "two texts in a row"),
+        ("similar M/bert one", "give two texts to compare, not 1"),
+        ("similar M/bert", "exactly one of two texts, --pairs and --labels"),
+        ("similar M/bert --pairs T/blank.txt", "is not a pair"),
+        ("similar M/bert a b --columns 1,2", "--columns needs --labels"),
+        ("similar M/bert --labels T/l.tsv", "needs two texts per row"),
         ("classify M/bert x", "not for `qkv classify`"),
-        ("classify M/pairs one", "two by two"),
-        ("classify M/pairs --input T/blank.txt", "line 1 is no pair"),
-        ("classify M/classifier x --labels T/l.tsv", "one of them"),
+        ("classify M/pairs one", "an even number"),
+        ("classify M/pairs --input T/blank.txt", "line 1 is not a pair"),
+        ("classify M/classifier x --labels T/l.tsv", "only one of texts, --input and --labels"),
         ("classify M/classifier --labels T/new.tsv", "line 2: the label 'awful' is new"),
         ("classify M/classifier --labels T/missing.tsv", "line 2 has no label"),
-        ("classify M/pairs --labels T/l.tsv", "this model reads two texts in a row"),
+        ("classify M/pairs --labels T/l.tsv", "this model needs two texts per row"),
         ("import T/none/here --out T/x", "there is no folder"),
         ("import M/bert --out T/x", "is a model of qkv already"),
         ("import M/bert --out M", "is there already: choose another folder"),

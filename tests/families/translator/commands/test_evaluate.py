@@ -411,7 +411,7 @@ def test_training_leaves_the_fingerprints_of_its_training_part(
 FILE_MISTAKES = {
     "a reference too short": (
         "good.xx --reference a.xx shorter.xx two.xx",
-        "a.xx has 60 lines but shorter.xx has 59 and two.xx has 2: line N of each file",
+        "a.xx has 60 lines but shorter.xx has 59 and two.xx has 2; the files must match",
     ),
     "translations too short": ("shorter.xx --reference a.xx", "a.xx has 60 lines but shorter.xx has 59:"),
     "a source too short": ("good.xx --source two.xx --reference a.xx", "two.xx has 2 lines but a.xx has 60:"),
