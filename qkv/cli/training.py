@@ -23,7 +23,7 @@ from qkv.cli.fields import (
     value_at,
     with_values,
 )
-from qkv.cli.help import wants_help
+from qkv.cli.help import HELP_ALL, wants_help
 from qkv.cli.options import read_options
 from qkv.configs import changed_paths, from_dict
 from qkv.environment import is_helper, under_torchrun
@@ -49,7 +49,7 @@ TEXTS_OF_FORM = {
 COMMON = {
     "output", "recipe", "resume", "steps", "minutes", "epochs", "seed", "architecture", "width", "depth", "encoder-depth",
     "decoder-depth", "heads", "dropout", "max-length", "vocab-size", "batch-tokens", "learning-rate", "patience",
-    "precision",
+    "precision", "language-token",
 }  # fmt: skip
 
 
@@ -76,9 +76,8 @@ def main(name: str, arguments: list[str]) -> None:
     siblings: tuple[Trainable, ...] = resolve(trainings()[name].trainables)
     trainable = choose(siblings, arguments)
     if wants_help(arguments):
-        recipe = option(arguments, "--recipe")
         parse(
-            trainable, ["--help-all" if "--help-all" in arguments else "--help"], nominal(trainable, recipe)
+            trainable, [HELP_ALL if HELP_ALL in arguments else "--help"], shown_defaults(trainable, arguments)
         )
     check_options(trainable, siblings, arguments)
     if is_resumed(arguments):
@@ -163,9 +162,19 @@ def command_type(trainable: Trainable) -> Any:
     return TrainCommand[trainable.inputs, trainable.settings]  # type: ignore[name-defined]
 
 
-def nominal(trainable: Trainable, recipe: str | None) -> Command:
-    """The defaults that the help shows."""
-    settings = find_recipe(recipe or "automatic", trainable.recipes(None))(trainable.nominal)
+def shown_defaults(trainable: Trainable, arguments: list[str]) -> Command:
+    """The defaults in the help: those of the given recipe and architecture."""
+    recipe, architecture = option(arguments, "--recipe"), option(arguments, "--architecture")
+    default = nominal(trainable, recipe)
+    paths = [field.path for field in fields_of(trainable) if field.name == "architecture"]
+    if architecture is None or not paths:
+        return default
+    return nominal(trainable, recipe, with_values(default, {paths[0]: architecture}))
+
+
+def nominal(trainable: Trainable, recipe: str | None, command: Command | None = None) -> Command:
+    """A command with the settings of a recipe for the nominal amount of data."""
+    settings = find_recipe(recipe or "automatic", trainable.recipes(command))(trainable.nominal)
     made: Command = command_type(trainable)(inputs=trainable.inputs(), output=tyro.MISSING, settings=settings)
     return made
 

@@ -368,7 +368,7 @@ def go_on(run: Run) -> None:
             set_aside_after(run.plan.folder, state.step)
         run.resume(state)
         if run.plan.progress(run.position) >= 1.0:
-            run.watch.warn("this run had ended already: there is nothing left to train.")
+            run.watch.warn("this run is already complete.")
     elif run.writes:
         for log in (run.log, run.timing):
             log.path.unlink(missing_ok=True)

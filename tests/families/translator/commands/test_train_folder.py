@@ -104,7 +104,7 @@ def test_a_run_with_a_folder_can_be_resumed(folder: Path, capsys: pytest.Capture
     before = train(folder)
     (folder / "out" / "report.json").unlink()
     assert code_of("train", "translator", "--resume", "--out", folder / "out") == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     after = read_json(folder / "out" / "report.json")
     assert after["tests"]["test_2018"] == before["tests"]["test_2018"]
     assert after["training"]["epochs"] == before["training"]["epochs"]
@@ -146,7 +146,7 @@ def test_published_scores_are_shown_only_if_ours_are_measured_the_same_way() -> 
         "settings": {
             "data": {"variant": "lc.norm.tok"},
             "scoring": {"tokenize": "none"},
-            "decoding": {"beam": 5},
+            "decoding": {"beam_size": 5},
         },
     }
     assert [row.bleu for row in published_rows(alike, "test_2016_flickr")] == ["41.02"]
@@ -155,7 +155,7 @@ def test_published_scores_are_shown_only_if_ours_are_measured_the_same_way() -> 
     for change in (
         {"data": {"variant": ""}},
         {"scoring": {"tokenize": "13a"}},
-        {"decoding": {"beam": 1}},
+        {"decoding": {"beam_size": 1}},
     ):
         other = {**alike, "settings": {**alike["settings"], **change}}
         assert published_rows(other, "test_2016_flickr") == []
