@@ -123,7 +123,7 @@ def test_a_run_is_not_resumed_with_other_test_sentences(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--source", "a.en"], "either --data or the files one by one"),
+        (["--source", "a.en"], "give either --data or single files"),
         (["--source-language", "xx"], "neither train.lc.norm.tok.xx and train.lc.norm.tok.de nor"),
         (["--recipe", "automatic"], "--data needs --source-language"),
     ],
