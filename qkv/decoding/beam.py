@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from qkv.decoding.constraints import MustContain, shared_out
+from qkv.decoding.constraints import MustContain, interleave_levels
 from qkv.decoding.rules import NEVER, Rule, under
-from qkv.decoding.step import Hypothesis, LookingStep, Step
+from qkv.decoding.step import AttendingStep, Hypothesis, Step
 
 LengthPenalty = Callable[[int], float]
 """What the log-probability of so many ids, the end included, is divided by; it never falls with the length."""
@@ -135,7 +135,7 @@ def beam_search(
         grown = grown_by(paths.picked(origin), token, total.gather(1, flat), own.view(len(rows), -1), flat)
         if contain is not None:
             levels = contain.level(grown.said.flatten(0, 1), rows.repeat_interleave(flat.shape[1]))
-            order = shared_out(levels.view(flat.shape), grown.scores)
+            order = interleave_levels(levels.view(flat.shape), grown.scores)
             grown, origin, token = grown.picked(order), origin.gather(1, order), token.gather(1, order)
         place = torch.arange(flat.shape[1], device=start.device)
         last = (length >= limits[rows])[:, None]  # (B, 1)
@@ -190,8 +190,8 @@ def grown_by(paths: Paths, token: Tensor, scores: Tensor, own: Tensor, flat: Ten
 
 def looked_so_far(seen: Tensor | None, step: Step, beams: int) -> Tensor:
     """How much every place of the source was looked at until now, (B, W, S)."""
-    looking: LookingStep = step  # type: ignore[assignment]  # who asks for coverage gives such a step
-    now = looking.looked.unflatten(0, (-1, beams))
+    looking: AttendingStep = step  # type: ignore[assignment]  # who asks for coverage gives such a step
+    now = looking.attention.unflatten(0, (-1, beams))
     return now if seen is None else seen + now
 
 

@@ -94,7 +94,7 @@ def whole_at_the_end(ids: Tensor, lengths: Tensor, said: Tensor) -> Tensor:
     return found
 
 
-def shared_out(levels: Tensor, scores: Tensor) -> Tensor:
+def interleave_levels(levels: Tensor, scores: Tensor) -> Tensor:
     """An order of candidates, (B, K) best first: the best of every level, then the second of every level, and so on."""
     so_far = F.one_hot(levels).cumsum(
         1

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 NEVER = float("-inf")
-HARDLY = -1e4  # the least that an id scores which must come
+FORCED_FLOOR = -1e4  # the least that an id scores which must come
 NOTHING = -1  # fills places of a table of ids: no id at all
 FORBIDDEN = -1  # instead of a state of an automaton
 
@@ -87,7 +87,7 @@ class Forbidden:
         return scores.masked_fill(out.any(1), NEVER)
 
 
-class NotAtOnce:
+class NotEmpty:
     """An answer has at least one id before its end."""
 
     def __init__(self, end: int):
@@ -99,7 +99,7 @@ class NotAtOnce:
         return scores.index_fill(1, torch.tensor([self.end], device=scores.device), NEVER)
 
 
-class InTurns:
+class TakeTurns:
     """What may be said goes round: at place n only the ids of turn n, counted from `first`."""
 
     def __init__(self, turns: Sequence[Sequence[int]], vocab: int, first: int = 0):
@@ -142,7 +142,7 @@ def nothing_but(ids: Tensor, which: Tensor, scores: Tensor) -> Tensor:
     """Minus infinity for all but ids (N, C) where `which` is True, even where another rule is against them."""
     wanted = torch.zeros_like(scores, dtype=torch.bool)
     wanted.scatter_reduce_(1, ids.clamp(min=0), which, "amax")
-    return torch.where(wanted, scores.clamp(min=HARDLY), NEVER)
+    return torch.where(wanted, scores.clamp(min=FORCED_FLOOR), NEVER)
 
 
 def forbid(scores: Tensor, ids: Tensor, which: Tensor) -> Tensor:

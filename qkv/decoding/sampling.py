@@ -24,10 +24,10 @@ def sample(
     rules: Sequence[Rule] = (),
 ) -> list[Hypothesis]:
     """One hypothesis a row. Each row has a seed, so that its words do not depend on its neighbours."""
-    return gathered(walk(step, start, end, limits, Drawn(sampling, seeds, limits), rules), len(start), end)
+    return gathered(walk(step, start, end, limits, Draw(sampling, seeds, limits), rules), len(start), end)
 
 
-class Drawn:
+class Draw:
     """The choice of `walk` by chance: a function of the seed of a row and of the place of a word in it."""
 
     def __init__(self, sampling: Sampling, seeds: Sequence[int], limits: Tensor):

@@ -16,11 +16,11 @@ class Step(Protocol):
     def select(self, rows: Tensor) -> None: ...  # keep these rows, in this order
 
 
-class LookingStep(Step, Protocol):
+class AttendingStep(Step, Protocol):
     """A step that also tells where the newest ids have looked; a place that is padding counts as fully seen."""
 
     @property
-    def looked(self) -> Tensor: ...  # (B, S) of the last call, the real places of a row add up to 1
+    def attention(self) -> Tensor: ...  # (B, S) of the last call, the real places of a row add up to 1
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Without:
         self.step.select(rows)
 
     @property
-    def looked(self) -> Tensor:
-        looking: LookingStep = self.step  # type: ignore[assignment]  # who asks has begun such a step
-        return looking.looked
+    def attention(self) -> Tensor:
+        looking: AttendingStep = self.step  # type: ignore[assignment]  # who asks has begun such a step
+        return looking.attention
 
 
 class Ensemble:

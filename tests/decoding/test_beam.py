@@ -330,7 +330,7 @@ def test_the_coverage_penalty_is_that_of_wu_and_others_and_can_change_the_winner
             return torch.stack([first if len(said) == 1 else then for said in self.said])
 
         @property
-        def looked(self) -> Tensor:
+        def attention(self) -> Tensor:
             """Place 0 at first; then place 1 after a 2, and place 0 again after a 3. The third place is padding."""
             second = {2: [0.0, 1.0, 1.0], 3: [1.0, 0.0, 1.0]}
             return torch.tensor(

@@ -427,7 +427,7 @@ def test_in_one_stream_a_step_tells_how_the_source_was_looked_at() -> None:
         step(SHIFTED[:, place : place + 1])
     looks = tape["decoder.1.cross_attention.weights"][:, [0, 2], 1].mean(1)  # (B, S)
     torch.testing.assert_close(looks.sum(-1), torch.ones(B), atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(step.looked.where(SOURCE != PAD, 0.0), looks, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(step.attention.where(SOURCE != PAD, 0.0), looks, atol=1e-5, rtol=1e-5)
 
 
 @torch.no_grad()

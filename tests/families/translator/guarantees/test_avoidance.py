@@ -6,9 +6,9 @@ import pytest
 from untrained_translators import WITHOUT
 
 from qkv.errors import UserError
-from qkv.families.translator.answers import Answer
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
+from qkv.families.translator.translations import Translation
 
 TWO = "the cat danced in the garden with my friends. my friends like tomatoes and the cat."
 
@@ -16,14 +16,16 @@ TWO = "the cat danced in the garden with my friends. my friends like tomatoes an
 class Echo(Translator):
     """Answers every segment with itself; where more is asked for, also in upper case."""
 
-    def answer_pieces(
+    def translate_segments(
         self,
         pieces: Sequence[tuple[str, TranslationOptions]],
         decoding: TranslationOptions,
         done: Callable[[int], None],
-    ) -> list[list[Answer]]:
+    ) -> list[list[Translation]]:
         return [
-            [Answer(text=piece, score=0.0), Answer(text=piece.upper(), score=-1.0)][: decoding.num_hypotheses]
+            [Translation(text=piece, score=0.0), Translation(text=piece.upper(), score=-1.0)][
+                : decoding.num_hypotheses
+            ]
             for piece, _ in pieces
         ]
 
@@ -45,7 +47,7 @@ def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:
 
 
 def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:
-    parts = ECHO.pieces_of(TWO)
+    parts = ECHO.segments(TWO)
     assert len(parts) == 2
     seam = TWO[len(parts[0]) - 3 : len(parts[0]) + 2]
     assert seam in ECHO.translate(TWO)
@@ -57,7 +59,7 @@ def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:
 
 
 def test_where_a_phrase_cannot_be_avoided_the_error_names_the_text() -> None:
-    with pytest.raises(UserError, match=r"no translation of 'the cat .*' was found that avoids '\. '"):
+    with pytest.raises(UserError, match=r"no translation of 'the cat .*' without '\. '"):
         ECHO.translate(TWO, avoid=(". ",))
 
 
