@@ -141,7 +141,7 @@ def test_an_ensemble_of_a_model_with_itself_is_that_model() -> None:
 
 
 def test_in_turns_only_the_ids_of_each_turn_may_come() -> None:
-    rule = TakeTurns([[0, 2], [1]], vocab_size=4, first=1)
+    rule = TakeTurns([[0, 2], [1]], vocab=4, first=1)
     scores, rows = torch.zeros(1, 4), torch.tensor([0])
     allowed = [
         (rule(scores, torch.zeros(1, length, dtype=torch.long), rows) == 0)[0].nonzero()[:, 0].tolist()

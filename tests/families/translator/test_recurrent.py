@@ -290,7 +290,7 @@ def test_a_sentence_longer_than_the_context_is_refused() -> None:
         ({"heads": 5}, "hidden 12 is not a multiple of heads 5"),
         ({"encoder_depth": 0}, "at least 1"),
         ({"dropout": 1.0}, "dropout"),
-        ({"smoothing": 1.0}, "smoothing"),
+        ({"label_smoothing": 1.0}, "label smoothing"),
     ],
 )
 def test_a_configuration_that_cannot_be_built_is_refused(wrong: dict[str, Any], sentence: str) -> None:
