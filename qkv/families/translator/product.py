@@ -36,7 +36,6 @@ from qkv.families.translator.text_search import HALF, TextSearch
 from qkv.families.translator.translations import Links, Translation, distinct, surrounded, together
 from qkv.runtime.compute import Compute, computing_in, silent
 from qkv.runtime.weights import build_model
-from qkv.text.protect import BY_DEFAULT, Kind
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.text.words import FINE
 
@@ -216,9 +215,9 @@ class Translator:
                 check_copied(each.text, decoding)
         return segments
 
-    def segments(self, text: str, protect: Sequence[Kind] = BY_DEFAULT) -> list[str]:
+    def segments(self, text: str, decoding: TranslationOptions = DEFAULTS) -> list[str]:
         """The segments that a text is translated in."""
-        return segments_of(text, protect, self.tokenizer, self.limit)
+        return segments_of(text, decoding.protect, self.tokenizer, self.limit)
 
     def translate_segments(
         self, segments: Sequence[tuple[str, TranslationOptions]], decoding: TranslationOptions, done: Done
@@ -308,7 +307,7 @@ class Translator:
         """Translations that begin with the prefix and continue with different tokens, best first."""
         decoding, texts = with_keywords(decoding, options), self.texts
         text, decoding = resolve_language(text, decoding, self.tokenizer)
-        if len(self.segments(text, decoding.protect)) > 1 or not is_for_translation(text, decoding.protect):
+        if len(self.segments(text, decoding)) > 1 or not is_for_translation(text, decoding.protect):
             raise UserError("alternatives need one sentence that is neither empty nor too long.")
         searcher, search = texts.searcher(decoding), texts.search(decoding.likeliest())
         job = texts.job(text.strip(), replace(decoding, prefix=prefix))
