@@ -60,7 +60,7 @@ def test_a_cache_that_cannot_be_written_is_told(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(CACHE, str(tmp_path / "file" / "cache"))
-    with pytest.raises(NoEngineError, match="cannot be kept"):
+    with pytest.raises(NoEngineError, match="cannot be stored"):
         built.library()
 
 

@@ -228,7 +228,7 @@ def test_learned_positions_are_separate_for_source_and_target() -> None:
 
 
 def test_rotary_positions_need_heads_of_even_width() -> None:
-    with pytest.raises(ValueError, match="the width of a head must be even"):
+    with pytest.raises(ValueError, match="an even head width"):
         replace(VARIANTS["pre, rotary"], decoder=replace(CONFIG.decoder, heads=4))
 
 
@@ -343,7 +343,7 @@ def test_a_batch_without_a_single_target_word_is_refused() -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"decoder": replace(STACK, width=15)}, "encoder width 12 is not decoder width 15"),
+        ({"decoder": replace(STACK, width=15)}, "encoder width 12 must equal decoder width 15"),
         ({"label_smoothing": 1.0}, "label smoothing"),
         ({"label_smoothing": -0.1}, "label smoothing"),
     ],

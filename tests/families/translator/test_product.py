@@ -116,7 +116,7 @@ def test_a_line_of_ten_thousand_words_is_translated_in_pieces_with_nothing_dropp
 
 def test_a_long_line_is_really_translated_within_the_context() -> None:
     """The limit of a piece is the model's when training has shown longer sentences than it can take."""
-    translator = untrained(context=12, longest=500)
+    translator = untrained(max_length=12, longest=500)
     assert translator.limit == 11
     answer = translator.translate("the cat danced. " * 50)
     assert answer != "the cat danced. " * 50
@@ -225,7 +225,7 @@ def test_attention_rows_sum_to_one_and_have_a_word_on_each_axis() -> None:
 
 
 def test_attention_is_there_also_where_the_model_talks_to_the_end_of_its_context() -> None:
-    translator = untrained(context=16)
+    translator = untrained(max_length=16)
     with torch.no_grad():
         translator.model.tokens.weight[2] = -10 * translator.model.tokens.weight.mean(dim=0)
         translator.model.decoder.norm.weight.zero_()
@@ -384,7 +384,7 @@ def test_the_coverage_penalty_changes_answers_and_is_refused_for_several_models(
     free = translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4))
     covered = translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4, coverage_penalty=5.0))
     assert [each[0].score for each in free] != [each[0].score for each in covered]
-    with pytest.raises(UserError, match="one model"):
+    with pytest.raises(UserError, match="a single model"):
         translator.with_others(translator).hypotheses(["the cat"], TranslationOptions(coverage_penalty=1.0))
 
 
@@ -408,7 +408,7 @@ def test_a_beam_that_would_take_all_memory_is_refused(wrong: dict[str, int]) -> 
 
 
 def test_of_several_models_the_one_with_the_fewest_places_says_where_a_text_is_cut() -> None:
-    long, short = untrained(context=64, longest=500), untrained(context=16, longest=500)
+    long, short = untrained(max_length=64, longest=500), untrained(max_length=16, longest=500)
     both = long.with_others(short)
     assert both.limit == short.limit < long.limit
     assert both.translate("the cat danced. my friends like tomatoes. " * 3)

@@ -287,7 +287,7 @@ def test_a_sentence_longer_than_the_context_is_refused() -> None:
     ("wrong", "sentence"),
     [
         ({"hidden": 13}, "hidden 13 is odd"),
-        ({"heads": 5}, "hidden 12 is not a multiple of heads 5"),
+        ({"heads": 5}, "hidden 12 must be a multiple of heads 5"),
         ({"encoder_depth": 0}, "at least 1"),
         ({"dropout": 1.0}, "dropout"),
         ({"label_smoothing": 1.0}, "label smoothing"),
