@@ -46,7 +46,7 @@ def test_a_wanted_language_goes_before_every_text_that_names_none(both: Both) ->
     assert ours.encode("the dog") == plain.encode(">>fra<< the dog")
     assert ours.encode(">>deu<< the dog") == plain.encode(">>deu<< the dog")
     assert ours.target.encode("the dog") == plain.target.encode("the dog")
-    with pytest.raises(UserError, match="'spa' is not known to this model, which has deu, fra"):
+    with pytest.raises(UserError, match="no target language 'spa': choose from deu, fra"):
         SentencePieces.from_text(plain.text().replace('"language": null', '"language": "spa"'), "here")
 
 

@@ -43,7 +43,7 @@ def test_a_damaged_model_is_refused_with_a_sentence(damage: bytes | str) -> None
     broken = (
         content()[: len(content()) // 2] if damage == "half" else b"hello" if damage == "text" else damage
     )
-    with pytest.raises(UserError, match="here is not a SentencePiece model, or a damaged one"):
+    with pytest.raises(UserError, match="here is not a SentencePiece model, or it is damaged"):
         UnigramModel(broken, "here")  # type: ignore[arg-type]
 
 

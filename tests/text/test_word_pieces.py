@@ -103,7 +103,7 @@ def test_truncation_and_padding_of_a_published_file_are_switched_off(tmp_path: P
 def test_other_tokenizers_and_damaged_files_are_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(Pieces(models.BPE()).to_str())
-    with pytest.raises(UserError, match="by BPE, not into word pieces"):
+    with pytest.raises(UserError, match="is a BPE tokenizer, but BERT uses WordPiece"):
         WordPieces.load(other)
     other.write_text("{")
     with pytest.raises(UserError, match="is not a tokenizer file"):
@@ -113,7 +113,7 @@ def test_other_tokenizers_and_damaged_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"lacks \[CLS\], \[SEP\], \[MASK\]"):
         WordPieces.load(vocabulary)
     vocabulary.write_text("the\nthe\n")
-    with pytest.raises(UserError, match="a piece twice"):
+    with pytest.raises(UserError, match="a token twice"):
         WordPieces.load(vocabulary)
     with pytest.raises(UserError, match="cannot be read"):
         WordPieces.load(tmp_path / "none.txt")
