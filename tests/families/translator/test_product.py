@@ -137,7 +137,7 @@ def test_translations_do_not_depend_on_batch_neighbours() -> None:
     ]
     texts[7], texts[12] = "", "👍"
     batches: list[int] = []
-    together = translator.translate(texts, TranslationOptions(batch_tokens=64), done=batches.append)
+    together = translator.translate(texts, TranslationOptions(batch_tokens=48), done=batches.append)
     assert len(batches) > 3
     assert max(batches) > 1
     assert together == [translator.translate(text) for text in texts]
