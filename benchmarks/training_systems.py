@@ -38,7 +38,7 @@ class Shape:
     learning_rate: float = 1e-4
     warmup_steps: int = 1
     adam_betas: tuple[float, float] = (0.9, 0.98)
-    smoothing: float = 0.1
+    label_smoothing: float = 0.1
 
     def operations(self, source: float, target: float) -> float:
         """Multiplications and additions of a step, for so many words in sentences of about 15; attention scores included."""

@@ -105,7 +105,7 @@ class Training:
         self.optimiser = torch.optim.AdamW(
             self.weights, lr=shape.learning_rate, betas=shape.adam_betas, fused=True
         )
-        self.smoothing = shape.smoothing
+        self.smoothing = shape.label_smoothing
         self.batches = itertools.chain.from_iterable(map(self.data.epoch, itertools.count()))
 
     def step(self) -> int:

@@ -81,7 +81,7 @@ class PeerSettings:
     hidden: int = 256
     heads: int = 4
     dropout: float = 0.3
-    smoothing: float = 0.1
+    label_smoothing: float = 0.1
     learning_rate: float = 5e-3
     warmup_steps: int = 2_000
     adam_betas: tuple[float, float] = (0.9, 0.98)
