@@ -40,14 +40,14 @@ class CrossHeads:
 
     @property
     def recorded_as(self) -> str:
-        return recorded_look(self.block)
+        return recorded_attention(self.block)
 
     def of(self, tape: Tape) -> Tensor:
         """Their mean, (B, T, S)."""
         return tape[self.recorded_as][:, list(self.heads)].mean(1)
 
 
-def recorded_look(block: int) -> str:
+def recorded_attention(block: int) -> str:
     """The name on a tape of a block's attention on the source, (B, H, T, S), in every model of pairs."""
     return f"decoder.{block}.cross_attention.weights"
 
@@ -74,7 +74,9 @@ class TranslationConfig(Protocol):
     def label_smoothing(self) -> float: ...
 
     @property
-    def looking(self) -> tuple[int, int]: ...  # blocks that look at the source, and heads in each
+    def cross_attention_shape(
+        self,
+    ) -> tuple[int, int]: ...  # blocks that look at the source, and heads in each
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]: ...  # of the weights, by name
 
@@ -156,7 +158,7 @@ class TranslationStep:
         return self.model.output(x[:, -1])
 
     @property
-    def looked(self) -> Tensor:
+    def attention(self) -> Tensor:
         """(B, S) of the last call; padding counts as fully seen."""
         if self.newest is None:
             raise ValueError("a step tells where it has looked only if it is begun with heads to look at")

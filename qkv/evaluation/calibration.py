@@ -161,7 +161,7 @@ def calibration_error(probabilities: Tensor, good: Tensor) -> float:
     return sum(gaps) / len(good)
 
 
-def told_apart(probabilities: Tensor, good: Tensor) -> float | None:
+def auc(probabilities: Tensor, good: Tensor) -> float | None:
     """How often a good one has the greater probability than another one (area under the curve); None without both."""
     yes, no = probabilities[good > 0.5], probabilities[good <= 0.5]
     if not len(yes) or not len(no):

@@ -23,9 +23,9 @@ from qkv.families.dalle.codes import Codes
 from qkv.families.gpt.classifier import ClassifierDefaults, GPTClassifier
 from qkv.families.gpt.model import GPTForTask, TaskConfig
 from qkv.families.translator.alignment import Aligner
-from qkv.families.translator.answers import Confidence
 from qkv.families.translator.model import OneStream, OneStreamConfig
 from qkv.families.translator.product import Translator
+from qkv.families.translator.translations import Confidence
 
 resource = pytest.importorskip("resource", reason="memory is limited by a system call")
 ROOM = 2**30  # bytes that loading a tiny model may take

@@ -40,7 +40,7 @@ def test_temperature_0_takes_the_likeliest_also_past_the_context(generator: Gene
     said = list(generator.stream_ids(ids, GREEDY, lambda: None))
     assert said == expected
     assert generator.generate("the dog", GREEDY) == b"".join(
-        generator.tokenizer.piece_bytes[token] for token in expected
+        generator.tokenizer.token_bytes[token] for token in expected
     ).decode(errors="replace")
 
 
@@ -102,13 +102,13 @@ def test_it_ends_before_the_stop() -> None:
     [
         ({"temperature": -0.1}, "must not be negative"),
         ({"temperature": float("nan")}, "temperature must be above 0"),
-        ({"temperature": float("inf")}, "temperature must lie between"),
-        ({"temperature": 1e-40}, "temperature must lie between"),
+        ({"temperature": float("inf")}, "temperature must be between"),
+        ({"temperature": 1e-40}, "temperature must be between"),
         ({"tokens": 0}, "--max-new-tokens must be at least 1"),
         ({"tokens": 10**12}, "--max-new-tokens can be at most 1,000,000,000"),
         ({"seed": 10**18}, "--seed can have at most 18 digits"),
         ({"seed": -(10**30)}, "--seed can have at most 18 digits"),
-        ({"top_p": 0.0}, "top-p must lie above 0"),
+        ({"top_p": 0.0}, "top-p must be in"),
         ({"top_k": -1}, "top-k must not be negative"),
         ({"temperature": 0, "top_k": -1}, "top-k must not be negative"),
     ],

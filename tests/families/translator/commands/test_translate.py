@@ -273,7 +273,7 @@ def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.
     [
         (["--top-p", "0.5"], "can only be used with sampling"),
         (["--seed", "1"], "can only be used with sampling"),
-        (["--sample", "--top-p", "2"], "top-p must lie above 0"),
+        (["--sample", "--top-p", "2"], "top-p must be in"),
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
         (["--min-confidence", "0.5"], "does not know how sure it is"),
         (["--min-confidence", "5"], "is a probability"),
