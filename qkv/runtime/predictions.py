@@ -10,7 +10,7 @@ ReadsTexts = Literal["text", "pairs", "choices"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Prediction:
     """The likeliest class with the probabilities of all, best first; or, on a scale, a number alone."""
 
     label: str
@@ -18,12 +18,12 @@ class Verdict:
     number: float | None = None
 
     @classmethod
-    def of(cls, classes: Sequence[str], probabilities: Sequence[float]) -> "Verdict":
+    def of(cls, classes: Sequence[str], probabilities: Sequence[float]) -> "Prediction":
         ranked = sorted(zip(classes, probabilities, strict=True), key=lambda pair: -pair[1])
         return cls(label=ranked[0][0], probabilities=dict(ranked))
 
     @classmethod
-    def on_scale(cls, number: float) -> "Verdict":
+    def on_scale(cls, number: float) -> "Prediction":
         return cls(label=f"{number:.4f}", probabilities={}, number=number)
 
 
@@ -38,8 +38,8 @@ class Classifier(Protocol):
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = ...
-    ) -> list[Verdict]:
-        """A verdict for each input, which is one text, two of a pair, a text and answers, or the path of a picture; `done` counts along."""
+    ) -> list[Prediction]:
+        """A prediction for each input, which is one text, two of a pair, a text and answers, or the path of a picture; `done` counts along."""
         ...
 
 

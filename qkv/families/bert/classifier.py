@@ -15,7 +15,7 @@ from qkv.families.bert.encoding import Encoding
 from qkv.families.bert.model import BertClassifier, BertClassifierConfig
 from qkv.families.bert.product import check_longest, facts_of, pieces_of, rows_of
 from qkv.runtime.compute import Compute, silent
-from qkv.runtime.predictions import Verdict, check_inputs
+from qkv.runtime.predictions import Prediction, check_inputs
 from qkv.runtime.weights import build_model
 from qkv.text.word_pieces import WordPieces
 
@@ -96,12 +96,12 @@ class TextClassifier:
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
-    ) -> list[Verdict]:
+    ) -> list[Prediction]:
         logits = self.logits(inputs, done)
         if self.model.config.numbers:
             mean, deviation = self.defaults.mean, self.defaults.deviation
-            return [Verdict.on_scale(mean + deviation * number) for number in logits[:, 0].tolist()]
-        return [Verdict.of(self.classes, row) for row in logits.softmax(-1).tolist()]
+            return [Prediction.on_scale(mean + deviation * number) for number in logits[:, 0].tolist()]
+        return [Prediction.of(self.classes, row) for row in logits.softmax(-1).tolist()]
 
     @torch.inference_mode()
     def logits(self, inputs: Sequence[tuple[str, ...]], done: Callable[[int], None]) -> Tensor:

@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -16,6 +15,7 @@ from qkv.engine.rounding import round_layers
 from qkv.engine.texts import TextEngine
 from qkv.errors import UserError
 from qkv.families.bert.model import Encoder
+from qkv.families.bert.options import Pooling
 from qkv.runtime.compute import WITHOUT_ENGINE, Compute, silent
 
 BATCH_TOKENS = 4_096  # whose states are held at once
@@ -29,12 +29,8 @@ class Row:
     segments: list[int]
 
 
-Pooling = Literal["mean", "first"]
-"""A text's vector: the mean of its states, or that of its first place, where [CLS] stands."""
-
-
 class Encoding:
-    """An encoder at work. On a CPU with a compiler the engine computes it; elsewhere torch does."""
+    """Runs an encoder: by the engine on a CPU with a compiler, otherwise by torch."""
 
     def __init__(self, encoder: Encoder, compute: Compute = "float32", warn: Callable[[str], None] = silent):
         self.encoder, self.compute = encoder.eval(), compute
@@ -98,7 +94,7 @@ def by_torch(encoder: Encoder, compute: Compute) -> Encoder:
     if compute == "bf16":
         return encoder.to(torch.bfloat16)
     if encoder.tokens.weight.device.type != "cpu":
-        raise UserError("int8 is for a CPU: elsewhere use --compute bf16.")
+        raise UserError("int8 runs on a CPU only; on other devices use bf16.")
     round_layers(encoder)
     return encoder
 
@@ -128,8 +124,8 @@ def pooled_by_torch(states: Tensor, lengths: list[int], pooling: Pooling) -> Ten
     return torch.stack([part.mean(0) if pooling == "mean" else part[0] for part in parts])
 
 
-def of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same directions."""
+def normalize(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scale every vector to length 1."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     found: NDArray[np.float32] = vectors / np.maximum(lengths, 1e-12)
     return found

@@ -12,7 +12,7 @@ from torch import Tensor
 from qkv.checkpoint.files import json_bytes
 from qkv.errors import UserError
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
-from qkv.families.bert.encoding import Pooling
+from qkv.families.bert.options import Pooling
 from qkv.families.bert.hub_weights import bert_from, classifier_from, their_config, their_name
 from qkv.families.bert.model import EncoderConfig
 from qkv.families.bert.product import Bert, BertDefaults

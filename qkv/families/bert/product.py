@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.errors import InputError, UserError
-from qkv.families.bert.encoding import Encoding, Pooling, Row, of_length_one
+from qkv.families.bert.encoding import Encoding, Row, normalize
 from qkv.families.bert.model import Bert as BertModel
 from qkv.families.bert.model import BertConfig, EncoderConfig
+from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
 from qkv.runtime.compute import Compute, silent
 from qkv.runtime.weights import build_model
 from qkv.text.segment import split_to_fit
@@ -87,8 +88,9 @@ class Bert:
     # Hidden words --------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def fill(self, text: str, best: int = 5) -> list[list[Guess]]:
-        """For each [MASK] in the text, the likeliest pieces that could stand there, each mask by itself."""
+    def fill(self, text: str, *, top_k: int = FillOptions.top_k) -> list[list[Guess]]:
+        """The likeliest tokens for each [MASK] in the text, each mask by itself."""
+        options = FillOptions(top_k=top_k)
         if self.model.words is None:
             raise UserError("this model has no head for masked words: it was made for embeddings alone.")
         if MASK not in text:
@@ -100,7 +102,7 @@ class Bert:
         states = self.model.encoder(ids, torch.tensor([row.segments], device=device))[0]
         logits = self.model.word_logits(states[ids[0] == self.pieces.mask])  # (masks, V)
         logits[:, list(self.pieces.special)] = float("-inf")  # a hidden word is a word
-        found = logits.softmax(-1).topk(min(best, logits.shape[1] - len(self.pieces.special)))
+        found = logits.softmax(-1).topk(min(options.top_k, logits.shape[1] - len(self.pieces.special)))
         return [
             [
                 Guess(word=word, probability=probability)
@@ -126,8 +128,8 @@ class Bert:
         self,
         texts: Sequence[str],
         *,
-        pooling: Pooling | None = None,
-        normalized: bool | None = None,
+        pooling: Pooling | None = EmbeddingOptions.pooling,
+        raw: bool = EmbeddingOptions.raw,
         done: Callable[[int], None] = lambda count: None,
     ) -> Vectors:
         """A vector for each text, (texts, width).
@@ -138,7 +140,6 @@ class Bert:
         if isinstance(texts, str):
             raise UserError("embed takes several texts: give a list, [text].")
         pooling = pooling or self.defaults.pooling
-        normalized = self.defaults.normalized if normalized is None else normalized
         parts, owners = self.parts_of(texts, pooling)
         if self.encoding is None:
             self.encoding = Encoding(self.model.encoder)
@@ -149,7 +150,7 @@ class Bert:
             total.index_add_(0, torch.tensor(owners), vectors * weights[:, None])
             vectors = total / torch.zeros(len(texts)).index_add_(0, torch.tensor(owners), weights)[:, None]
         found: Vectors = vectors.numpy()
-        return of_length_one(found) if normalized else found
+        return found if raw or not self.defaults.normalized else normalize(found)
 
     def parts_of(self, texts: Sequence[str], pooling: Pooling) -> tuple[list[Row], list[int]]:
         """Rows that fit, and the text that each belongs to."""
@@ -166,7 +167,7 @@ class Bert:
 
     def similar(self, first: str, second: str) -> float:
         """The cosine of the angle between two texts' vectors: 1 for the same, about 0 for unrelated ones."""
-        a, b = self.embed([first, second], normalized=True)
+        a, b = normalize(self.embed([first, second], raw=True))
         return float(a @ b)
 
 

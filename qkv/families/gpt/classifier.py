@@ -1,4 +1,4 @@
-"""A language model that was fine-tuned for a task (GPT-1): texts in, verdicts out."""
+"""A language model that was fine-tuned for a task (GPT-1): texts in, predictions out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from qkv.errors import InputError, UserError
 from qkv.families.gpt.model import GPTForTask, TaskBatch, TaskConfig
 from qkv.families.gpt.product import TokenType, facts_of_gpt, tokenizer_for
 from qkv.runtime.compute import silent
-from qkv.runtime.predictions import Verdict, check_inputs
+from qkv.runtime.predictions import Prediction, check_inputs
 from qkv.runtime.weights import build_model
 from qkv.text.tokenizer import Tokenizer
 
@@ -105,29 +105,29 @@ class GPTClassifier:
     @torch.inference_mode()
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = silent
-    ) -> list[Verdict]:
-        """A verdict for each input: the class, the number, or the answer that fits best."""
+    ) -> list[Prediction]:
+        """A prediction for each input: the class, the number, or the answer that fits best."""
         self.model.eval()
         check_inputs(inputs, self.reads)
         refuse_empty(inputs)
         device = self.model.gpt.tokens.weight.device
         examples = [self.readings(texts) for texts in inputs]
-        verdicts: list[Verdict | None] = [None] * len(inputs)
+        predictions: list[Prediction | None] = [None] * len(inputs)
         for rows in batches_of(examples, TOKENS_AT_ONCE, seed=None):
             answer = torch.zeros(len(rows))
             batch = TaskBatch.of([examples[row] for row in rows], answer, self.tokenizer.pad).to(device)
             scores = self.model(batch.text.ids, batch.last).float().cpu()
             for row, own in zip(rows, scores, strict=True):
-                verdicts[row] = self.verdict(inputs[row], own)
+                predictions[row] = self.prediction(inputs[row], own)
             done(len(rows))
-        return [verdict for verdict in verdicts if verdict is not None]
+        return [prediction for prediction in predictions if prediction is not None]
 
-    def verdict(self, texts: tuple[str, ...], scores: Tensor) -> Verdict:
+    def prediction(self, texts: tuple[str, ...], scores: Tensor) -> Prediction:
         if self.model.config.task == "value":
             middle, spread = self.defaults.scale
-            return Verdict.on_scale(middle + spread * float(scores[0]))
+            return Prediction.on_scale(middle + spread * float(scores[0]))
         names = self.classes or texts[1:]
-        return Verdict.of(names, scores.softmax(-1).tolist())
+        return Prediction.of(names, scores.softmax(-1).tolist())
 
 
 def refuse_empty(inputs: Sequence[tuple[str, ...]]) -> None:

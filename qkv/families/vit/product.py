@@ -14,8 +14,9 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes, Form, read_picture
 from qkv.errors import UserError
 from qkv.families.vit.model import Vit, VitConfig
+from qkv.families.vit.options import ClassificationOptions
 from qkv.runtime.pixels import AT_ONCE, as_input
-from qkv.runtime.predictions import Verdict
+from qkv.runtime.predictions import Prediction
 from qkv.runtime.weights import build_model
 
 
@@ -32,7 +33,7 @@ class PictureClassifier:
 
     reads: Literal["text", "pairs", "pictures"] = "pictures"
 
-    def __init__(self, model: Vit, defaults: ClassifierDefaults, *, fit: bool = False):
+    def __init__(self, model: Vit, defaults: ClassifierDefaults, *, fit: bool = ClassificationOptions.fit):
         self.model, self.defaults, self.fit = model, defaults, fit
         self.classes = defaults.classes
         self.form = Form(model.config.height, model.config.width, defaults.colours)
@@ -66,20 +67,20 @@ class PictureClassifier:
         }
 
     def fitting(self) -> "PictureClassifier":
-        """The same, but pictures of another size or mode are made to fit instead of refused."""
+        """The same classifier, which resizes and converts images of another size or mode instead of rejecting them."""
         return PictureClassifier(self.model, self.defaults, fit=True)
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
-    ) -> list[Verdict]:
-        """A verdict for each file of a picture."""
-        verdicts = []
+    ) -> list[Prediction]:
+        """Predict the class of each image file."""
+        predictions = []
         for start in range(0, len(inputs), AT_ONCE):
             names = [name for (name,) in inputs[start : start + AT_ONCE]]
             pixels = np.stack([read_picture(Path(name), self.form, fit=self.fit) for name in names])
-            verdicts += [Verdict.of(self.classes, row) for row in self.probabilities(pixels).tolist()]
+            predictions += [Prediction.of(self.classes, row) for row in self.probabilities(pixels).tolist()]
             done(len(names))
-        return verdicts
+        return predictions
 
     @torch.inference_mode()
     def probabilities(self, pixels: Bytes) -> Tensor:

@@ -1,4 +1,4 @@
-"""A classifier of texts: verdicts, pairs, numbers, and sentences for what it cannot read."""
+"""A classifier of texts: predictions, pairs, numbers, and sentences for what it cannot read."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,29 +15,31 @@ from qkv.families.loading import load
 INPUTS = [("the cat sat",), ("a dog barked at the cat",), ("why?",)]
 
 
-def test_a_verdict_has_all_classes_best_first() -> None:
+def test_a_prediction_has_all_classes_best_first() -> None:
     classifier = tiny_classifier()
-    for verdict in classifier.classify(INPUTS):
-        assert set(verdict.probabilities) == {"bad", "fine", "good"}
-        assert sum(verdict.probabilities.values()) == pytest.approx(1)
-        assert verdict.label == max(verdict.probabilities, key=lambda label: verdict.probabilities[label])
+    for prediction in classifier.classify(INPUTS):
+        assert set(prediction.probabilities) == {"bad", "fine", "good"}
+        assert sum(prediction.probabilities.values()) == pytest.approx(1)
+        assert prediction.label == max(
+            prediction.probabilities, key=lambda label: prediction.probabilities[label]
+        )
 
 
 @torch.no_grad()
-def test_verdicts_are_those_of_the_model() -> None:
+def test_predictions_are_those_of_the_model() -> None:
     classifier = tiny_classifier(pairs=True)
     first, second = "the cat sat", "why?"
     ids, segments = classifier.pieces.joined(classifier.pieces.encode_all([first, second]))
     wanted = classifier.model(torch.tensor([ids]), torch.tensor([segments])).softmax(-1)[0]
-    [verdict] = classifier.classify([(first, second)])
-    found = [verdict.probabilities[label] for label in classifier.classes]
+    [prediction] = classifier.classify([(first, second)])
+    found = [prediction.probabilities[label] for label in classifier.classes]
     assert found == pytest.approx(wanted.tolist(), abs=1e-5)
 
 
 def test_numbers_are_in_the_units_that_were_learned() -> None:
     classifier = tiny_classifier(())
     logits = classifier.logits(INPUTS, lambda count: None)[:, 0]
-    assert [verdict.number for verdict in classifier.classify(INPUTS)] == pytest.approx(
+    assert [prediction.number for prediction in classifier.classify(INPUTS)] == pytest.approx(
         (2.5 + 1.5 * logits).tolist()
     )
 

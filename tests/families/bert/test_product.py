@@ -21,14 +21,14 @@ def bert() -> Bert:
 
 
 def test_each_mask_gets_its_likeliest_words_best_first(bert: Bert) -> None:
-    places = bert.fill("the [MASK] sat on the [MASK].", best=6)
+    places = bert.fill("the [MASK] sat on the [MASK].", top_k=6)
     assert [len(guesses) for guesses in places] == [6, 6]
     for guesses in places:
         chances = [guess.probability for guess in guesses]
         assert chances == sorted(chances, reverse=True)
         assert 0 < sum(chances) <= 1
         assert not {"[MASK]", "[CLS]", "[PAD]"} & {guess.word for guess in guesses}
-    every = bert.fill("the [MASK] sat", best=10_000)[0]
+    every = bert.fill("the [MASK] sat", top_k=10_000)[0]
     assert sum(guess.probability for guess in every) == pytest.approx(1, abs=1e-5)
 
 
@@ -38,7 +38,7 @@ def test_fill_says_what_the_model_says(bert: Bert) -> None:
     with torch.no_grad():
         logits = bert.model(torch.tensor([ids]))[0, 2]
     logits[list(pieces.special)] = float("-inf")
-    assert bert.fill("the [MASK] sat", 1)[0][0].word == pieces.show([int(logits.argmax())])[0]
+    assert bert.fill("the [MASK] sat", top_k=1)[0][0].word == pieces.show([int(logits.argmax())])[0]
 
 
 def test_vectors_are_means_or_first_places_of_length_one(bert: Bert) -> None:
@@ -48,7 +48,7 @@ def test_vectors_are_means_or_first_places_of_length_one(bert: Bert) -> None:
         assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(3), abs=1e-5)
         alone = np.concatenate([bert.embed([text], pooling=pooling) for text in TEXTS])
         assert vectors == pytest.approx(alone, abs=1e-5)
-    raw = bert.embed(TEXTS, normalized=False)
+    raw = bert.embed(TEXTS, raw=True)
     assert np.linalg.norm(raw, axis=1).max() > 1.1
 
 
@@ -61,7 +61,7 @@ def test_a_text_is_most_like_itself(bert: Bert) -> None:
 def test_a_long_text_is_read_in_parts_and_every_place_counts(bert: Bert) -> None:
     long = "The cat sat on the mat. It slept there for hours. A dog barked at the cat. Why did it bark?"
     assert len(bert.pieces.encode(long)) > CONTEXT
-    vectors = bert.embed([long, TEXTS[0]], normalized=False)
+    vectors = bert.embed([long, TEXTS[0]], raw=True)
     parts, owners = bert.parts_of([long], "mean")
     assert set(owners) == {0}
     separate = bert.encoding

@@ -42,14 +42,14 @@ def test_what_does_not_fit_is_cut_off_the_longest_text() -> None:
         laid_out([[5] * 9, [6] * 9], START, END, 4)
 
 
-def test_verdicts_do_not_depend_on_their_neighbours() -> None:
+def test_predictions_do_not_depend_on_their_neighbours() -> None:
     model = classifier("entailment", ("no", "yes"))
     pairs = [("the cat", "sang"), ("the dog danced the", "the"), ("a", "a" * 40)]
     together = model.classify(pairs)
-    for pair, verdict in zip(pairs, together, strict=True):
+    for pair, prediction in zip(pairs, together, strict=True):
         [alone] = model.classify([pair])
-        assert alone.label == verdict.label
-        assert alone.probabilities == pytest.approx(dict(verdict.probabilities), abs=1e-5)
+        assert alone.label == prediction.label
+        assert alone.probabilities == pytest.approx(dict(prediction.probabilities), abs=1e-5)
 
 
 def test_similarity_is_the_same_in_both_orders() -> None:
@@ -67,8 +67,8 @@ def test_numbers_are_on_the_scale_of_the_labels() -> None:
 
 
 def test_the_answers_are_what_is_chosen_from() -> None:
-    [verdict] = classifier("choice").classify([("the cat", "sang", "danced", "a dog")])
-    assert set(verdict.probabilities) == {"sang", "danced", "a dog"}
+    [prediction] = classifier("choice").classify([("the cat", "sang", "danced", "a dog")])
+    assert set(prediction.probabilities) == {"sang", "danced", "a dog"}
 
 
 @pytest.mark.parametrize(
