@@ -1,4 +1,4 @@
-"""A picture in, its class out."""
+"""Classify images."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from qkv.runtime.weights import build_model
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierDefaults:
-    """What a picture classifier knows beside its weights."""
+    """What an image classifier needs besides its weights."""
 
     classes: tuple[str, ...]
     colours: Literal["grey", "colour"]
@@ -46,7 +46,7 @@ class PictureClassifier:
         channels = Form(1, 1, defaults.colours).shape[0]
         if len(defaults.classes) != architecture.classes or channels != architecture.channels:
             raise UserError(
-                f"{where}: its classes and colours do not fit its model; restore it or train again."
+                f"{where}: the classes or colours do not match the model. Restore the file or train again."
             )
         model = build_model(Vit, architecture, bundle)
         return cls(model, defaults)
@@ -59,9 +59,9 @@ class PictureClassifier:
         """What it is, for `qkv info`."""
         config = self.model.config
         return {
-            "kind": f"picture classifier (ViT), {len(self.classes)} classes",
+            "kind": f"image classifier (ViT), {len(self.classes)} classes",
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
-            "pictures": f"{self.form}, {config.patches} patches of {config.patch} × {config.patch}",
+            "images": f"{self.form}, {config.patches} patches of {config.patch} × {config.patch}",
             "blocks": config.stack.sentence(),
             "classes": ", ".join(self.classes[:12]) + (", …" if len(self.classes) > 12 else ""),
         }
@@ -84,7 +84,7 @@ class PictureClassifier:
 
     @torch.inference_mode()
     def probabilities(self, pixels: Bytes) -> Tensor:
-        """Of every class, for pictures (N, C, height, width) in memory.  (N, classes)"""
+        """Probabilities of all classes for images (N, C, height, width) in memory.  (N, classes)"""
         self.model.eval()
         device = self.model.head.weight.device
         parts = [
