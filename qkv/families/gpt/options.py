@@ -39,7 +39,7 @@ class GenerationOptions:
                 ("seed", "must have at most 18 digits", abs(self.seed) < LARGEST_SEED),
                 (
                     "temperature",
-                    "must not be negative; 0 always takes the likeliest token",
+                    "must be 0 or more; 0 always takes the likeliest token",
                     self.temperature >= 0,
                 ),
             ]

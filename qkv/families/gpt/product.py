@@ -46,7 +46,6 @@ class GeneratorDefaults:
 
     token_type: TokenType
 
-
     """What a token stands for."""
 
 

@@ -81,12 +81,12 @@ def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
     ("ask", "says"),
     [
         (lambda bert: bert.fill("the cat sat"), r"has no \[MASK\]"),
-        (lambda bert: bert.fill("the [MASK] " + "cat " * 30), "reads 24 at most"),
+        (lambda bert: bert.fill("the [MASK] " + "cat " * 30), "reads at most 24"),
         (lambda bert: bert.embed(["the cat", "  "]), "text 2 is empty"),
         (lambda bert: bert.embed(["the cat", "why?", "\u200b"]), "text 3 is empty"),
         (lambda bert: bert.follows("the cat", "\u200b"), "pair 1 has an empty text"),
-        (lambda bert: bert.embed(["cat " * 30], pooling="first"), "text 1 has 32 pieces"),
-        (lambda bert: bert.follows("the cat", "cat " * 30), "reads 24 at most"),
+        (lambda bert: bert.embed(["cat " * 30], pooling="first"), "text 1 has 32 tokens"),
+        (lambda bert: bert.follows("the cat", "cat " * 30), "reads at most 24"),
     ],
 )
 def test_what_cannot_be_done_is_a_sentence(bert: Bert, ask, says: str) -> None:  # type: ignore[no-untyped-def]
@@ -105,7 +105,7 @@ def test_heads_that_are_not_there_are_named() -> None:
         bare.fill("the [MASK]")
     with pytest.raises(UserError, match="no head for the next sentence"):
         bare.follows("a", "b")
-    assert bare.facts()["heads"] == "none: for embeddings"
+    assert bare.facts()["heads"] == "none (embeddings only)"
 
 
 def test_saved_and_loaded_it_says_the_same(bert: Bert, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_saved_and_loaded_it_says_the_same(bert: Bert, tmp_path: Path) -> None:
 def test_files_that_do_not_belong_together_are_refused(bert: Bert, tmp_path: Path) -> None:
     bert.save(tmp_path / "m")
     config = read_json(tmp_path / "m" / "config.json")
-    config["model"]["encoder"]["vocab"] += 1
+    config["model"]["encoder"]["vocab_size"] += 1
     write_json(tmp_path / "m" / "config.json", config)
     with pytest.raises(UserError, match="do not belong together"):
         load(tmp_path / "m")
