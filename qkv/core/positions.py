@@ -88,5 +88,5 @@ class NoPositions(nn.Module):
 def positions_between(table: Tensor, start: int, length: int) -> Tensor:
     """Rows start … start + length, or an error: a slice past the end would be silently short."""
     if start + length > len(table):
-        raise ValueError(f"position {start + length} is beyond the maximum length of {len(table)}")
+        raise ValueError(f"position {start + length} is beyond the context of {len(table)}")
     return table[start : start + length]  # (T, …)

@@ -66,7 +66,7 @@ def test_it_is_the_published_model() -> None:
     facts = ours().facts()
     assert facts["parameters"] == "22,713,216"
     assert facts["longest text"] == "256 tokens"
-    assert facts["embeddings"] == "mean of all places, normalised"
+    assert facts["embeddings"] == "mean of all tokens, normalized"
 
 
 def test_embeddings_equal_those_of_bert_model() -> None:

@@ -95,7 +95,7 @@ def test_what_cannot_be_done_is_a_sentence(bert: Bert, ask, says: str) -> None: 
 
 
 def test_one_text_in_the_place_of_several_is_refused(bert: Bert) -> None:
-    with pytest.raises(UserError, match=r"give a list, \[text\]"):
+    with pytest.raises(UserError, match=r"takes a list of texts: \[text\]"):
         bert.embed("the cat")
 
 

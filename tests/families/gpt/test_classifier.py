@@ -87,7 +87,7 @@ def test_the_same_answer_twice_is_refused() -> None:
 
 
 def test_a_text_that_is_no_tuple_of_texts_is_refused() -> None:
-    with pytest.raises(UserError, match="each is a tuple of its texts"):
+    with pytest.raises(UserError, match="takes a list of tuples of texts"):
         classifier("classification", ("a", "b")).classify(["the cat"])  # type: ignore[list-item]
 
 
@@ -102,7 +102,7 @@ def test_the_start_is_that_with_which_it_was_trained(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert qkv.load(tmp_path).defaults.start == START
     (tmp_path / "config.json").write_text(json.dumps({**config, "start": 999}))
-    with pytest.raises(UserError, match="no token of this model has the number 999"):
+    with pytest.raises(UserError, match="999 is not a token id of this model"):
         qkv.load(tmp_path)
 
 

@@ -58,7 +58,7 @@ def test_a_bundle_whose_parts_do_not_belong_together_is_refused(tmp_path: Path) 
     untrained_classifier().save(tmp_path)
     config = read_json(tmp_path / "config.json")
     write_json(tmp_path / "config.json", config | {"classes": ["ant", "bee"]})
-    with pytest.raises(UserError, match="do not fit its model"):
+    with pytest.raises(UserError, match="do not match the model"):
         qkv.load(tmp_path)
 
 

@@ -131,8 +131,8 @@ def test_info_says_what_they_are(models: Path, said) -> None:  # type: ignore[no
         ("classify M/classifier --labels T/missing.tsv", "line 2 has no label"),
         ("classify M/pairs --labels T/l.tsv", "this model reads two texts in a row"),
         ("import T/none/here --out T/x", "there is no folder"),
-        ("import M/bert --out T/x", "is a model of qkv already"),
-        ("import M/bert --out M", "is there already: choose another folder"),
+        ("import M/bert --out T/x", "is already a qkv model"),
+        ("import M/bert --out M", "already exists: choose another folder"),
     ],
 )
 def test_a_mistake_is_one_sentence(
