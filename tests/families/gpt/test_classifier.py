@@ -77,12 +77,12 @@ def test_the_answers_are_what_is_chosen_from() -> None:
 )
 def test_another_number_of_texts_is_refused(form: Form, given: tuple[str, ...]) -> None:
     classes = () if form == "choice" else ("no", "yes")
-    with pytest.raises(UserError, match=f"input 1 has {len(given)} texts?, and this model reads"):
+    with pytest.raises(UserError, match=f"input 1 has {len(given)} texts?, but this model reads"):
         classifier(form, classes).classify([given])
 
 
 def test_the_same_answer_twice_is_refused() -> None:
-    with pytest.raises(UserError, match="input 1 has the same answer twice"):
+    with pytest.raises(UserError, match="input 1 has the same choice twice"):
         classifier("choice").classify([("the cat", "sang", "sang")])
 
 
@@ -115,7 +115,7 @@ def test_the_answer_is_read_off_the_token_with_which_it_was_trained(tmp_path: Pa
     assert qkv.load(tmp_path).defaults.last == START
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "last": -1}))
-    with pytest.raises(UserError, match="no token of this model has the number -1"):
+    with pytest.raises(UserError, match="-1 is not a token id of this model"):
         qkv.load(tmp_path)
 
 

@@ -182,7 +182,7 @@ def test_options_that_need_another_say_so(
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.json", b'{"train": [[[60', "not whole JSON"),
+        ("a.json", b'{"train": [[[60', "not valid JSON"),
         ("a.mid", b"MThd\0\0\0\6", "not a whole MIDI file (it ends too early)"),
         ("a.json", b'{"train": [[[60]]]}', "too few to learn from"),
     ],
