@@ -42,7 +42,7 @@ def must_be(settings: Mapping[str, Any], name: str, wanted: Any, where: str) -> 
     """A setting of which one value alone is computed here; where it is absent, it has that value."""
     value = settings.get(name)
     if value is not None and value != wanted:
-        raise UserError(f"{where}/{SETTINGS}: {name} is {value!r}, and qkv reads with {wanted!r} only.")
+        raise UserError(f"{where}/{SETTINGS}: {name} is {value!r}; qkv supports only {wanted!r}.")
 
 
 def choice(settings: Mapping[str, Any], name: str, default: bool | None, where: str) -> bool | None:

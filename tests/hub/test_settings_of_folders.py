@@ -95,7 +95,7 @@ def test_a_space_before_every_text_and_pieces_in_a_file_of_their_own_are_refused
     gpt2: Path, tmp_path: Path
 ) -> None:
     edited(gpt2 / "tokenizer_config.json", add_prefix_space=True)
-    refused(gpt2, "add_prefix_space is True, and qkv reads with False only")
+    refused(gpt2, "add_prefix_space is True; qkv supports only False")
     write_gpt1(tmp_path / "gpt1")
     write(tmp_path / "gpt1" / "added_tokens.json", {"<more>": 280})
     refused(tmp_path / "gpt1", r"added_tokens.json has pieces that the vocabulary lacks \(<more>\)")
