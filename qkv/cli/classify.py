@@ -4,18 +4,19 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from qkv.cli.options import read_options
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError, naming
+from qkv.families.vit.options import ClassificationOptions
 
 if TYPE_CHECKING:
-    from qkv.runtime.predictions import Classifier, Verdict
+    from qkv.runtime.predictions import Classifier, Prediction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +34,9 @@ class Classify:
     """Columns of --labels: text,label or text,second,label, by names or by numbers from 1."""
     json: bool = False
     """One JSON object for each input, with the probabilities of all classes."""
-    top_k: int | None = None
-    """Classes to show, the likeliest first; by default one, and three for pictures."""
-    fit: bool = False
-    """Pictures of another size or mode are made to fit instead of refused."""
+    options: Annotated[ClassificationOptions, tyro.conf.arg(name="")] = field(
+        default_factory=ClassificationOptions
+    )
     threads: int | None = None
     """Cores to use; by default all."""
 
@@ -57,14 +57,14 @@ def main(arguments: list[str]) -> None:
     if command.labels is not None:
         print(json.dumps(measured(classifier, command.labels, command.columns)))
         return
-    best = command.top_k or (3 if classifier.reads == "pictures" else 1)
+    best = command.options.top_k or (3 if classifier.reads == "pictures" else 1)
     named = classifier.reads == "pictures" and len(command.inputs) > 1
     before = 0
     for inputs in chunks(command, classifier):
         with as_they_came(command, before), counting("classifying", len(inputs)) as done:
-            verdicts = classifier.classify(inputs, done=done)
-        for given, verdict in zip(inputs, verdicts, strict=True):
-            line = as_json(given, verdict) if command.json else as_line(verdict, best)
+            predictions = classifier.classify(inputs, done=done)
+        for given, prediction in zip(inputs, predictions, strict=True):
+            line = as_json(given, prediction) if command.json else as_line(prediction, best)
             print(f"{given[0]}\t{line}" if named and not command.json else line)
         sys.stdout.flush()
         before += len(inputs)
@@ -80,8 +80,6 @@ def check(command: Classify) -> None:
         raise UserError("give texts, --input or --labels, one of them.")
     if command.columns and command.labels is None:
         raise UserError("--columns belongs to --labels: it says which columns of that file to read.")
-    if command.top_k is not None and command.top_k < 1:
-        raise UserError("--top-k must be at least 1.")
     check_threads(command.threads)
 
 
@@ -91,7 +89,7 @@ def opened(command: Classify) -> "Classifier":
 
     use_threads(command.threads)
     model: Any = load_for(command.model, "classify", object)
-    if command.fit:
+    if command.options.fit:
         if not hasattr(model, "fitting"):
             raise UserError(f"--fit is for pictures, and {command.model} reads text.")
         model = model.fitting()
@@ -165,15 +163,15 @@ def measured(classifier: "Classifier", path: Path, columns: str) -> dict[str, fl
         examples.places(classifier.classes)
     by_line = naming(lambda number: f"{path}, line {examples.lines[number]}")
     with by_line, counting("classifying", len(examples)) as done:
-        verdicts = classifier.classify(examples.inputs, done=done)
+        predictions = classifier.classify(examples.inputs, done=done)
     if numbers:
-        given = [verdict.number or 0.0 for verdict in verdicts]
+        given = [prediction.number or 0.0 for prediction in predictions]
         return {
             "examples": len(examples),
             "pearson": rounded(pearson(given, numbers)),
             "spearman": rounded(spearman(given, numbers)),
         }
-    said = [verdict.label for verdict in verdicts]
+    said = [prediction.label for prediction in predictions]
     return {
         "examples": len(examples),
         "accuracy": round(accuracy(said, examples.labels), 5),
@@ -189,22 +187,22 @@ def share_chosen(classifier: "Classifier", path: Path) -> dict[str, float | None
 
     questions = read_questions(path)
     with counting("choosing", len(questions)) as done:
-        said = [verdict.label for verdict in classifier.classify(questions.inputs, done=done)]
+        said = [prediction.label for prediction in classifier.classify(questions.inputs, done=done)]
     right = [texts[1 + place] for texts, place in zip(questions.inputs, questions.right, strict=True)]
     return {"examples": len(questions), "accuracy": round(accuracy(said, right), 5)}
 
 
-def as_line(verdict: "Verdict", best: int) -> str:
-    if verdict.number is not None:
-        return verdict.label
-    ranked = list(verdict.probabilities.items())[:best]
+def as_line(prediction: "Prediction", best: int) -> str:
+    if prediction.number is not None:
+        return prediction.label
+    ranked = list(prediction.probabilities.items())[:best]
     return "\t".join(f"{label}\t{probability:.4f}" for label, probability in ranked)
 
 
-def as_json(given: tuple[str, ...], verdict: "Verdict") -> str:
+def as_json(given: tuple[str, ...], prediction: "Prediction") -> str:
     facts: dict[str, object] = {"input": given[0] if len(given) == 1 else list(given)}
-    if verdict.number is not None:
-        facts["number"] = verdict.number
+    if prediction.number is not None:
+        facts["number"] = prediction.number
     else:
-        facts |= {"label": verdict.label, "probabilities": dict(verdict.probabilities)}
+        facts |= {"label": prediction.label, "probabilities": dict(prediction.probabilities)}
     return json.dumps(facts, ensure_ascii=False)

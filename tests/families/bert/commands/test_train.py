@@ -148,7 +148,11 @@ def test_a_mistake_is_one_sentence(
         ("a\tx\nb\t\n", "", "line 2 has no label"),
         ("a\tx\nb\tx\n", "", "every label is 'x'"),
         ("a\tx\nb\ty\n", "", "too few examples to hold some out"),
-        ("a\tx\nb\ty\n" * 20 + "the " * 40 + "\tx\n", "", "line 41 has 42 pieces, and this model reads 24"),
+        (
+            "a\tx\nb\ty\n" * 20 + "the " * 40 + "\tx\n",
+            "",
+            "line 41 has 42 tokens, and this model reads at most 24",
+        ),
         ("a\tx\nb\ty\n" * 20, "--valid-labels V", "line 2: the label 'z' is new"),
         ("a\tx\nb\ty\n" * 20, "--task numbers", "line 1: the label 'x' is not a number"),
         ("a\tx\nb\ty\n" * 20, "--columns 1,5", "column 5 is to be read"),

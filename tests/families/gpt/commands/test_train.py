@@ -182,8 +182,8 @@ def test_options_that_need_another_say_so(
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.json", b'{"train": [[[60', "not whole JSON"),
-        ("a.mid", b"MThd\0\0\0\6", "not a whole MIDI file (it ends too early)"),
+        ("a.json", b'{"train": [[[60', "not valid JSON"),
+        ("a.mid", b"MThd\0\0\0\6", "not a valid MIDI file (it ends too early)"),
         ("a.json", b'{"train": [[[60]]]}', "too few to learn from"),
     ],
 )
@@ -251,7 +251,7 @@ def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, cap
     out = ["-o", tmp_path / "a.mid"]
     for options, sentence in (
         ([], "say where to write it"),
-        ([tmp_path / "bad.mid", *out], "not a whole MIDI file"),
+        ([tmp_path / "bad.mid", *out], "not a valid MIDI file"),
         ([tmp_path / "none.mid", *out], "There is no file"),
         (["--stop", "x", *out], "--stop is for text"),
         (["--max-new-tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),

@@ -81,7 +81,7 @@ def test_one_that_was_tuned_goes_on_with_its_head(
         (["--colours=grey"], "leave out --colours."),
         (["--recipe", "mnist"], "there is no recipe 'mnist'"),
         (["--fit", "--epochs", "-1"], "--epochs must be more than 0"),
-        ([], "is 11 × 11 pixels large and not 8 × 8: convert it, or give --fit"),
+        ([], "is 11 × 11 pixels large and not 8 × 8: convert it, or choose to fit images"),
         (["--fit", "--scenes", "100"], "give --images with pictures, or --scenes"),
     ],
 )
