@@ -57,6 +57,7 @@ class Position:
     kept_loss: float = math.inf  # of the model in the bundle: a full disk may have left an earlier one there
     kept_step: int = 0
     kept_hash: str = ""  # of its weights
+    kept_as: str = ""  # what it is, if not the snapshot of that step
     bad_batches: int = 0
     snapshots: list[int] = field(default_factory=list)  # steps, oldest first
 
@@ -316,7 +317,7 @@ class Run:
             self.keep(weights, better)
             if better:
                 position.kept_loss, position.kept_step = loss, position.step
-                position.kept_hash = tensors_hash(weights)
+                position.kept_hash, position.kept_as = tensors_hash(weights), ""
         with self.going_on("a snapshot"):
             make_folders(self.snapshot(position.step).parent)
             write_tensors(self.snapshot(position.step), weights)

@@ -171,7 +171,7 @@ def test_a_run_that_was_killed_while_it_was_scored_knows_the_average_that_it_has
     assert outcome.report is not None
     assert outcome.report["training"]["weights"] == "average of the snapshots at steps 14, 20"
     assert file_hash(tmp_path / "out" / "model.safetensors") == kept
-    assert recorder.warnings == ["this run had ended already: there is nothing left to train."]
+    assert recorder.warnings == ["this run is already complete."]
 
 
 def test_a_run_that_is_computed_otherwise_than_it_began_says_so_by_name(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_
 ) -> None:
     monkeypatch.setattr("qkv.data.sentences.python_prose", lambda: read_prose([text]))
     command = ["train", "bert", "--resume", "--out", tmp_path / "m", "--steps", "3", *TINY]
-    for told in ("holds no run yet: this one begins", "had ended already"):
+    for told in ("holds no run yet: this one begins", "already complete"):
         assert code_of(*command) == 0
         assert told in capsys.readouterr().err
 

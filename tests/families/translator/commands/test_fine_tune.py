@@ -26,7 +26,7 @@ def test_a_model_is_tuned_and_the_run_is_resumed_without_its_options(
     assert "loss per piece on the held-out pairs:" in shown.err
     assert load(out).tokenizer.text() == load(model).tokenizer.text()
     assert code_of("train", "translator", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     assert code_of("train", "translator", "--resume", "--out", out, "--dropout", "0.5") == 2
     assert "these differ: --dropout" in capsys.readouterr().err
     assert code_of("translate", out, "one two", "--beam", "1") == 0
