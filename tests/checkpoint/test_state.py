@@ -157,7 +157,7 @@ def test_a_damaged_newest_state_is_passed_over_with_a_warning(tmp_path: Path, na
     assert latest is not None
     assert latest.step == 10
     assert len(warnings) == 1
-    assert "passed over a checkpoint" in warnings[0]
+    assert "skipped a checkpoint" in warnings[0]
     assert "step-20" in warnings[0]
 
 

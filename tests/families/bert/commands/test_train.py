@@ -213,4 +213,4 @@ def test_only_a_bert_can_be_fine_tuned(
 ) -> None:
     code = code_of("train", "bert", "--fine-tune", tmp_path, "--labels", labels, "--out", tmp_path / "out")
     shown = capsys.readouterr()
-    assert "is not a model made by qkv" in refused(shown.err, shown.out, code)
+    assert "is not a qkv model" in refused(shown.err, shown.out, code)
