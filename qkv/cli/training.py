@@ -108,10 +108,10 @@ def choose(siblings: Sequence[Trainable], arguments: list[str]) -> Trainable:
 
 def inputs_of_run(arguments: list[str]) -> set[str]:
     """Names of the inputs of the run that is resumed."""
-    from qkv.checkpoint.files import read_sealed
-
     if "--resume" not in arguments or not run_exists(arguments):
         return set()
+    from qkv.checkpoint.files import read_sealed
+
     return {
         name for name, value in read_sealed(run_file(output_in(arguments))).get("files", {}).items() if value
     }

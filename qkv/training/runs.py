@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from qkv import __version__
-from qkv.checkpoint.bundle import MODEL_FILE
+from qkv.checkpoint.bundle import MODEL_FILE, save_report
 from qkv.checkpoint.files import (
     bytes_hash,
     canonical,
@@ -33,6 +33,7 @@ from qkv.configs import changed_paths, from_dict
 from qkv.core.attention import compiled_loops
 from qkv.errors import ProcessEndedError, UserError
 from qkv.training.advice import is_still_falling, validation_losses
+from qkv.training.card import model_card
 from qkv.training.device import check_precision, choose_device, products_here
 from qkv.training.distributed import Alone, Group
 from qkv.training.extension import EXTENSIONS, current_settings, raised_limits, with_extension
@@ -121,9 +122,15 @@ class Task(ABC, Generic[Made]):
     def assemble(self, folder: Path) -> Assembled[Made]:
         """Build the model and its data from those files in `folder`. torch is seeded for the initial weights."""
 
-    @abstractmethod
     def finish(self, product: Made, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
         """Evaluate the product, which has the chosen weights and is saved. Write the report to the bundle and return it."""
+        report = {
+            **facts_of_run(run, product.model, chosen, self.settings, counted=self.unit),
+            "data": {"origin": ", ".join(self.fingerprint())},
+            "results": {"validation loss": f"{chosen.loss:.4f}"},
+        }
+        save_report(out, report, model_card(type(product).__name__, f"qkv info {out.name}", report))
+        return report
 
     def example(self) -> Example[Made] | None:
         return None

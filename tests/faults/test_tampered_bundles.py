@@ -46,7 +46,7 @@ def one_stream() -> Translator:
 
 
 def gumbel_codes() -> Codes:
-    config = CodebookConfig(side=32, channels=3, patch=8, width=8, depth=2, quantiser="gumbel", levels=(4, 3))
+    config = CodebookConfig(side=32, channels=3, patch=8, width=8, depth=2, quantizer="gumbel", levels=(4, 3))
     return Codes(Codebook(config))
 
 

@@ -36,7 +36,6 @@ from qkv.families.translator.segments import (
 from qkv.families.translator.text_search import HALF, TextSearch
 from qkv.runtime.compute import Compute, computing_in, silent
 from qkv.runtime.weights import build_model
-from qkv.text.protect import BY_DEFAULT, Kind
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.text.words import FINE
 
@@ -213,9 +212,9 @@ class Translator:
                 check_copied(each.text, decoding)
         return segments
 
-    def pieces_of(self, text: str, protect: Sequence[Kind] = BY_DEFAULT) -> list[str]:
+    def pieces_of(self, text: str, decoding: TranslationOptions = DEFAULTS) -> list[str]:
         """The segments in which a text is translated."""
-        return segments_of(text, protect, self.tokenizer, self.limit)
+        return segments_of(text, decoding.protect, self.tokenizer, self.limit)
 
     def answer_pieces(
         self, pieces: Sequence[tuple[str, TranslationOptions]], decoding: TranslationOptions, done: Done
@@ -303,7 +302,7 @@ class Translator:
         """What else could stand here: answers that begin with the prefix and go on with different pieces."""
         decoding, texts = with_keywords(decoding, options), self.texts
         text, decoding = resolve_language(text, decoding, self.tokenizer)
-        if len(self.pieces_of(text, decoding.protect)) > 1 or not is_for_translation(text, decoding.protect):
+        if len(self.pieces_of(text, decoding)) > 1 or not is_for_translation(text, decoding.protect):
             raise UserError("alternatives are for one sentence that is not empty and not too long.")
         searcher, search = texts.searcher(decoding), texts.search(decoding.likeliest())
         job = texts.job(text.strip(), replace(decoding, prefix=prefix))

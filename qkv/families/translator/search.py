@@ -59,7 +59,7 @@ class Search:
 # its default. A field that is in none of these goes to the general search, whatever its value.
 OBEYED = {"beam_size", "length_penalty", "num_hypotheses", "patience"}
 BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"}  # see plain_request
-BY_THE_CALLER = {"language", "glossary", "protect", "alignments", "batch_tokens"}
+BY_THE_CALLER = {"target_language", "glossary", "protect", "alignments", "batch_tokens"}
 ONLY_BY_DEFAULT = {
     "coverage_penalty",
     "repetition_penalty",

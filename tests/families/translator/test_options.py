@@ -17,7 +17,12 @@ from qkv.families.translator.commands.translate import Translate
 from qkv.families.translator.options import DEFAULTS, TranslationOptions, with_keywords
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import (
+    BY_REQUESTS,
+    BY_THE_CALLER,
+    OBEYED,
+    OBEYED_OF_A_REQUEST,
     ONLY_BY_DEFAULT,
+    RULES_OF_A_REQUEST,
     Request,
     Search,
     plain_request,
@@ -43,8 +48,8 @@ def test_every_option_is_a_flag_with_the_same_default_and_a_help_text() -> None:
 def test_no_other_place_states_an_option(path: str) -> None:
     """Neither as a field of a class nor as a parameter with a default."""
     for node in ast.walk(ast.parse((FOLDER / path).read_text(encoding="utf-8"))):
-        stated = [each.target for each in getattr(node, "body", []) if isinstance(each, ast.AnnAssign)]
         if isinstance(node, ast.ClassDef):
+            stated = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
             assert not {ast.unparse(each) for each in stated} & set(NAMES), node.name
         if isinstance(node, ast.FunctionDef):
             with_default = node.args.args[len(node.args.args) - len(node.args.defaults) :]
@@ -54,11 +59,11 @@ def test_no_other_place_states_an_option(path: str) -> None:
 @pytest.mark.parametrize("method", ["translate", "answers", "stream", "alternatives"])
 def test_python_takes_every_option_by_name(method: str) -> None:
     assert "options" in signature(getattr(Translator, method)).parameters
-    assert with_keywords(DEFAULTS, {"beam": 3, "contain": ("x",)}) == TranslationOptions(
+    assert with_keywords(DEFAULTS, {"beam_size": 3, "contain": ("x",)}) == TranslationOptions(
         beam_size=3, contain=("x",)
     )
-    with pytest.raises(TypeError, match="no translation option 'beem'; did you mean 'beam'"):
-        with_keywords(DEFAULTS, {"beem": 3})
+    with pytest.raises(TypeError, match="no translation option 'beem_size'; did you mean 'beam_size'"):
+        with_keywords(DEFAULTS, {"beem_size": 3})
 
 
 def test_options_need_no_torch() -> None:
@@ -128,12 +133,14 @@ def test_a_request_with_a_rule_goes_to_the_general_search(request_: Request) -> 
     assert plain_request(request_, end=2, limit=9) is None
 
 
-def test_every_option_that_the_engine_ignores_is_an_option() -> None:
-    assert set(NAMES) > ONLY_BY_DEFAULT
+def test_the_engine_is_told_of_every_option() -> None:
+    """A name that was changed here and not there would send every translation to the general search."""
+    assert set(NAMES) == OBEYED | BY_REQUESTS | BY_THE_CALLER | ONLY_BY_DEFAULT
+    assert {each.name for each in fields(Request)} == OBEYED_OF_A_REQUEST | RULES_OF_A_REQUEST
 
 
 @pytest.mark.parametrize("given", [{"temperature": 0.5}, {"seed": 1}, {"top_k": 3, "min_p": 0.1}], ids=str)
 def test_options_of_sampling_need_sampling(given: dict[str, Any]) -> None:
-    with pytest.raises(Exception, match="can only be used with sample"):
+    with pytest.raises(Exception, match="can only be used with sampling"):
         TranslationOptions(**given)
     assert TranslationOptions(sample=True, **given).sampling is not None

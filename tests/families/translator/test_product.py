@@ -41,11 +41,11 @@ WITHOUT_LETTERS = [
 ]
 
 
-def architecture(context: int) -> TranslatorConfig:
+def architecture(max_length: int) -> TranslatorConfig:
     stack = StackConfig(depth=2, width=12, heads=3, ffn_width=20, norm="pre", activation="relu", dropout=0.1)
     return TranslatorConfig(
         vocab_size=len(TOKENIZER),
-        max_length=context,
+        max_length=max_length,
         pad=0,
         start=1,
         end=2,
@@ -55,10 +55,10 @@ def architecture(context: int) -> TranslatorConfig:
     )
 
 
-def untrained(kind: type[Translator] = Translator, *, context: int = 60, longest: int = 20) -> Translator:
+def untrained(kind: type[Translator] = Translator, *, max_length: int = 60, longest: int = 20) -> Translator:
     """Random weights, scaled up until different sentences get different translations."""
     torch.manual_seed(5)
-    model = TranslatorModel(architecture(context))
+    model = TranslatorModel(architecture(max_length))
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim == 2:
@@ -195,7 +195,7 @@ def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
 def test_a_bad_beam_is_refused_whatever_the_text(
     text: str | list[str], beam: int, penalty: float | None
 ) -> None:
-    with pytest.raises(UserError, match="beam must be at least 1"):
+    with pytest.raises(UserError, match=r"beam_size must be from 1|length_penalty must be from 0"):
         untrained().translate(text, beam=beam, length_penalty=penalty)
 
 
@@ -400,9 +400,9 @@ def test_wishes_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         TranslationOptions(**wrong)
 
 
-@pytest.mark.parametrize("wrong", [{"beam": 1_001}, {"num_hypotheses": 100_000}], ids=str)
+@pytest.mark.parametrize("wrong", [{"beam_size": 1_001}, {"num_hypotheses": 100_000}], ids=str)
 def test_a_beam_that_would_take_all_memory_is_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(UserError, match="at most 1,000"):
+    with pytest.raises(UserError, match="from 1 to 1,000"):
         TranslationOptions(**wrong)  # type: ignore[arg-type]
 
 

@@ -49,11 +49,11 @@ def pair() -> tuple[Translator, Translator]:
 @pytest.mark.parametrize(
     "wishes",
     [
-        {"beam": 1}, {"beam": 4, "num_hypotheses": 4}, {"beam": 3, "patience": 1.0, "num_hypotheses": 2},
-        {"beam": 3, "contain": ("crying", "like")}, {"beam": 3, "avoid": ("a", "th")}, {"beam": 2, "prefix": "my cat"},
-        {"beam": 2, "no_repeat_ngram_size": 2, "num_hypotheses": 2}, {"beam": 3, "coverage_penalty": 2.0}, {"repetition_penalty": 1.5},
+        {"beam_size": 1}, {"beam_size": 4, "num_hypotheses": 4}, {"beam_size": 3, "patience": 1.0, "num_hypotheses": 2},
+        {"beam_size": 3, "contain": ("crying", "like")}, {"beam_size": 3, "avoid": ("a", "th")}, {"beam_size": 2, "prefix": "my cat"},
+        {"beam_size": 2, "no_repeat_ngram_size": 2, "num_hypotheses": 2}, {"beam_size": 3, "coverage_penalty": 2.0}, {"repetition_penalty": 1.5},
         {"sample": True, "temperature": 1.3, "seed": 5}, {"sample": True, "top_k": 9, "num_hypotheses": 3, "seed": 6},
-        {"beam": 2, "glossary": Glossary.of([("cat", "Katze"), ("like", "I like")]), "num_hypotheses": 2},
+        {"beam_size": 2, "glossary": Glossary.of([("cat", "Katze"), ("like", "I like")]), "num_hypotheses": 2},
     ],
     ids=str,
 )  # fmt: skip

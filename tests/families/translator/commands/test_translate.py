@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import ENVIRONMENT, code_of, process, refused
@@ -115,7 +116,7 @@ def test_every_line_of_a_text_argument_is_translated_and_line_breaks_are_kept(
 def test_a_bad_beam_is_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = code_of("translate", model, "one", "--beam", "0")
     shown = capsys.readouterr()
-    assert "beam must be at least 1" in refused(shown.err, shown.out, code)
+    assert "--beam-size must be from 1" in refused(shown.err, shown.out, code)
 
 
 @pytest.mark.parametrize("penalty", ["1000", "inf", "-1", "nan"])
@@ -311,3 +312,21 @@ def test_what_the_model_is_unsure_of_is_marked_or_left_out(
     assert code_of("translate", sure, "one two", "--min-confidence", "0.4", "--scores") == 0
     ((text, _, confidence),) = columns(capsys)
     assert (text.startswith("[unsure]"), confidence) == (False, "0.500")
+
+
+def test_lines_are_printed_before_the_next_ones_are_translated(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed: list[int] = []
+    records = translate_command.records
+
+    def watched(*given: Any, **named: Any) -> list[str]:
+        printed.append(capsys.readouterr().out.count("\n"))
+        return records(*given, **named)
+
+    monkeypatch.setattr(translate_command, "records", watched)
+    (tmp_path / "lines").write_text("".join(f"{number}\n" for number in range(30)))
+    assert code_of("translate", model, "--input", tmp_path / "lines") == 0
+    assert printed[0] == 0
+    assert all(more > 0 for more in printed[1:])
+    assert len(printed) >= 3

@@ -1,6 +1,7 @@
 """What must be avoided appears nowhere in a translation, or there is an error that names the text."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from untrained_translators import WITHOUT
@@ -10,7 +11,7 @@ from qkv.families.translator.answers import Answer
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 
-TWO = "the cat danced in the garden with my friends. my friends like tomatoes and the cat."
+TWO = "the cat danced in Boston. my friends like tomatoes and Mary."
 
 
 class Echo(Translator):
@@ -28,13 +29,7 @@ class Echo(Translator):
         ]
 
 
-def echo() -> Echo:
-    found = Echo(WITHOUT.model, WITHOUT.tokenizer, WITHOUT.defaults)
-    found.defaults = Translator(found.model, found.tokenizer, found.defaults).defaults
-    return found
-
-
-ECHO = echo()
+ECHO = Echo(WITHOUT.model, WITHOUT.tokenizer, replace(WITHOUT.defaults, max_source_length=8))
 
 
 def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:

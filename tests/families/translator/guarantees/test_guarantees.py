@@ -185,6 +185,9 @@ def test_a_text_with_entities_is_translated_as_the_text_that_it_stands_for(text:
     """With other tags than these there would be markup in it that the text does not stand for."""
     others: tuple[Kind, ...] = ("placeholders", "urls", "emails")
     assume(len(WITH.pieces_of(text)) == 1)
+    plain = html.unescape(text)
+    spans_of = [[span.text for span in protected_spans(each, others)] for each in (text, plain)]
+    assume(spans_of[0] == spans_of[1])  # %s&eacute; has a placeholder, and %sé has none
     answer = WITH.translate(text)
     assert html.unescape(answer) == WITH.translate(html.unescape(text), TranslationOptions(protect=others))
     assert "&" not in text or not {"<", ">"} & set(answer)

@@ -1,0 +1,61 @@
+"""A family of another package, as docs/extending.md shows it, works without a change to qkv."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parent.parent / "docs" / "extending.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The family of the page, installed: its module, and the metadata that names its entry point."""
+    folder = tmp_path_factory.mktemp("package")
+    [code] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    [entry] = re.findall(r"```toml\n.*?\n(.*?)```", PAGE, flags=re.DOTALL)
+    (folder / "bigram.py").write_text(code, encoding="utf-8")
+    metadata = folder / "bigram-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: bigram\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[qkv.families]\n" + entry.replace('"', ""))
+    (folder / "book.txt").write_text("abcabcabd" * 30)
+    return folder
+
+
+def run(package: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-m", "qkv", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=package,
+        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+
+
+def test_a_family_of_another_package_trains_saves_loads_and_runs(package: Path) -> None:
+    trained = run(package, "train", "bigram", "--text", "book.txt", "--output", "out", "--learning-rate", "0.2")
+    assert trained.returncode == 0, trained.stderr
+    assert run(package, "next", "out", "b").stdout == "c\n"
+    assert "bigram, a model of characters" in run(package, "info", "out").stdout
+    resumed = run(package, "train", "bigram", "--resume", "--output", "out")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "complete" in resumed.stderr
+
+
+def test_the_help_lists_families_of_other_packages(package: Path) -> None:
+    shown = run(package, "--help").stdout
+    assert "qkv train bigram" in shown
+    assert "qkv next" in shown
+    assert "--text" in run(package, "train", "bigram", "--help").stdout
+
+
+def test_the_example_is_as_short_as_the_page_says() -> None:
+    [code] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    lines = [line for line in code.splitlines() if line.strip() and not line.startswith(("from ", "import "))]
+    assert len(lines) <= 60
