@@ -165,6 +165,7 @@ def train(
     the run folder for a later resume.
     """
     settings = task.settings
+    settings.check()
     group = Alone() if group is None else group
     check_spread(group, settings.training)
     if not resume:

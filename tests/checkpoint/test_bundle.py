@@ -185,8 +185,8 @@ def test_missing_unknown_and_misshaped_weights_are_all_in_one_message(folder: Pa
         ({"model": None}, "expected an object with the settings of TranslatorConfig"),
         ({"architecture": "abacus"}, "knows transformer, one-stream, recurrent, and no 'abacus'"),
         ({"architecture": "recurrent"}, "RecurrentConfig has no setting 'positions'"),
-        ({"beem": 3}, "no setting 'beem'; did you mean beam"),
-        ({"beam": "three"}, "beam should be int, not 'three'"),
+        ({"beem_size": 3}, "no setting 'beem_size'; did you mean beam_size"),
+        ({"beam_size": "three"}, "beam_size should be int, not 'three'"),
         ({"languages": {"source": "en"}}, "Languages lacks target"),
     ],
 )

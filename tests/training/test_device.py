@@ -111,7 +111,7 @@ def test_int16_that_is_not_available_is_an_error_before_the_run_starts(
 
 
 def test_int16_is_for_a_cpu() -> None:
-    with pytest.raises(UserError, match="int16 is for a CPU, not for meta"):
+    with pytest.raises(UserError, match="int16 needs a CPU, and this is"):
         int16_products(torch.device("meta"))
 
 
