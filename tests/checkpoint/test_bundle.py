@@ -124,7 +124,9 @@ def test_the_config_of_another_tool_is_refused(tmp_path: Path, content: str) -> 
 @pytest.mark.parametrize("number", [0, FORMAT + 1, "1", None])
 def test_another_format_number_is_refused_with_both_numbers(folder: Path, number: object) -> None:
     edit_config(folder, format=number)
-    with pytest.raises(UserError, match=f"has bundle format {number}, but this version of qkv reads formats 1 to {FORMAT}"):
+    with pytest.raises(
+        UserError, match=f"has bundle format {number}, but this version of qkv reads formats 1 to {FORMAT}"
+    ):
         qkv.load(folder)
 
 

@@ -176,7 +176,9 @@ def test_a_run_is_not_resumed_with_a_model_to_begin_with_that_is_described_other
         capsys.readouterr()
         assert code_of("train", arguments[0], "--resume", "--out", out) == 2
         error = capsys.readouterr().err
-        assert re.search(f"(since the run was started: the {what} of the|{path.name} is damaged or belongs)", error)
+        assert re.search(
+            f"(since the run was started: the {what} of the|{path.name} is damaged or belongs)", error
+        )
         path.write_text(before)
     assert code_of("train", arguments[0], "--resume", "--out", out) == 0
 

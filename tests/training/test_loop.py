@@ -54,7 +54,13 @@ class Weight(nn.Module):
 
 
 def small_run(tmp_path: Path, train: Lessons, valid: Lessons, **options: Any) -> tuple[Run, Recorder]:
-    training = {"batch_tokens": 1, "learning_rate": 0.1, "warmup_steps": 0, "schedule": "constant", "validate_every": 1}
+    training = {
+        "batch_tokens": 1,
+        "learning_rate": 0.1,
+        "warmup_steps": 0,
+        "schedule": "constant",
+        "validate_every": 1,
+    }
     plan = Plan(
         settings=TrainingSettings(**{**training, **options.pop("training", {})}),
         seed=1,

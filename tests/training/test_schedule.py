@@ -22,7 +22,9 @@ def training(schedule: Schedule, warmup_steps: int = 100, rate: float = 0.3) -> 
 
 
 def rates(schedule: Schedule, steps: int, warmup_steps: int = 100) -> list[float]:
-    return [rate_at(training(schedule, warmup_steps), step, (step - 1) / steps) for step in range(1, steps + 1)]
+    return [
+        rate_at(training(schedule, warmup_steps), step, (step - 1) / steps) for step in range(1, steps + 1)
+    ]
 
 
 @pytest.mark.parametrize("schedule", ["inverse-root", "constant"])

@@ -224,7 +224,8 @@ def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
     train(tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     before = file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors")
     with pytest.raises(
-        UserError, match=r"the data changed since the run was started: the training data and the validation data\."
+        UserError,
+        match=r"the data changed since the run was started: the training data and the validation data\.",
     ):
         train(tmp_path / "out", resume=True, corpus=digit_corpus(seed=2))
     assert file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors") == before
@@ -396,7 +397,7 @@ def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_i
         ("training", "batch_tokens", 0, "batch_tokens must be at least 1"),
         ("training", "adam_betas", (2.0, 0.9), "adam_betas must be"),
         ("training", "learning_rate", math.nan, "learning_rate must be more than 0"),
-        ("decoding", "beam_size", 0, "beam_size must be at least 1"),
+        ("decoding", "beam_size", 0, "beam_size must be from 1 to 1,000"),
         ("data", "bpe_dropout", 1.0, "bpe_dropout must be at least 0 and below 1"),
         ("scoring", "tokenize", "14a", "sacrebleu has no tokenizer '14a'"),
     ],

@@ -145,7 +145,9 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(base: Path, tmp_path
     with torch.no_grad():
         other.model.head.bias += 1
     other.save(tmp_path / "other")
-    with pytest.raises(UserError, match="the data changed since the run was started: the weights to begin with"):
+    with pytest.raises(
+        UserError, match="the data changed since the run was started: the weights to begin with"
+    ):
         train(
             task(gallery("ant", "bee"), tmp_path / "other", settings()),
             tmp_path / "out",
