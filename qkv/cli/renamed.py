@@ -23,7 +23,7 @@ TRAINING = {
     "--data.longest": "--max-characters",
     "--data.ratio": "--max-length-ratio",
     "--decoding.beam": "--beam-size",
-    "--language": "--target-language",
+    "--language": "--language-token",
     "--pieces": "--token-type",
     "--masking.share": "--mask-share",
     "--masking.masked": "--mask-token-share",

@@ -84,7 +84,7 @@ def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_
 ) -> None:
     monkeypatch.setattr("qkv.data.sentences.python_prose", lambda: read_prose([text]))
     command = ["train", "bert", "--resume", "--out", tmp_path / "m", "--steps", "3", *TINY]
-    for told in ("holds no run yet: this one begins", "had ended already"):
+    for told in ("holds no run yet: this one begins", "already complete"):
         assert code_of(*command) == 0
         assert told in capsys.readouterr().err
 
@@ -217,4 +217,4 @@ def test_only_a_bert_can_be_fine_tuned(
 ) -> None:
     code = code_of("train", "bert", "--fine-tune", tmp_path, "--labels", labels, "--out", tmp_path / "out")
     shown = capsys.readouterr()
-    assert "is not a model made by qkv" in refused(shown.err, shown.out, code)
+    assert "is not a qkv model" in refused(shown.err, shown.out, code)

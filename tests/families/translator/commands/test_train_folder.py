@@ -104,7 +104,7 @@ def test_a_run_with_a_folder_can_be_resumed(folder: Path, capsys: pytest.Capture
     before = train(folder)
     (folder / "out" / "report.json").unlink()
     assert code_of("train", "translator", "--resume", "--out", folder / "out") == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     after = read_json(folder / "out" / "report.json")
     assert after["tests"]["test_2018"] == before["tests"]["test_2018"]
     assert after["training"]["epochs"] == before["training"]["epochs"]

@@ -51,7 +51,7 @@ def test_a_model_is_tuned_used_and_resumed_without_its_options(
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
     assert load(out).form == load(base).form
     assert code_of("train", "vit", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     assert code_of("train", "vit", "--resume", "--out", out, "--dropout", "0.5") == 2
     assert "these differ: --dropout" in capsys.readouterr().err
 
