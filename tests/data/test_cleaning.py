@@ -166,7 +166,7 @@ def test_validation_pairs_that_training_shows_are_counted() -> None:
     )
 
 
-def test_holding_out_nothing_is_refused() -> None:
+def test_holding_out_nothing_is_rejected() -> None:
     with pytest.raises(UserError, match="hold out 1 or more"):
         hold_out(numbered(100), count=0, seed=1)
 

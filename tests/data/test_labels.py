@@ -164,7 +164,7 @@ def test_a_label_that_the_model_does_not_know_is_named_with_its_line(write: Writ
         found.places(("bad", "good"))
 
 
-def test_one_class_alone_and_a_word_among_numbers_are_refused(write: Write) -> None:
+def test_one_class_alone_and_a_word_among_numbers_are_rejected(write: Write) -> None:
     with pytest.raises(UserError, match="every label is 'good'"):
         read_labelled(write("a\tgood\nb\tgood\n")).classes()
     with pytest.raises(UserError, match="line 2: the label 'much' is not a number"):
