@@ -158,7 +158,7 @@ def test_folders_that_hold_no_such_model_are_rejected(folder: Path, tmp_path: Pa
     with pytest.raises(UserError, match="there is no folder"):
         open_published(tmp_path / "none")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match="has its weights as a pickle"):
+    with pytest.raises(UserError, match="its weights are a pickle"):
         open_published(folder)
     (folder / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(UserError, match="is damaged"):

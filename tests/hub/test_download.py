@@ -126,7 +126,7 @@ def test_a_model_that_has_only_a_pickle_is_rejected_as_such_and_read_when_asked_
     cache = tmp_path / "cache"
     refused = asked("someone/tiny", tmp_path / "out", cache, hub)
     assert refused.returncode == 2, refused.stderr
-    assert "someone/tiny has its weights as a pickle" in refused.stderr
+    assert "to read someone/tiny: its weights are a pickle" in refused.stderr
     assert "--allow-pickle" in refused.stderr
     assert not list(cache.rglob("*.bin"))
     read = asked("someone/tiny", tmp_path / "out", cache, hub, "--allow-pickle")
