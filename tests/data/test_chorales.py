@@ -162,7 +162,7 @@ def test_midi_without_notes_is_a_sentence(tmp_path: Path) -> None:
         ("[" * 100_000, "not valid JSON"),
         ('{"train": [[[true]]]}', "is not a frame"),
         ('{"train": [[60]]}', "is not a frame"),
-        ('{"train": [[[60]]]}', "too few to learn from"),
+        ('{"train": [[[60]]]}', "too few to train on"),
     ],
 )
 def test_a_corrupt_chorale_file_is_a_sentence(tmp_path: Path, content: str, sentence: str) -> None:

@@ -114,7 +114,7 @@ def test_another_size_is_rejected_or_cut_around_its_middle(tmp_path: Path) -> No
 def test_a_file_that_is_truncated_is_named(tmp_path: Path) -> None:
     path = saved(tmp_path / "a.png", size=(200, 200))
     path.write_bytes(path.read_bytes()[:2000])
-    with pytest.raises(UserError, match=r"a\.png is damaged or cut off"):
+    with pytest.raises(UserError, match=r"a\.png is damaged or truncated"):
         read_picture(path, Form(200, 200, "colour"))
 
 

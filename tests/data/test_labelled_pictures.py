@@ -86,7 +86,7 @@ def test_idx_files_are_read(tmp_path: Path, ending: str) -> None:
     assert found.train.labels.tolist() == [2, 0]
     assert found.train.classes == ("0", "1", "2")
     assert found.test is not None
-    with pytest.raises(UserError, match="stay as they are"):
+    with pytest.raises(UserError, match="cannot be resized or converted"):
         read_image_folder(tmp_path, size=28)
 
 
@@ -108,7 +108,7 @@ def test_a_damaged_idx_file_is_named(tmp_path: Path) -> None:
             read_idx(path, 3)
     packed = tmp_path / "b.gz"
     packed.write_bytes(gzip.compress(whole)[:-12])
-    with pytest.raises(UserError, match="damaged or cut off"):
+    with pytest.raises(UserError, match="damaged or truncated"):
         read_idx(packed, 3)
 
 
@@ -200,7 +200,7 @@ def test_a_picture_beside_the_classes_of_a_part_is_passed_over(tmp_path: Path) -
 def test_idx_files_of_any_name_stay_as_they_are(tmp_path: Path) -> None:
     write_idx(tmp_path / "training-images-idx3-ubyte", np.ones((2, 6, 6)))
     write_idx(tmp_path / "training-labels-idx1-ubyte", np.array([0, 1]))
-    with pytest.raises(UserError, match="stay as they are"):
+    with pytest.raises(UserError, match="cannot be resized or converted"):
         read_image_folder(tmp_path, size=28)
 
 

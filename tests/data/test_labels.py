@@ -147,7 +147,7 @@ def test_columns_can_be_told_by_numbers_and_by_names(write: Write) -> None:
         (
             "id\ttext\tgold\n1\ta\tx\n2\tb\ty\n",
             "",
-            "line 1 names 'id', 'text', 'gold'.* say which to read by --col",
+            "line 1 names 'id', 'text', 'gold'.* choose the columns",
         ),
         ("text\treview\tcontent\tlabel\na\tb\tc\tx\n", "", "names 3 texts, 'text', 'review', 'content'"),
         ("", "", "is empty"),

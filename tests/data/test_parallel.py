@@ -135,8 +135,8 @@ def test_gzipped_files_read_like_plain_ones(tmp_path: Path) -> None:
 
 def test_a_truncated_gzip_is_rejected_and_not_read_in_part(tmp_path: Path) -> None:
     whole = gzip.compress("".join(f"sentence {n}\tSatz {n * 7919}\n" for n in range(9999)).encode())
-    assert "cut short" in complaint(written(tmp_path / "a.tsv.gz", whole[: len(whole) // 2]))
-    assert "cut short" in complaint(written(tmp_path / "b.tsv.gz", whole[:-3]))
+    assert "truncated" in complaint(written(tmp_path / "a.tsv.gz", whole[: len(whole) // 2]))
+    assert "truncated" in complaint(written(tmp_path / "b.tsv.gz", whole[:-3]))
 
 
 def test_damaged_bytes_inside_a_gzip_are_rejected(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_line_breaks_inside_a_json_string_become_spaces(tmp_path: Path) -> None:
         ('{"source": "a", "target": null}', "line 2 holds null where a sentence"),
         (r'{"source": "a", "target": "\ud83d"}', "line 2 holds half a character"),
         ('{"source": "a"}', 'line 2 has no "source" and "target"'),
-        ('{"translation": {"en": "a", "de": "b"}}', "but de, en: say which two"),
+        ('{"translation": {"en": "a", "de": "b"}}', "but de, en: give the source and target"),
     ],
 )
 def test_a_bad_line_of_jsonl_is_named_by_its_number(tmp_path: Path, line: str, expected: str) -> None:
@@ -304,7 +304,7 @@ def test_one_language_given_leaves_the_other_of_two(tmp_path: Path) -> None:
 
 def test_a_tmx_with_three_languages_asks_which_two(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", tmx(unit(en="Hi", fr="Salut", de="Hallo")))
-    assert "de, en, fr: say which two" in complaint(path)
+    assert "de, en, fr: give the source and target" in complaint(path)
 
 
 def test_a_language_that_tmx_lacks_is_answered_with_those_it_has(tmp_path: Path) -> None:
