@@ -63,13 +63,13 @@ def test_a_text_that_is_no_tuple_of_texts_is_rejected(inputs: Any) -> None:
         (
             False,
             [("the cat",), ("a dog", "why?")],
-            "input 2 has 2 texts, and this model reads text: give one text",
+            "input 2 has 2 texts, but this model reads text: give one text",
         ),
         (False, [()], "input 1 has 0 texts"),
         (
             True,
             [("the cat", "a dog"), ("why?",), ("the mat",)],
-            "input 2 has 1 text, and this model reads pairs",
+            "input 2 has 1 text, but this model reads pairs",
         ),
         (True, [("the cat", "a dog", "why?")], "input 1 has 3 texts"),
     ],
