@@ -50,7 +50,7 @@ def test_without_a_compiler_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch
     model = tiny_bert().computing_in("float32", told.append)
     assert len(model.embed(["a b"])) == 1
     assert told == [
-        "reading without the fast engine, with the same results but slower: there is no C++ compiler."
+        "encoding without the fast engine, with the same results but slower: there is no C++ compiler."
     ]
 
 
