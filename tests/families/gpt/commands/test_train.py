@@ -184,7 +184,7 @@ def test_options_that_need_another_option_name_it(
     [
         ("a.json", b'{"train": [[[60', "not valid JSON"),
         ("a.mid", b"MThd\0\0\0\6", "not a valid MIDI file (it ends too early)"),
-        ("a.json", b'{"train": [[[60]]]}', "too few to learn from"),
+        ("a.json", b'{"train": [[[60]]]}', "too few to train on"),
     ],
 )
 def test_a_corrupt_music_file_is_one_error_message(
