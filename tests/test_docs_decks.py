@@ -1,4 +1,4 @@
-"""docs/decks.md tells the truth: what it names exists."""
+"""Everything that docs/decks.md names exists."""
 
 import ast
 import re
