@@ -1,4 +1,4 @@
-"""`qkv train …`: options, recipes, resuming, and the processes that share the work. The same for every family."""
+"""`qkv train`: options, recipes, resuming and processes, for every family."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
 from qkv.families import trainings
 from qkv.families.family import resolve
+from qkv.training.extension import current_settings, raised_limits
 from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings, find_recipe
 from qkv.training.trainable import Inputs, Setup, Trainable
 
@@ -66,7 +67,7 @@ Command = TrainCommand[Any, Any]
 
 
 def main(name: str, arguments: list[str]) -> None:
-    # Before torch is imported: its large tensors then use huge pages, which are found and cleared faster.
+    # Must be set before torch is imported: large tensors then use huge pages, which is faster.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     siblings: tuple[Trainable, ...] = resolve(trainings()[name].trainables)
     trainable = choose(siblings, arguments)
@@ -91,7 +92,7 @@ def main(name: str, arguments: list[str]) -> None:
     train(trainable, command, arguments, given=frozenset(path for path in given if path))
 
 
-# Which trainable, and which options ----------------------------------------------------------------------------
+# Trainables and their options ----------------------------------------------------------------------------
 
 
 def choose(siblings: Sequence[Trainable], arguments: list[str]) -> Trainable:
@@ -117,7 +118,7 @@ def inputs_of_run(arguments: list[str]) -> set[str]:
 
 
 def check_options(trainable: Trainable, siblings: Sequence[Trainable], arguments: list[str]) -> None:
-    """Explain an option that belongs to another trainable of the same name, and a list of files that is empty."""
+    """Explain an option of another trainable with the same name, and an empty list of files."""
     own = {name: field for field in fields_of(trainable) for name in (field.flag, *field.aliases)}
     for name in sorted(names_in(arguments) - set(own)):
         for other in siblings:
@@ -125,7 +126,7 @@ def check_options(trainable: Trainable, siblings: Sequence[Trainable], arguments
                 raise UserError(why_not(name, trainable, other))
     for name in names_in(arguments) & set(own):
         if own[name].takes_many and (option(arguments, name) or "--").startswith("--"):
-            raise UserError(f"{name} names no file. Give at least one, or leave the option out.")
+            raise UserError(f"{name} needs at least one file.")
 
 
 def why_not(name: str, trainable: Trainable, other: Trainable) -> str:
@@ -180,7 +181,7 @@ def description(trainable: Trainable) -> str:
 
 
 def option(arguments: list[str], *names: str) -> str | None:
-    """The value of an option before the rest is parsed, or None."""
+    """The value of an option, before parsing; None if it is not given."""
     for index, argument in enumerate(arguments):
         given, equals, value = argument.partition("=")
         if given.replace("_", "-") not in names:
@@ -198,7 +199,7 @@ def option(arguments: list[str], *names: str) -> str | None:
 def output_in(arguments: list[str]) -> Path:
     out = option(arguments, *OUTPUT)
     if out is None:
-        raise UserError("--resume needs the folder of the run: --resume --output DIR.")
+        raise UserError("--resume needs --output with the folder of the run.")
     return Path(out)
 
 
@@ -211,7 +212,7 @@ def run_exists(arguments: list[str]) -> bool:
 
 
 def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
-    """One command with --resume starts a run and resumes it later, but a misspelt folder must not start one."""
+    """The same command starts and resumes a run, but a misspelled folder must not start one."""
     of_any_run = {"--resume", *OUTPUT, "--tensorboard", "--processes", "--precision", "--validate-every"}
     given = names_in(arguments) - of_any_run
     wanted = {flag_of(name) for name in trainable.starts_with}
@@ -222,13 +223,14 @@ def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
 
 
 def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
-    """All options come from the run itself. One that is given again must be the same, except where the data are."""
+    """Take all options from the run. Options that are given again must not differ, except for paths of data and for
+    limits on steps and minutes that are higher than before."""
     from qkv.checkpoint.files import read_sealed
 
     out = output_in(arguments)
     stored = read_sealed(run_file(out))
     if "files" not in stored:
-        raise UserError(f"{out} holds a run of `qkv demo`, which cannot be resumed. Run the demo again.")
+        raise UserError(f"{out} holds a run of `qkv demo`, which cannot be resumed. Start the demo again.")
     if stored.get("kind") != trainable.name:
         raise UserError(
             f"{out} holds a run of `qkv train {stored.get('kind')}`. Resume it with that command."
@@ -239,7 +241,7 @@ def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
         recipe=stored["recipe"],
         resume=True,
         tensorboard=stored.get("tensorboard", False),
-        settings=from_dict(trainable.settings, stored["settings"], str(run_file(out))),
+        settings=from_dict(trainable.settings, current_settings(stored), str(run_file(out))),
     )
     given = [each for each in arguments if each != "--resume"]
     command = parse(trainable, given, replace(before, resume=False))
@@ -253,11 +255,22 @@ def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
         command, replace(wanted, processes=processes, precision=precision, validate_every=often)
     )
     before = with_training(before, replace(decided, processes=processes))
+    before = extended(before, command)
     both = zip(comparable(before), comparable(command), strict=True)
     changed = sorted({flag_of(path[-1]) for then, now in both for path in changed_paths(then, now)})
     if changed:
-        raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
+        raise UserError(
+            f"a resumed run keeps its options, but these differ: {', '.join(changed)}. Only --steps and --minutes may "
+            "be higher than before."
+        )
     return replace(before, tensorboard=command.tensorboard, inputs=command.inputs)
+
+
+def extended(before: Command, command: Command) -> Command:
+    """The run with the limits that the command raises."""
+    limits = asdict(command.settings)
+    raised = {name: limits[name] for name in raised_limits(asdict(before.settings), limits)}
+    return replace(before, settings=replace(before.settings, **raised))
 
 
 def data_of_run(out: Path) -> dict[str, str]:
@@ -273,13 +286,13 @@ def with_training(command: Command, training: TrainingSettings) -> Command:
 
 
 def comparable(command: Command) -> list[dict[str, Any]]:
-    """A file may lie elsewhere now; the hash of its content may not differ."""
+    """What must not change. A file may have moved; the hash of its content is checked elsewhere."""
     inputs = {name: without_paths(value) for name, value in vars(command.inputs).items()}
     return [{"recipe": command.recipe}, inputs, asdict(command.settings)]
 
 
 def without_paths(value: Any) -> Any:
-    """Of one path or several, whether there is any."""
+    """Replace paths by whether there are any."""
     return bool(value) if isinstance(value, Path | tuple) else value
 
 
@@ -295,7 +308,7 @@ def train(
     if command.tensorboard:
         from qkv.cli.tensorboard import summary_writer
 
-        summary_writer()  # whether it is installed is better known before the work
+        summary_writer()  # fails now, not after the run has started, if it is not installed
     with nullcontext() if is_helper() else claimed(command.output, resume=command.resume):
         data = command.inputs.read(command.settings, say)
         again = command.inputs.can_be_read_again()
@@ -304,7 +317,7 @@ def train(
                 "under torchrun every process reads the data: give files or a folder, not a pipe."
             )
         if not command.resume:
-            command = settled(trainable, command, given, data.amount, again=again)
+            command = settle(trainable, command, given, data.amount, again=again)
         elif not again:
             command = with_training(command, replace(command.settings.training, processes=1))
         with shared_run(["train", trainable.name, *arguments], command.settings.training.processes) as group:
@@ -318,16 +331,16 @@ def train(
     if is_helper():
         sys.exit(outcome.exit_code)
     if outcome.report is None:
-        how = "stopped and saved" if outcome.saved else "stopped; the last checkpoint is an earlier one"
+        how = "stopped and saved" if outcome.saved else "stopped without saving; the last checkpoint is older"
         say(f"{how}. To resume: {resume_command(trainable, command.output)}")
         sys.exit(outcome.exit_code)
     summarize(trainable, outcome.report, command.output)
 
 
-def settled(
+def settle(
     trainable: Trainable, command: Command, given: frozenset[tuple[str, ...]], amount: int, *, again: bool
 ) -> Command:
-    """The recipe's settings for this amount of data, with the options that the user gave."""
+    """Apply the recipe for this amount of data, then the options that the user gave."""
     from qkv.training.distributed import processes_for
 
     recipe = find_recipe(command.recipe, trainable.recipes(command))
@@ -357,7 +370,7 @@ def run(trainable: Trainable, command: Command, data: Any, setup: Setup) -> Outc
         return train_task(
             task,
             command.output,
-            watch=partial(watched, command, display),
+            watch=partial(make_watch, command, display),
             group=setup.group,
             resume=command.resume,
             remember={
@@ -369,7 +382,7 @@ def run(trainable: Trainable, command: Command, data: Any, setup: Setup) -> Outc
         )
 
 
-def watched(command: Command, display: TrainingDisplay, product: Any) -> Watch:
+def make_watch(command: Command, display: TrainingDisplay, product: Any) -> Watch:
     watch = display.watch(product)
     if not command.tensorboard:
         return watch
@@ -380,7 +393,7 @@ def watched(command: Command, display: TrainingDisplay, product: Any) -> Watch:
 
 @contextmanager
 def resumable(trainable: Trainable, out: Path) -> Iterator[None]:
-    """After a Ctrl-C between steps, while a vocabulary is learned or a report written, say how to resume."""
+    """Print how to resume after a Ctrl-C outside training steps, such as while learning a vocabulary."""
     try:
         yield
     except KeyboardInterrupt:
@@ -393,7 +406,7 @@ def resume_command(trainable: Trainable, out: Path) -> str:
     return f"{program()} train {trainable.name} --resume --output {shlex.quote(str(out))}"
 
 
-# What the user is told -----------------------------------------------------------------------------------------
+# Output -----------------------------------------------------------------------------------------
 
 
 def say(line: str) -> None:
@@ -413,7 +426,7 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
         f"{training['steps']:,} steps in {training['minutes']} minutes, {speed}; kept the {training['weights']}"
     )
     if training["ended_by"] == "minutes" and training["still_falling"]:
-        say(advice_on_time(trainable))
+        say(advice_on_time(trainable, out))
     for line in trainable.tells(report):
         say(line)
     for name, value in report.get("results", {}).items():
@@ -425,13 +438,13 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
     say(f"the model is in {out}. Try: {program()} {trainable.usage.format(out=folder)}")
 
 
-def advice_on_time(trainable: Trainable) -> str:
+def advice_on_time(trainable: Trainable, out: Path) -> str:
     siblings: tuple[Trainable, ...] = resolve(trainings()[trainable.name].trainables)
     fine_tunes = any("fine_tune" in each.needs for each in siblings)
-    others = ", or continue from this model or a published one with --fine-tune" if fine_tunes else ""
+    others = " Or start from a published model with --fine-tune." if fine_tunes else ""
     return (
-        "advice: the time limit ended training while the validation loss was still falling. For a better model, train "
-        f"again with more --minutes{others}."
+        "advice: the time limit ended training while the validation loss was still falling. For a better model, resume "
+        f"with more time: {resume_command(trainable, out)} --minutes MINUTES, where MINUTES is the new total.{others}"
     )
 
 
@@ -441,7 +454,7 @@ def draw_learning_curve(out: Path) -> None:
     picture = out / "learning-curve.png"
     try:
         learning_curve_picture(picture, out / "training")
-    except (UserError, OSError, ValueError) as error:  # without matplotlib, room on the disk, or a whole log
-        say(f"no picture of the learning curve: {error}")
+    except (UserError, OSError, ValueError) as error:  # no matplotlib, a full disk, or a damaged log
+        say(f"no plot of the learning curve: {error}")
     else:
         say(f"learning curve: {picture}")

@@ -163,7 +163,7 @@ class EngineStep:
         return self.session.step(ids)
 
     @property
-    def looked(self) -> Tensor:
+    def attention(self) -> Tensor:
         """(B, S) of the last call; padding counts as fully seen."""
         if self.look is None or not self.said:
             raise ValueError("a step tells where it has looked only if it is begun with heads to look at")

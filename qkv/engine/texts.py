@@ -54,7 +54,7 @@ class TextEngine:
         width = self.config.stack.width
         given = array("i", ids), array("i", segments)
         found = torch.empty(len(ids) if pooling == "each" else len(lengths), up_to_unit(width))
-        parts = shared_out(lengths, min(CHUNK, -(-len(ids) // (2 * self.threads))))
+        parts = split_texts(lengths, min(CHUNK, -(-len(ids) // (2 * self.threads))))
         if self.threads == 1 or len(parts) == 1:
             for part in parts:
                 self.run(given, part, pooling, self.threads, found)
@@ -96,7 +96,7 @@ class TextEngine:
         )
 
 
-def shared_out(lengths: Sequence[int], limit: int) -> list[Part]:
+def split_texts(lengths: Sequence[int], limit: int) -> list[Part]:
     """Neighbouring texts in parts of about `limit` rows, but never a text in two."""
     parts: list[Part] = []
     row, part = 0, list[int]()

@@ -49,5 +49,5 @@ class Characters(Tokenizer):
         return {piece: number for piece, number in vocab.items() if number >= len(SPECIAL)}
 
     @cached_property
-    def piece_bytes(self) -> list[bytes]:
+    def token_bytes(self) -> list[bytes]:
         return [self.letters(number).encode() for number in range(len(self))]

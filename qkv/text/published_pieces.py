@@ -84,7 +84,7 @@ class PublishedPieces(Tokenizer):
         return "" if number in self.marks else self.pieces.id_to_token(number) or ""
 
     @cached_property
-    def piece_bytes(self) -> list[bytes]:
+    def token_bytes(self) -> list[bytes]:
         if self.byte_level:
             return [in_bytes(self.letters(number)) for number in range(len(self))]
         return [self.letters(number).replace(WORD_END, " ").encode() for number in range(len(self))]

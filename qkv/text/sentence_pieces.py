@@ -170,13 +170,13 @@ class SentencePieces:
         return found
 
     @cached_property
-    def piece_bytes(self) -> list[bytes]:
+    def token_bytes(self) -> list[bytes]:
         return [self.letters(number).encode() for number in range(len(self))]
 
     @cached_property
     def begins_anew(self) -> list[bool]:
         """For every id, whether it continues no word or address: it starts with a space or a closing mark, or is the end."""
-        found = [piece[:1] in ANEW for piece in self.piece_bytes]
+        found = [piece[:1] in ANEW for piece in self.token_bytes]
         found[self.end] = True
         return found
 

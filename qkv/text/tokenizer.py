@@ -160,7 +160,7 @@ class Tokenizer:
         return found
 
     @cached_property
-    def piece_bytes(self) -> list[bytes]:
+    def token_bytes(self) -> list[bytes]:
         """What every id stands for; the special ones stand for nothing."""
         return [bytes(BYTES[letter] for letter in self.letters(number)) for number in range(len(self))]
 
@@ -171,7 +171,7 @@ class Tokenizer:
     @cached_property
     def begins_anew(self) -> list[bool]:
         """For every id, whether it continues no word or address: it starts with a space or a closing mark, or is the end."""
-        found = [piece[:1] in ANEW for piece in self.piece_bytes]
+        found = [piece[:1] in ANEW for piece in self.token_bytes]
         found[self.end] = True
         return found
 

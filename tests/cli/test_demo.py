@@ -60,7 +60,7 @@ def test_a_demo_that_its_clock_has_ended_says_so(
     settings = recipes.built_in(300)
     longer = replace(settings, steps=10**6, training=replace(settings.training, validate_every=10**6))
     monkeypatch.setattr("qkv.families.translator.recipes.built_in", lambda _: longer)
-    monkeypatch.setattr("qkv.cli.demo.LONGEST_MINUTES", 0.0)
+    monkeypatch.setattr("qkv.cli.demo.MAX_MINUTES", 0.0)
     main(["demo", "--out", str(tmp_path / "demo")])
     assert "clock has ended the training after" in capsys.readouterr().err.replace("\n", " ")
 

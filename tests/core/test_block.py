@@ -130,7 +130,7 @@ def test_dropout_acts_in_training_only() -> None:
         ({"width": 13}, "width 13 is not a multiple of heads 3"),
         ({"depth": 0}, "at least 1"),
         ({"heads": 0}, "at least 1"),
-        ({"hidden": -1}, "at least 1"),
+        ({"ffn_width": -1}, "at least 1"),
         ({"width": 0}, "at least 1"),
         ({"dropout": 1.0}, "dropout"),
         ({"dropout": -0.1}, "dropout"),

@@ -40,7 +40,7 @@ def test_another_mode_is_refused_or_made_to_fit(tmp_path: Path, mode: str) -> No
         Image.fromarray(np.full((6, 8), 40_000, dtype=np.uint16)).save(path)
     else:
         saved(path, mode)
-    with pytest.raises(UserError, match=r"has the mode .* --fit"):
+    with pytest.raises(UserError, match=r"has the mode .* choose to fit images"):
         read_picture(path, COLOUR)
     assert read_picture(path, COLOUR, fit=True).shape == (3, 6, 8)
 

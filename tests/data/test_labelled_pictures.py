@@ -95,10 +95,10 @@ def test_a_damaged_idx_file_is_named(tmp_path: Path) -> None:
     write_idx(path, np.zeros((2, 4, 5)))
     whole = path.read_bytes()
     for content, sentence in (
-        (whole[:-1], "its length is not"),
-        (whole + b"x", "its length is not"),
-        (whole[:7], "is no idx file"),
-        (b"\0\0\x0d" + whole[3:], "is no idx file"),
+        (whole[:-1], "its length does not match"),
+        (whole + b"x", "its length does not match"),
+        (whole[:7], "is not an idx file"),
+        (b"\0\0\x0d" + whole[3:], "is not an idx file"),
         (whole[:4] + b"\xff" * 12, "more than qkv reads"),
         (whole[:4] + struct.pack(">3I", 2, 0, 5), "a length of 0"),
         (whole[:4] + struct.pack(">3I", 0, 4, 5), "a length of 0"),
@@ -145,7 +145,9 @@ def test_pictures_for_a_model_come_in_its_form_or_are_refused(tmp_path: Path) ->
     assert np.array_equal(
         found.train.pictures[0], read_picture(tmp_path / "train" / "cat" / "a.png", GREY, fit=True)
     )
-    with pytest.raises(UserError, match="11 × 9 pixels large and not 8 × 6: convert it, or give --fit where"):
+    with pytest.raises(
+        UserError, match="11 × 9 pixels large and not 8 × 6: convert it, or choose to fit images"
+    ):
         read_images_for(tmp_path, COLOUR, fit=False)
 
 
@@ -161,7 +163,7 @@ def test_idx_files_are_brought_to_the_form_of_a_model_where_that_is_allowed(tmp_
     assert (found.pictures[0, :, 0] > 150).all()
     assert (found.pictures[0, :, -1] < 50).all()
     with pytest.raises(
-        UserError, match="are 8 × 8 in grey, and those of the model 8 × 4 in colour: give --fit"
+        UserError, match="are 8 × 8 in grey, and those of the model 8 × 4 in colour: choose to fit them"
     ):
         read_images_for(tmp_path, wide, fit=False)
     assert read_images_for(tmp_path, Form(8, 8, "grey"), fit=False).train.form == Form(8, 8, "grey")

@@ -90,7 +90,7 @@ def test_a_file_without_permission_is_said_to_be_unreadable(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    assert "may not be read" in complaint(path)
+    assert "cannot be read: permission denied" in complaint(path)
 
 
 def test_any_other_fault_of_the_file_system_is_a_sentence_too(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def check(found: list[Hypothesis], wanted: list[Answer]) -> None:
 def test_a_full_width_beam_is_exhaustive_search(vocab: int, alpha: float) -> None:
     sentences, limits = list(range(20)), [1 + row % 4 for row in range(20)]
     width = (vocab - 1) ** 3 * vocab  # every sequence of four words whose first three have not ended
-    answers = search(sentences, limits, vocab_size=vocab, width=width, alpha=alpha)
+    answers = search(sentences, limits, vocab=vocab, width=width, alpha=alpha)
     for sentence, limit, found in zip(sentences, limits, answers, strict=True):
         check(found, exhaustive(sentence, vocab, limit, alpha)[:1])
 
@@ -96,7 +96,7 @@ def test_a_full_width_beam_is_exhaustive_search(vocab: int, alpha: float) -> Non
 @alphas
 def test_the_hypotheses_of_a_full_width_beam_are_the_best_there_are_in_order(alpha: float) -> None:
     sentences, limits = list(range(10)), [2 + row % 3 for row in range(10)]
-    answers = search(sentences, limits, vocab_size=4, width=108, alpha=alpha, best=6)
+    answers = search(sentences, limits, vocab=4, width=108, alpha=alpha, best=6)
     for sentence, limit, found in zip(sentences, limits, answers, strict=True):
         check(found, exhaustive(sentence, 4, limit, alpha)[:6])
 
@@ -189,7 +189,7 @@ def test_a_longer_answer_is_preferred_as_alpha_grows() -> None:
 
 
 def test_a_beam_wider_than_the_vocabulary_is_fine() -> None:
-    (found,) = search([3], [3], vocab_size=4, width=50, alpha=0.6)
+    (found,) = search([3], [3], vocab=4, width=50, alpha=0.6)
     check(found, exhaustive(3, 4, 3, 0.6)[:1])
 
 
@@ -330,7 +330,7 @@ def test_the_coverage_penalty_is_that_of_wu_and_others_and_can_change_the_winner
             return torch.stack([first if len(said) == 1 else then for said in self.said])
 
         @property
-        def looked(self) -> Tensor:
+        def attention(self) -> Tensor:
             """Place 0 at first; then place 1 after a 2, and place 0 again after a 3. The third place is padding."""
             second = {2: [0.0, 1.0, 1.0], 3: [1.0, 0.0, 1.0]}
             return torch.tensor(

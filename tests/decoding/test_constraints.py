@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tables import END, START, TableStep, log_probability_after
 
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
-from qkv.decoding.constraints import MustContain, shared_out
+from qkv.decoding.constraints import MustContain, interleave_levels
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis
 
@@ -133,11 +133,11 @@ def test_as_a_rule_it_holds_without_a_beam_too() -> None:
 
 
 def test_phrases_without_room_are_refused() -> None:
-    with pytest.raises(ValueError, match="longer than it may become"):
+    with pytest.raises(ValueError, match="do not fit into its length limit"):
         found([1], [[[2, 3, 4]]], [3])
 
 
 def test_the_best_of_every_level_come_first() -> None:
     levels = torch.tensor([[2, 2, 0, 1, 0, 2]])
     scores = torch.tensor([[-1.0, -2, -3, float("-inf"), -5, -6]])
-    assert shared_out(levels, scores).tolist() == [[0, 2, 1, 4, 5, 3]]
+    assert interleave_levels(levels, scores).tolist() == [[0, 2, 1, 4, 5, 3]]

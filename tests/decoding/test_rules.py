@@ -12,12 +12,12 @@ from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import (
     FORBIDDEN,
     Forbidden,
-    InTurns,
     NoRepeat,
-    NotAtOnce,
+    NotEmpty,
     Prefixes,
     RepetitionPenalty,
     Rule,
+    TakeTurns,
 )
 from qkv.decoding.step import Ensemble, Hypothesis
 
@@ -116,7 +116,7 @@ def test_forbidden_phrases_are_not_said_and_each_sentence_has_its_own() -> None:
 
 def test_an_answer_may_be_kept_from_being_empty() -> None:
     assert any(not each.ids for each in answers())
-    assert all(each.ids for each in answers(NotAtOnce(END)))
+    assert all(each.ids for each in answers(NotEmpty(END)))
 
 
 def test_an_ensemble_is_the_mean_of_its_probabilities() -> None:
@@ -141,7 +141,7 @@ def test_an_ensemble_of_a_model_with_itself_is_that_model() -> None:
 
 
 def test_in_turns_only_the_ids_of_each_turn_may_come() -> None:
-    rule = InTurns([[0, 2], [1]], vocab_size=4, first=1)
+    rule = TakeTurns([[0, 2], [1]], vocab=4, first=1)
     scores, rows = torch.zeros(1, 4), torch.tensor([0])
     allowed = [
         (rule(scores, torch.zeros(1, length, dtype=torch.long), rows) == 0)[0].nonzero()[:, 0].tolist()

@@ -8,7 +8,7 @@ from tables import END, START, TableStep
 from torch import Tensor
 
 from qkv.decoding.greedy import greedy
-from qkv.decoding.sampling import Drawn, Sampling, narrowed, sample
+from qkv.decoding.sampling import Draw, Sampling, narrowed, sample
 
 VOCAB = 6
 SENTENCES = list(range(20))
@@ -26,7 +26,7 @@ def drawn(sampling: Sampling, seeds: list[int], sentences: list[int] = SENTENCES
 def test_words_come_as_often_as_they_are_likely() -> None:
     probabilities = torch.tensor([0.5, 0.3, 0.15, 0.05])
     rows = 20_000
-    choose = Drawn(Sampling(), list(range(rows)), torch.tensor([1]))
+    choose = Draw(Sampling(), list(range(rows)), torch.tensor([1]))
     found = Counter(choose(probabilities.log().expand(rows, -1), 0, torch.arange(rows)).tolist())
     for word, probability in enumerate(probabilities.tolist()):
         assert found[word] / rows == pytest.approx(probability, abs=0.012)
@@ -61,7 +61,7 @@ def test_only_likely_words_are_left(sampling: Sampling, kept: list[int]) -> None
 
 def test_what_was_left_out_is_never_drawn() -> None:
     rows = 5_000
-    choose = Drawn(Sampling(top_p=0.5), list(range(rows)), torch.tensor([1]))
+    choose = Draw(Sampling(top_p=0.5), list(range(rows)), torch.tensor([1]))
     scores = torch.tensor([0.2, 0.3, 0.1, 0.4]).log().expand(rows, -1)
     assert set(choose(scores, 0, torch.arange(rows)).tolist()) == {3, 1}
 
@@ -76,7 +76,7 @@ def test_the_same_seed_draws_the_same_and_another_something_else() -> None:
 def test_a_long_text_is_drawn_from_the_same_numbers_whatever_its_limit() -> None:
     scores, row = torch.zeros(1, 1_000), torch.tensor([0])
     places = [0, 1, 1_023, 1_024, 3_000]
-    short, long = (Drawn(Sampling(), [7], torch.tensor([limit])) for limit in (3_001, 10**12))
+    short, long = (Draw(Sampling(), [7], torch.tensor([limit])) for limit in (3_001, 10**12))
     assert [int(long(scores, place, row)) for place in places] == [
         int(short(scores, place, row)) for place in places
     ]

@@ -12,7 +12,7 @@ from qkv.core.block import StackConfig
 from qkv.core.pairs import CrossHeads
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
-from qkv.decoding.rules import NotAtOnce
+from qkv.decoding.rules import NotEmpty
 from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Hypothesis, Step, Without
 from qkv.engine import Engine, PlainSearch
@@ -76,7 +76,7 @@ def walked(model: Any) -> tuple[list[Tensor], list[Tensor]]:
     ids = torch.tensor([[START, 5], [START, 6], [START, 7]])
     for place in range(6):
         logits.append(step(ids))
-        looks.append(step.looked)
+        looks.append(step.attention)
         ids = (torch.arange(len(ids)) + 3 * place + 4)[:, None]
         if place == 2:
             step.select(torch.tensor([2, 0, 0, 1]))
@@ -84,7 +84,7 @@ def walked(model: Any) -> tuple[list[Tensor], list[Tensor]]:
         if place == 4:
             step.select(torch.tensor([3, 1]))
             ids = torch.tensor([[4], [8]])
-            assert torch.equal(step.looked, looks[-1][[3, 1]])
+            assert torch.equal(step.attention, looks[-1][[3, 1]])
     return logits, looks
 
 
@@ -119,11 +119,11 @@ def reference(model: Translator, plain: PlainSearch) -> list[list[Hypothesis]]:
     if plain.never is not None:
         step = Without(step, plain.never)
     if plain.width == 1 and plain.best == 1:
-        found = greedy(step, start, END, limits, [NotAtOnce(END)])
+        found = greedy(step, start, END, limits, [NotEmpty(END)])
         return [[replace(each, score=each.score / PENALTY(len(each.log_probabilities)))] for each in found]
     patience = plain.patience / plain.width if plain.patience else None
     beam = Beam(width=plain.width, penalty=PENALTY, best=plain.best, patience=patience)
-    return beam_search(step, start, END, limits, beam, [NotAtOnce(END)])
+    return beam_search(step, start, END, limits, beam, [NotEmpty(END)])
 
 
 @every_variant
@@ -226,7 +226,7 @@ def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
     with pytest.raises(ValueError, match="context"):
         engine.search(SOURCES, [30, 9, 9], PlainSearch(width=1, penalty=PENALTY))
     with pytest.raises(ValueError, match="heads to look at"):
-        _ = step.looked
+        _ = step.attention
 
 
 @pytest.mark.parametrize("int8", [False, True])

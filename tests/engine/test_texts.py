@@ -10,7 +10,7 @@ import torch
 
 from qkv.core.block import StackConfig
 from qkv.engine.library import NoEngineError, library
-from qkv.engine.texts import TextEngine, shared_out
+from qkv.engine.texts import TextEngine, split_texts
 from qkv.families.bert.model import Encoder, EncoderConfig
 
 
@@ -119,6 +119,6 @@ def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
 
 
 def test_texts_are_shared_out_whole() -> None:
-    parts = shared_out([5, 1, 9, 3, 3], 6)
+    parts = split_texts([5, 1, 9, 3, 3], 6)
     assert [part.lengths for part in parts] == [[5, 1], [9], [3, 3]]
     assert [(row, text) for row, text, _ in parts] == [(0, 0), (6, 2), (15, 3)]

@@ -108,7 +108,7 @@ def test_a_model_is_fetched_by_name_kept_and_found_again_without_a_network(hub: 
     for name, out, endpoint, sentence in (
         ("someone/other", "third", nowhere, "the hub cannot be reached"),
         ("someone/none", "fourth", hub, "the hub has no such model"),
-        ("not a/name/at all", "fifth", hub, "this is no name of a model"),
+        ("not a/name/at all", "fifth", hub, "this is not the name of a model"),
     ):
         refused = asked(name, tmp_path / out, cache, endpoint)
         assert refused.returncode == 2, refused.stderr

@@ -71,7 +71,7 @@ def test_greedy_continuations_equal_theirs(kind: str) -> None:
 
 
 def test_another_kind_of_model_is_refused_by_name() -> None:
-    with pytest.raises(UserError, match="'llama' is neither gpt2 nor openai-gpt"):
+    with pytest.raises(UserError, match="'llama' is not supported, only gpt2 and openai-gpt"):
         gpt_config({"model_type": "llama"}, end=0)
 
 

@@ -35,7 +35,7 @@ def test_whatever_begins_a_character_is_allowed(content: bytes, cut: int) -> Non
 
 def test_a_vocabulary_of_bytes_may_end_between_characters_only() -> None:
     tokenizer = Tokenizer.learn(["Größe 猫"], 270)
-    table = whole_characters(tokenizer.piece_bytes, tokenizer.end)
+    table = whole_characters(tokenizer.token_bytes, tokenizer.end)
     assert table is not None
     assert table[WHOLE, tokenizer.end] == WHOLE
     assert (table[1:, tokenizer.end] == NO).all()

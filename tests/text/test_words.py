@@ -25,7 +25,7 @@ def test_the_pieces_of_a_text_have_its_bytes_one_after_another(text: str) -> Non
     assert [end for _, end in found] == [start for start, _ in found[1:]] + (
         [len(text.encode())] if found else []
     )
-    raw, pieces = text.encode(), TOKENIZER.piece_bytes
+    raw, pieces = text.encode(), TOKENIZER.token_bytes
     for place, (number, (start, end)) in enumerate(zip(ids, found, strict=True)):
         written = pieces[number][1:] if place == 0 else pieces[number]
         assert raw[start:end] == written
@@ -39,7 +39,7 @@ def test_each_piece_has_its_word_and_spaces_have_none() -> None:
 
 
 def test_what_continues_a_word_is_told_from_what_begins_anew() -> None:
-    begins, pieces = TOKENIZER.begins_anew, TOKENIZER.piece_bytes
+    begins, pieces = TOKENIZER.begins_anew, TOKENIZER.token_bytes
     assert begins[TOKENIZER.end]
     assert not begins[TOKENIZER.pad]
     for number in range(3, len(TOKENIZER)):

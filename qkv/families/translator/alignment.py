@@ -10,9 +10,9 @@ from torch import Tensor
 from qkv.core.pairs import CrossHeads, TranslationModel
 from qkv.core.tape import Tape
 from qkv.errors import UserError
-from qkv.families.translator.answers import Links
 from qkv.families.translator.model import Translator as Transformer
 from qkv.families.translator.recurrent import Recurrent
+from qkv.families.translator.translations import Links
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import owners, spans
 
@@ -29,7 +29,7 @@ class Aligner:
     @classmethod
     def for_any(cls, model: TranslationModel) -> "Aligner":
         """Where nobody has chosen: all heads of the last block but one, the look before a word is said."""
-        blocks, heads = model.config.looking
+        blocks, heads = model.config.cross_attention_shape
         return cls(block=max(0, blocks - 2), heads=tuple(range(heads)), late=False)
 
     def fits(self, blocks: int, heads: int) -> bool:
@@ -38,7 +38,7 @@ class Aligner:
 
     def check(self, model: TranslationModel) -> None:
         """That the model has these heads."""
-        blocks, heads = model.config.looking
+        blocks, heads = model.config.cross_attention_shape
         if not self.fits(blocks, heads):
             raise UserError(
                 f"alignments are read off heads {', '.join(map(str, self.heads)) or 'that are not named'} of block "
@@ -134,7 +134,7 @@ def align(
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordLooks:
+class WordAttention:
     """Where the heads look while a given translation is read, in words; a head is (block, number).
 
     `encoder` and `decoder` tell for every word of that side the word with the strongest weight, or None where that is
@@ -149,14 +149,14 @@ class WordLooks:
 
 
 @torch.inference_mode()
-def looks_of_words(
+def attention_between_words(
     model: Transformer | Recurrent,
     tokenizer: Vocabulary,
     source: str,
     target: str,
     pattern: re.Pattern[str],
     late: bool,
-) -> WordLooks:
+) -> WordAttention:
     config, device, tape = model.config, model.tokens.weight.device, Tape()
     ids, places = tokenizer.encode_with_spans(source)
     said, said_places = tokenizer.target.encode_with_spans(target)
@@ -177,7 +177,7 @@ def looks_of_words(
     for block in range(config.encoder.depth):
         for head, own in enumerate(own_looks(tape, "encoder", block)):
             encoder[block, head] = strongest(own[: len(ids)], of_source, [*of_source, None], len(words[0]))
-    return WordLooks(
+    return WordAttention(
         source_words=tuple(words[0]),
         target_words=tuple(words[1]),
         cross=cross,

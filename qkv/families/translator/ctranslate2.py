@@ -148,19 +148,19 @@ def translate_with_both(
     product: Translator, engine: Any, lines: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Our translations and those of CTranslate2, both greedy: the two score beams differently."""
-    return greedily(product, lines), translated(product, engine, lines)
+    return translate_greedily(product, lines), translated(product, engine, lines)
 
 
-def asked_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
+def requests_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
     """Each line as it is read, and how many pieces an answer to it may have."""
     requests = [Request(source=product.tokenizer.encode(line)[: product.limit]) for line in lines]
     searcher = product.texts.searcher(TranslationOptions())
     return requests, [searcher.limit(request) for request in requests]
 
 
-def greedily(product: Translator, lines: Sequence[str]) -> list[str]:
+def translate_greedily(product: Translator, lines: Sequence[str]) -> list[str]:
     """The likeliest piece at each step, as other libraries are asked: nothing is promised, and nothing tried again."""
-    requests, _ = asked_for(product, lines)
+    requests, _ = requests_for(product, lines)
     found = product.texts.searcher(TranslationOptions()).find(
         requests, product.texts.search(TranslationOptions(beam_size=1)), lambda count: None
     )
@@ -172,7 +172,7 @@ def translated(product: Translator, engine: Any, lines: Sequence[str]) -> list[s
     tokenizer, pieces = product.tokenizer, names_of(product.tokenizer)
     numbers = {piece: number for number, piece in enumerate(pieces)}
     config = product.model.config
-    requests, limits = asked_for(product, lines)
+    requests, limits = requests_for(product, lines)
     asked = [[pieces[number] for number in request.source] for request in requests]
     found = engine.translate_batch(
         asked,

@@ -32,6 +32,6 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
 
 def checked(defaults: TranslatorDefaults, config: TranslatorConfig, where: str) -> TranslatorDefaults:
     """What was written beside a model may have been written for another one."""
-    if defaults.aligner is not None and not defaults.aligner.fits(*config.looking):
+    if defaults.aligner is not None and not defaults.aligner.fits(*config.cross_attention_shape):
         raise UserError(f"{where}: the aligner should look with heads that the model has.")
     return defaults

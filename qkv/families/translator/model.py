@@ -62,7 +62,7 @@ class OneStreamConfig:
         return (self.decoder,)
 
     @property
-    def looking(self) -> tuple[int, int]:
+    def cross_attention_shape(self) -> tuple[int, int]:
         return self.decoder.depth, self.decoder.heads
 
     def facts(self) -> dict[str, str]:

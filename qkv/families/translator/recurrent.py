@@ -83,7 +83,7 @@ class RecurrentConfig:
         yield from linear_shapes("to_words", hidden, width)
 
     @property
-    def looking(self) -> tuple[int, int]:
+    def cross_attention_shape(self) -> tuple[int, int]:
         return 1, self.heads
 
     @property

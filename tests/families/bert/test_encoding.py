@@ -68,7 +68,7 @@ def test_done_counts_every_row_once() -> None:
 
 
 def test_more_pieces_than_positions_are_refused() -> None:
-    with pytest.raises(UserError, match="25 pieces are more than the 24"):
+    with pytest.raises(UserError, match="a text has 25 tokens, and the model reads at most 24"):
         Encoding(tiny_bert().model.encoder).pooled([Row([5] * 25, [0] * 25)], "mean")
 
 

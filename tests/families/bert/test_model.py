@@ -114,9 +114,9 @@ def test_a_number_on_a_scale_has_one_output_and_squared_error() -> None:
 
 
 def test_heads_that_are_not_there_are_refused() -> None:
-    with pytest.raises(ValueError, match="stands on the pooler"):
+    with pytest.raises(ValueError, match="needs the pooler"):
         BertConfig(encoder=ENCODER, pooler=False)
-    with pytest.raises(ValueError, match="an output for each class"):
+    with pytest.raises(ValueError, match="a regression model exactly 1"):
         BertClassifierConfig(encoder=ENCODER, outputs=3, numbers=True)
     bare = Bert(BertConfig(encoder=ENCODER, words=False, next_sentence=False))
     with pytest.raises(ValueError, match="no head for words"):

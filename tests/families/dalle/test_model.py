@@ -17,7 +17,7 @@ def model(**changes: object) -> Dalle:
     torch.manual_seed(4)
     stack = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="pre", activation="gelu", dropout=0.0)
     given = {
-        "vocab": VOCAB,
+        "vocab_size": VOCAB,
         "places": PLACES,
         "codes": CODES,
         "grid": GRID,

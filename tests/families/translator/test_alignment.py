@@ -43,10 +43,10 @@ def test_alignments_read_the_language_that_was_asked_for(
 
     monkeypatch.setattr(Aligner, "looks", spy)
     asked = TranslationOptions(target_language="fra", alignments=True)
-    (answer,) = translator.answers(SENTENCE, asked)
+    (answer,) = translator.hypotheses(SENTENCE, asked)
     assert read[-1] == translator.tokenizer.encode(f">>fra<<{SENTENCE}")
-    (marked,) = translator.answers(f">>fra<< {SENTENCE}", TranslationOptions(alignments=True))
-    (default,) = load(imported / "french").answers(SENTENCE, TranslationOptions(alignments=True))
+    (marked,) = translator.hypotheses(f">>fra<< {SENTENCE}", TranslationOptions(alignments=True))
+    (default,) = load(imported / "french").hypotheses(SENTENCE, TranslationOptions(alignments=True))
     assert answer.alignment == marked.alignment == default.alignment
     translator.translate("the <b>dog</b> sees", TranslationOptions(target_language="deu"))
     assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
@@ -60,7 +60,7 @@ def test_what_asks_for_a_language_is_no_word(imported: Path, monkeypatch: pytest
         return torch.eye(len(source) + 1)[[1] * len(said)]
 
     monkeypatch.setattr(Aligner, "looks", first_word)
-    (answer,) = load(imported / "several").answers(
+    (answer,) = load(imported / "several").hypotheses(
         SENTENCE, TranslationOptions(target_language="fra", alignments=True)
     )
     assert answer.alignment
@@ -71,7 +71,7 @@ def test_looks_of_words_are_those_that_alignments_are_made_of(imported: Path) ->
     """The source is normalised on its way to pieces, and a marker that nobody has written stands before it."""
     translator = load(imported / "french")
     source, target = "the ﬁne  dog", "der Hund sieht"
-    looks = translator.word_looks(source, target)
+    looks = translator.word_attention(source, target)
     for (block, head), links in looks.cross.items():
         own = Aligner(block=block, heads=(head,), late=translator.aligner.late)
         one = Translator(translator.model, translator.tokenizer, replace(translator.defaults, aligner=own))
@@ -80,7 +80,7 @@ def test_looks_of_words_are_those_that_alignments_are_made_of(imported: Path) ->
 
 def test_a_prefix_that_the_model_cannot_write_is_refused(imported: Path) -> None:
     translator = load(imported / "several")
-    with pytest.raises(UserError, match="cannot write '☃ der'"):
+    with pytest.raises(UserError, match="cannot write the prefix '☃ der'"):
         translator.translate(SENTENCE, TranslationOptions(prefix="☃ der"))
     for prefix in ("der Hund", "der Hund "):
         assert translator.translate(SENTENCE, TranslationOptions(prefix=prefix)).startswith("der Hund")

@@ -204,7 +204,7 @@ def test_the_number_of_parameters_is_the_sum_of_its_parts() -> None:
     blocks = 2 * block(CONFIG.encoder, 1) + 3 * block(CONFIG.decoder, 2)
     assert count(CONFIG) == V * D + blocks
     assert count(replace(CONFIG, positions="halves")) == count(CONFIG)
-    assert count(replace(CONFIG, positions="learned")) == count(CONFIG) + 2 * CONFIG.context * D
+    assert count(replace(CONFIG, positions="learned")) == count(CONFIG) + 2 * CONFIG.max_length * D
 
 
 def count(config: TranslatorConfig) -> int:
@@ -344,8 +344,8 @@ def test_a_batch_without_a_single_target_word_is_refused() -> None:
     ("wrong", "sentence"),
     [
         ({"decoder": replace(STACK, width=15)}, "encoder width 12 is not decoder width 15"),
-        ({"smoothing": 1.0}, "smoothing"),
-        ({"smoothing": -0.1}, "smoothing"),
+        ({"label_smoothing": 1.0}, "label smoothing"),
+        ({"label_smoothing": -0.1}, "label smoothing"),
     ],
 )
 def test_a_configuration_that_cannot_be_built_is_refused(wrong: dict[str, Any], sentence: str) -> None:
@@ -427,7 +427,7 @@ def test_in_one_stream_a_step_tells_how_the_source_was_looked_at() -> None:
         step(SHIFTED[:, place : place + 1])
     looks = tape["decoder.1.cross_attention.weights"][:, [0, 2], 1].mean(1)  # (B, S)
     torch.testing.assert_close(looks.sum(-1), torch.ones(B), atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(step.looked.where(SOURCE != PAD, 0.0), looks, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(step.attention.where(SOURCE != PAD, 0.0), looks, atol=1e-5, rtol=1e-5)
 
 
 @torch.no_grad()

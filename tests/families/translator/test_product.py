@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from qkv.core.block import StackConfig
 from qkv.errors import UserError
 from qkv.families.translator.alignment import Aligner
-from qkv.families.translator.answers import Answer
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading
@@ -21,6 +20,7 @@ from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request
+from qkv.families.translator.translations import Translation
 from qkv.text.tokenizer import Tokenizer
 
 SENTENCES = ["the cat danced", "the baby is crying", "I like cats", "my friends like tomatoes"]
@@ -75,14 +75,14 @@ class Echo(Translator):
 
     given: list[str]
 
-    def answer_pieces(
+    def translate_segments(
         self,
         pieces: Sequence[tuple[str, TranslationOptions]],
         decoding: TranslationOptions,
         done: Callable[[int], None],
-    ) -> list[list[Answer]]:
+    ) -> list[list[Translation]]:
         self.given = [piece for piece, _ in pieces]
-        return [[Answer(text=piece, score=0.0)] for piece in self.given]
+        return [[Translation(text=piece, score=0.0)] for piece in self.given]
 
 
 ECHO = untrained(Echo)
@@ -116,7 +116,7 @@ def test_a_line_of_ten_thousand_words_is_translated_in_pieces_with_nothing_dropp
 
 def test_a_long_line_is_really_translated_within_the_context() -> None:
     """The limit of a piece is the model's when training has shown longer sentences than it can take."""
-    translator = untrained(max_length=12, longest=500)
+    translator = untrained(context=12, longest=500)
     assert translator.limit == 11
     answer = translator.translate("the cat danced. " * 50)
     assert answer != "the cat danced. " * 50
@@ -126,7 +126,7 @@ def test_a_long_line_is_really_translated_within_the_context() -> None:
 def test_sentences_of_a_long_text_are_translated_one_by_one() -> None:
     translator = untrained(longest=6)
     first, second = "the cat danced. ", "my friends like tomatoes!"
-    assert len(translator.pieces_of(first + second)) == 2
+    assert len(translator.segments(first + second)) == 2
     assert translator.translate(first + second) == translator.translate(first) + translator.translate(second)
 
 
@@ -173,8 +173,8 @@ def test_a_text_gives_a_text_and_a_list_a_list() -> None:
 
 def test_one_text_has_its_answers_and_a_list_those_of_each() -> None:
     translator = untrained()
-    (one,) = translator.answers(["the cat"], TranslationOptions(beam_size=3, num_hypotheses=2))
-    assert translator.answers("the cat", TranslationOptions(beam_size=3, num_hypotheses=2)) == one
+    (one,) = translator.hypotheses(["the cat"], TranslationOptions(beam_size=3, num_hypotheses=2))
+    assert translator.hypotheses("the cat", TranslationOptions(beam_size=3, num_hypotheses=2)) == one
 
 
 def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
@@ -184,7 +184,7 @@ def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
     assert translator.translate(text) == f"{first}\n\n  {second}\r\n"
     first, second = ("".join(translator.stream(line)) for line in ("the cat danced", "I like cats"))
     assert "".join(translator.stream(text)) == f"{first}\n\n  {second}\r\n"
-    assert translator.pieces_of("the <a\nhref='x'>cat</a>\ndanced") == [
+    assert translator.segments("the <a\nhref='x'>cat</a>\ndanced") == [
         "the <a\nhref='x'>cat</a>\n",
         "danced",
     ]
@@ -225,7 +225,7 @@ def test_attention_rows_sum_to_one_and_have_a_word_on_each_axis() -> None:
 
 
 def test_attention_is_there_also_where_the_model_talks_to_the_end_of_its_context() -> None:
-    translator = untrained(max_length=16)
+    translator = untrained(context=16)
     with torch.no_grad():
         translator.model.tokens.weight[2] = -10 * translator.model.tokens.weight.mean(dim=0)
         translator.model.decoder.norm.weight.zero_()
@@ -235,7 +235,7 @@ def test_attention_is_there_also_where_the_model_talks_to_the_end_of_its_context
 
 @pytest.mark.parametrize("text", ["", " ", "👍", "the cat danced. " * 30])
 def test_attention_of_nothing_or_of_too_much_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="needs one sentence that is not empty and not too long"):
+    with pytest.raises(UserError, match="needs one sentence that is neither empty nor too long"):
         untrained().attention(text)
 
 
@@ -246,7 +246,7 @@ def test_answers_are_sorted_distinct_and_begin_with_the_translation() -> None:
     translator = untrained()
     for text, answers in zip(
         SENTENCES,
-        translator.answers(SENTENCES, TranslationOptions(beam_size=4, num_hypotheses=4)),
+        translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4, num_hypotheses=4)),
         strict=True,
     ):
         assert answers[0].text == translator.translate(text, beam=4)
@@ -255,7 +255,7 @@ def test_answers_are_sorted_distinct_and_begin_with_the_translation() -> None:
 
 
 def test_more_answers_than_beams_widen_the_beam() -> None:
-    (answers,) = untrained().answers(
+    (answers,) = untrained().hypotheses(
         ["the cat danced"], TranslationOptions(beam_size=1, num_hypotheses=3, no_repeat_ngram_size=2)
     )
     assert len(answers) == 3
@@ -276,7 +276,7 @@ def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
         logits = model(source, torch.tensor([[config.start, *ids[:-1]]]))[0].log_softmax(-1)
         assert found.log_probabilities == pytest.approx(logits[range(len(ids)), ids].tolist(), abs=1e-3)
         assert found.score == pytest.approx(sum(found.log_probabilities), abs=1e-3)
-    (answer,) = translator.answers(["the cat danced"])[0]
+    (answer,) = translator.hypotheses(["the cat danced"])[0]
     of_words = sum(word.log_probability for word in answer.words)
     assert [word.text for word in answer.words] == answer.text.split()
     assert of_words >= answer.log_probability - 1e-6  # the end, and pieces that are space, are no words'
@@ -288,7 +288,7 @@ def test_chance_is_the_same_for_the_same_seed_whatever_stands_beside_it() -> Non
     together = translator.translate(SENTENCES, drawn)
     assert together == [translator.translate(text, drawn) for text in SENTENCES]
     assert together != translator.translate(SENTENCES, replace(drawn, seed=8))
-    (several,) = translator.answers(["the cat danced"], replace(drawn, num_hypotheses=4))
+    (several,) = translator.hypotheses(["the cat danced"], replace(drawn, num_hypotheses=4))
     assert len({each.text for each in several}) > 1
 
 
@@ -304,7 +304,7 @@ def test_a_stream_adds_up_to_what_the_model_says(text: str, decoding: Translatio
     translator = untrained()
     parts = list(translator.stream(text, decoding))
     searcher, search = translator.texts.searcher(decoding), translator.texts.search(decoding)
-    if "{" not in text and len(translator.pieces_of(text)) == 1 and text.strip().isascii() and text.strip():
+    if "{" not in text and len(translator.segments(text)) == 1 and text.strip().isascii() and text.strip():
         attempt = Attempt(reading=Reading.plain(Job.of(text.strip(), decoding)))
         request = replace(translator.texts.request(attempt, decoding), whole=True)
         [[found]] = searcher.find([request], search, lambda _: None)
@@ -317,7 +317,7 @@ def test_a_stream_adds_up_to_what_the_model_says(text: str, decoding: Translatio
 def test_a_stream_has_its_prefix_once_and_what_it_must_contain_once() -> None:
     translator = untrained()
     text = "the cat danced. " * 8
-    assert len(translator.pieces_of(text)) > 2
+    assert len(translator.segments(text)) > 2
     segments = translator.split(text, TranslationOptions(prefix="my", contain=("crying",)))
     assert [each.options.prefix for each in segments] == ["my", *[""] * (len(segments) - 1)]
     assert [each.options.contain for each in segments] == [*[()] * (len(segments) - 1), ("crying",)]
@@ -368,10 +368,11 @@ def test_smaller_numbers_say_nearly_the_same(compute: Literal["bf16", "int8"]) -
     smaller = translator.computing_in(compute)
     texts = [f"{one} {other}" for one in SENTENCES for other in SENTENCES]
     found = [
-        answers[0].log_probability for answers in smaller.answers(texts, TranslationOptions(beam_size=2))
+        answers[0].log_probability for answers in smaller.hypotheses(texts, TranslationOptions(beam_size=2))
     ]
     wanted = [
-        answers[0].log_probability for answers in translator.answers(texts, TranslationOptions(beam_size=2))
+        answers[0].log_probability
+        for answers in translator.hypotheses(texts, TranslationOptions(beam_size=2))
     ]
     near = sum(abs(one - other) < 0.1 * abs(other) + 0.5 for one, other in zip(found, wanted, strict=True))
     assert near >= 0.7 * len(texts)
@@ -380,11 +381,11 @@ def test_smaller_numbers_say_nearly_the_same(compute: Literal["bf16", "int8"]) -
 
 def test_the_coverage_penalty_changes_answers_and_is_refused_for_several_models() -> None:
     translator = untrained()
-    free = translator.answers(SENTENCES, TranslationOptions(beam_size=4))
-    covered = translator.answers(SENTENCES, TranslationOptions(beam_size=4, coverage_penalty=5.0))
+    free = translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4))
+    covered = translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4, coverage_penalty=5.0))
     assert [each[0].score for each in free] != [each[0].score for each in covered]
     with pytest.raises(UserError, match="one model"):
-        translator.with_others(translator).answers(["the cat"], TranslationOptions(coverage_penalty=1.0))
+        translator.with_others(translator).hypotheses(["the cat"], TranslationOptions(coverage_penalty=1.0))
 
 
 @pytest.mark.parametrize(
@@ -407,7 +408,7 @@ def test_a_beam_that_would_take_all_memory_is_refused(wrong: dict[str, int]) -> 
 
 
 def test_of_several_models_the_one_with_the_fewest_places_says_where_a_text_is_cut() -> None:
-    long, short = untrained(max_length=64, longest=500), untrained(max_length=16, longest=500)
+    long, short = untrained(context=64, longest=500), untrained(context=16, longest=500)
     both = long.with_others(short)
     assert both.limit == short.limit < long.limit
     assert both.translate("the cat danced. my friends like tomatoes. " * 3)

@@ -180,7 +180,7 @@ def test_attention_is_recorded_and_adds_up_to_1_on_the_words_alone(config: Recur
     assert weights.shape == (B, config.heads, T, S)
     torch.testing.assert_close(weights.sum(-1), torch.ones(B, config.heads, T))
     assert (weights[1, :, :, 4:] == 0).all()
-    assert config.looking == (1, config.heads)
+    assert config.cross_attention_shape == (1, config.heads)
     names = ["encoder.tokens", "encoder.0.states", "encoder.output", "decoder.0.states", "decoder.output"]
     assert {*names, "logits"} <= set(tape.tensors)
 
@@ -194,11 +194,11 @@ def test_a_step_tells_where_it_has_looked() -> None:
     for position in range(3):
         step(SHIFTED[:, position : position + 1])
         wanted = look.of(tape)[:, position]
-        torch.testing.assert_close(step.looked[0], wanted[0], atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(step.looked[1, :4], wanted[1, :4], atol=1e-5, rtol=1e-5)
-        assert (step.looked[1, 4:] == 1).all(), "padding counts as fully seen"
+        torch.testing.assert_close(step.attention[0], wanted[0], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(step.attention[1, :4], wanted[1, :4], atol=1e-5, rtol=1e-5)
+        assert (step.attention[1, 4:] == 1).all(), "padding counts as fully seen"
     with pytest.raises(ValueError, match="only if it is begun with heads"):
-        _ = model.begin(SOURCE).looked
+        _ = model.begin(SOURCE).attention
 
 
 @every_variant
@@ -290,7 +290,7 @@ def test_a_sentence_longer_than_the_context_is_refused() -> None:
         ({"heads": 5}, "hidden 12 is not a multiple of heads 5"),
         ({"encoder_depth": 0}, "at least 1"),
         ({"dropout": 1.0}, "dropout"),
-        ({"smoothing": 1.0}, "smoothing"),
+        ({"label_smoothing": 1.0}, "label smoothing"),
     ],
 )
 def test_a_configuration_that_cannot_be_built_is_refused(wrong: dict[str, Any], sentence: str) -> None:

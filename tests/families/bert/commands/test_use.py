@@ -38,10 +38,10 @@ def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):  
 
 
 def test_fill_gives_words_with_probabilities(models: Path, said) -> None:  # type: ignore[no-untyped-def]
-    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] sat", "--best", "3")]
+    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] sat", "--top-k", "3")]
     assert len(rows) == 3
     assert all(len(row) == 2 and 0 < float(row[1]) < 1 for row in rows)
-    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] [MASK]", "--best", "2")]
+    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] [MASK]", "--top-k", "2")]
     assert [row[0] for row in rows] == ["1", "1", "2", "2"]
     [record] = map(json.loads, said("fill", models / "bert", "the [MASK] sat", "--json"))
     assert len(record["words"]) == 5
@@ -102,7 +102,7 @@ def test_info_says_what_they_are(models: Path, said) -> None:  # type: ignore[no
     ("arguments", "says"),
     [
         ("fill M/bert no-mask", "has no [MASK]"),
-        ("fill M/bert [MASK] --best 0", "--best must be at least 1"),
+        ("fill M/bert [MASK] --top-k 0", "--top-k must be at least 1"),
         ("fill M/classifier [MASK]", "not for `qkv fill`"),
         ("embed M/bert x --output v.txt", "ends in .npy or .jsonl"),
         ("embed M/bert x --output none/v.npy", "there is no folder none"),
@@ -131,8 +131,8 @@ def test_info_says_what_they_are(models: Path, said) -> None:  # type: ignore[no
         ("classify M/classifier --labels T/missing.tsv", "line 2 has no label"),
         ("classify M/pairs --labels T/l.tsv", "this model reads two texts in a row"),
         ("import T/none/here --out T/x", "there is no folder"),
-        ("import M/bert --out T/x", "is a model of qkv already"),
-        ("import M/bert --out M", "is there already: choose another folder"),
+        ("import M/bert --out T/x", "is already a qkv model"),
+        ("import M/bert --out M", "already exists: choose another folder"),
     ],
 )
 def test_a_mistake_is_one_sentence(
@@ -204,7 +204,7 @@ def test_too_long_a_text_is_refused_and_not_cut(models: Path, capsys: pytest.Cap
     for command in (["fill", models / "bert", f"[MASK] {long}"], ["classify", models / "classifier", long]):
         code = code_of(*command)
         shown = capsys.readouterr()
-        assert "reads 24 at most" in refused(shown.err, shown.out, code)
+        assert "reads at most 24" in refused(shown.err, shown.out, code)
 
 
 def test_standard_input_is_really_read(models: Path) -> None:

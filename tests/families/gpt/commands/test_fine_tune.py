@@ -55,7 +55,7 @@ def test_a_model_goes_on_with_text_is_used_and_resumed_without_its_options(
     assert code_of("info", out) == 0
     assert "a.txt, on top of model" in capsys.readouterr().out
     assert code_of("train", "gpt", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     assert code_of("train", "gpt", "--resume", "--out", out, "--dropout", "0.5") == 2
     assert "these differ: --dropout" in capsys.readouterr().err
 
@@ -68,14 +68,14 @@ def test_a_model_of_music_goes_on_and_composes(tmp_path: Path, capsys: Output) -
     assert "test, negative log-likelihood before: " in capsys.readouterr().err
     assert code_of("generate", out, "-o", tmp_path / "a.mid", "--max-new-tokens", "16") == 0
     assert code_of("train", "gpt", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
 
 
 def test_the_same_command_with_resume_begins_it_and_goes_on_with_it(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     given = ["--fine-tune", base, "--text", save_text(tmp_path / "a.txt"), "--resume", *QUICK]
-    for told in ("holds no run yet: this one begins", "had ended already"):
+    for told in ("holds no run yet: this one begins", "already complete"):
         assert code_of("train", "gpt", *given, "--out", tmp_path / "out") == 0
         assert told in capsys.readouterr().err
 

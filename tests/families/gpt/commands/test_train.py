@@ -65,7 +65,7 @@ def test_an_interrupted_run_of_characters_goes_on(tmp_path: Path, capsys: Output
     options = ["--text", text, "--out", tmp_path / "m", "--token-type", "characters", *TINY]
     assert code_of("train", "gpt", *options) == 0
     assert code_of("train", "gpt", "--resume", "--out", tmp_path / "m") == 0
-    assert "had ended already" in capsys.readouterr().err
+    assert "already complete" in capsys.readouterr().err
 
 
 def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_with_it(
@@ -74,7 +74,7 @@ def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_
     built_in = Documents(texts=[counting_text(30)] * 12, origin="a library")
     monkeypatch.setattr("qkv.data.documents.python_source", lambda: built_in)
     command = ["train", "gpt", "--vocab-size", "300", "--resume", "--out", tmp_path / "m", *TINY]
-    for told in ("holds no run yet: this one begins", "had ended already"):
+    for told in ("holds no run yet: this one begins", "already complete"):
         assert code_of(*command) == 0
         assert told in capsys.readouterr().err
 
@@ -182,8 +182,8 @@ def test_options_that_need_another_say_so(
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.json", b'{"train": [[[60', "not whole JSON"),
-        ("a.mid", b"MThd\0\0\0\6", "not a whole MIDI file (it ends too early)"),
+        ("a.json", b'{"train": [[[60', "not valid JSON"),
+        ("a.mid", b"MThd\0\0\0\6", "not a valid MIDI file (it ends too early)"),
         ("a.json", b'{"train": [[[60]]]}', "too few to learn from"),
     ],
 )
@@ -251,7 +251,7 @@ def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, cap
     out = ["-o", tmp_path / "a.mid"]
     for options, sentence in (
         ([], "say where to write it"),
-        ([tmp_path / "bad.mid", *out], "not a whole MIDI file"),
+        ([tmp_path / "bad.mid", *out], "not a valid MIDI file"),
         ([tmp_path / "none.mid", *out], "There is no file"),
         (["--stop", "x", *out], "--stop is for text"),
         (["--max-new-tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),
@@ -363,7 +363,7 @@ def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
     given = ["--fine-tune", base, "--labels", labels, *ONCE, "--no-pretrained", "--auxiliary-weight", "0"]
     assert code_of("train", "gpt", *given, "--out", tmp_path / "m") == 0
     assert code_of("train", "gpt", "--resume", "--out", tmp_path / "m") == 0
-    assert "had ended already" in capsys.readouterr().err
+    assert "already complete" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

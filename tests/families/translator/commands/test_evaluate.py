@@ -323,7 +323,7 @@ def test_sentences_of_the_training_data_are_counted_and_left_out(
     assert without["sentences"] == SENTENCES - len(seen)
     first = ", ".join(map(str, seen[:3]))
     assert error.startswith(
-        f"qkv: {len(seen)} of {SENTENCES} test sentences occur in the training data of model "
+        f"warning: {len(seen)} of {SENTENCES} test sentences occur in the training data of model "
         f"({overlap['same_translation']} with the very same translation; lines {first}, …): "
     )
     assert error.endswith(f"without them BLEU is {without['bleu']['value']:.2f}.\n")
@@ -448,7 +448,7 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
     shown = capsys.readouterr()
     assert shown.out == ""
     (line,) = shown.err.splitlines()
-    assert line.startswith("qkv: ")
+    assert line.startswith("error: ")
     assert line.endswith(".")
     assert sentence in line
     assert before == {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}

@@ -26,7 +26,7 @@ def test_a_model_is_tuned_and_the_run_is_resumed_without_its_options(
     assert "loss per piece on the held-out pairs:" in shown.err
     assert load(out).tokenizer.text() == load(model).tokenizer.text()
     assert code_of("train", "translator", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     assert code_of("train", "translator", "--resume", "--out", out, "--dropout", "0.5") == 2
     assert "these differ: --dropout" in capsys.readouterr().err
     assert code_of("translate", out, "one two", "--beam", "1") == 0
@@ -38,7 +38,7 @@ def test_a_model_is_tuned_and_the_run_is_resumed_without_its_options(
         (["--width", "32", "--vocab-size", "300"], "leave out --width and --vocab-size."),
         (["--architecture", "recurrent"], "leave out --model."),
         (["--beam-size=2"], "leave out --beam-size."),
-        (["--language", "fra"], "this model translates into one language"),
+        (["--language-token", "fra"], "this model translates into one language"),
         (["--epochs", "-1"], "--epochs must be more than 0"),
         (["--recipe", "demo"], "there is no recipe 'demo'"),
     ],
@@ -65,7 +65,7 @@ def test_help_needs_no_folder_and_names_what_can_be_chosen(capsys: pytest.Captur
     for option in (
         "--fine-tune",
         "--epochs",
-        "--language",
+        "--language-token",
         "--dropout",
         "--label-smoothing",
         "--max-length-ratio",

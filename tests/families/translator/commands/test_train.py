@@ -201,7 +201,7 @@ def test_a_run_whose_data_come_through_pipes_is_resumed(files: Path) -> None:
     command = training(files, "--steps", "3", "--resume")
     piped = [f"<(cat {each})" if each.endswith((".en", ".xx")) else shlex.quote(each) for each in command]
     line = f"{shlex.quote(sys.executable)} -m qkv {' '.join(piped)}"
-    for told in (b"holds no run yet: this one begins", b"had ended already"):
+    for told in (b"holds no run yet: this one begins", b"already complete"):
         ended = subprocess.run(["bash", "-c", line], capture_output=True)
         assert ended.returncode == 0, ended.stderr.decode()
         assert told in ended.stderr

@@ -97,14 +97,14 @@ def test_a_data_set_that_lies_deeper_is_pointed_to(folder: Path, capsys: pytest.
         path.rename(deep / path.name)
     options = ["--recipe", "multi30k-tiny", "--out", folder / "out"]
     assert code_of("train", "translator", "--data", folder / "repository", *options) == 2
-    assert f"but {deep} does: give that as --data." in capsys.readouterr().err
+    assert f"but {deep} has: give that folder." in capsys.readouterr().err
 
 
 def test_a_run_with_a_folder_can_be_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = train(folder)
     (folder / "out" / "report.json").unlink()
     assert code_of("train", "translator", "--resume", "--out", folder / "out") == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     after = read_json(folder / "out" / "report.json")
     assert after["tests"]["test_2018"] == before["tests"]["test_2018"]
     assert after["training"]["epochs"] == before["training"]["epochs"]

@@ -125,7 +125,7 @@ def test_a_length_penalty_beyond_all_numbers_is_refused(
 ) -> None:
     code = code_of("translate", model, "one", "--beam", "2", f"--length-penalty={penalty}")
     shown = capsys.readouterr()
-    assert "the length penalty from 0 to 50" in refused(shown.err, shown.out, code)
+    assert "must be from 0 to 50" in refused(shown.err, shown.out, code)
 
 
 def test_the_strongest_length_penalty_is_computed(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,16 +271,16 @@ def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--top-p", "0.5"], "can only be used with sample"),
-        (["--seed", "1"], "can only be used with sample"),
-        (["--sample", "--top-p", "2"], "top-p must lie above 0"),
+        (["--top-p", "0.5"], "can only be used with sampling"),
+        (["--seed", "1"], "can only be used with sampling"),
+        (["--sample", "--top-p", "2"], "top-p must be in"),
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
         (["--min-confidence", "0.5"], "does not know how sure it is"),
         (["--min-confidence", "5"], "is a probability"),
         (["--withhold"], "--withhold needs --min-confidence"),
         (["--protect", "names"], "--protect knows"),
         (["--threads", "0"], "--threads must be at least 1"),
-        (["--num_hypotheses", "0"], "at least 1"),
+        (["--num-hypotheses", "0"], "must be from 1 to 1,000"),
         (["--glossary", "none.tsv"], "there is no glossary"),
         (["--contain", "nine", "--avoid", "nin"], "cannot contain"),
         (["--ensemble", "nowhere"], "there is no folder nowhere"),

@@ -4,10 +4,10 @@ import random
 import re
 from collections import Counter
 
-from qkv.families.translator.answers import Answer, together
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.translations import Translation, together
 from qkv.text.words import FINE
 
 TAG = re.compile(r"<(/?)(\w+)( n='\d+')?(/?)>")
@@ -159,6 +159,8 @@ def test_placeholders_with_a_number_or_a_name_may_move() -> None:
 
 def test_links_count_words_between_spaces_also_where_a_segment_ends_inside_one() -> None:
     parts = ["<li>", "a b", "</li><li>", "c", "</li>"]
-    answers = [Answer(text=part, score=0.0, alignment=[(0, 0)] if part[0] != "<" else None) for part in parts]
+    answers = [
+        Translation(text=part, score=0.0, alignment=[(0, 0)] if part[0] != "<" else None) for part in parts
+    ]
     whole = together([(part, [answer]) for part, answer in zip(parts, answers, strict=True)], 1)[0]
     assert (whole.text, whole.pharaoh()) == ("<li>a b</li><li>c</li>", "0-0 1-1")

@@ -134,6 +134,6 @@ def test_no_span_goes_before_the_prefix() -> None:
 @torch.inference_mode()
 def test_alignments_of_a_text_with_spans_count_its_own_words() -> None:
     for text in TEXTS:
-        (answer,) = WITHOUT.answers(text, alignments=True)
+        (answer,) = WITHOUT.hypotheses(text, alignments=True)
         read, said = len(text.split()), len(answer.text.split())
         assert all(one < read and two < said for one, two in answer.alignment or [])

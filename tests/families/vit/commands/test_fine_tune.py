@@ -51,7 +51,7 @@ def test_a_model_is_tuned_used_and_resumed_without_its_options(
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
     assert load(out).form == load(base).form
     assert code_of("train", "vit", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     assert code_of("train", "vit", "--resume", "--out", out, "--dropout", "0.5") == 2
     assert "these differ: --dropout" in capsys.readouterr().err
 
@@ -81,7 +81,7 @@ def test_one_that_was_tuned_goes_on_with_its_head(
         (["--colours=grey"], "leave out --colours."),
         (["--recipe", "mnist"], "there is no recipe 'mnist'"),
         (["--fit", "--epochs", "-1"], "--epochs must be more than 0"),
-        ([], "is 11 × 11 pixels large and not 8 × 8: convert it, or give --fit"),
+        ([], "is 11 × 11 pixels large and not 8 × 8: convert it, or choose to fit images"),
         (["--fit", "--scenes", "100"], "give --images with pictures, or --scenes"),
     ],
 )

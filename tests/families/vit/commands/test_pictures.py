@@ -60,7 +60,7 @@ def test_from_a_folder_of_pictures_to_classes(tmp_path: Path, capsys: Output) ->
     assert code_of("evaluate", out, "--images", images, "--json") == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
     assert code_of("info", out) == 0
-    assert "picture classifier (ViT), 2 classes" in capsys.readouterr().out
+    assert "image classifier (ViT), 2 classes" in capsys.readouterr().out
 
 
 def test_a_run_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_what_a_sheet_lacks_is_said_before_drawing_and_what_happens_to_it_costs_
     monkeypatch.setattr(Painter, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
     code = code_of(*asked)
     shown = capsys.readouterr()
-    assert "pictures need matplotlib" in refused(shown.err, shown.out, code)
+    assert "plots need matplotlib" in refused(shown.err, shown.out, code)
 
 
 def test_pictures_that_were_made_smaller_for_training_are_so_on_its_sheet_too(
