@@ -15,7 +15,7 @@ def model_card(title: str, usage: str, report: Mapping[str, Any]) -> str:
     rows = "\n".join(f"| {cell(name)} | {cell(value)} |" for name, value in results.items())
     return f"""# {title}
 
-Made by qkv {report["made_with"]["qkv"]}.
+Trained with qkv {report["made_with"]["qkv"]}.
 
     {usage}
 
@@ -32,5 +32,5 @@ Made by qkv {report["made_with"]["qkv"]}.
 |---|---|
 {rows}
 
-It knows only what it was trained on. `report.json` has every setting.
+These results hold for data like the training data. `report.json` has all settings.
 """
