@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qkv.core.pairs import CrossHeads, TranslationBatch
 from qkv.core.tape import Tape
 from qkv.families.translator import recompute_recurrent as by_numpy
-from qkv.families.translator.recurrent import BothWays, Recurrent, RecurrentConfig, reversed_order, lstm
+from qkv.families.translator.recurrent import BothWays, Recurrent, RecurrentConfig, lstm, reversed_order
 
 B, T, S, V = 2, 5, 7, 11
 PAD, START, END = 0, 1, 2

@@ -115,7 +115,10 @@ def test_its_run_is_resumed(files: Path) -> None:
         (["--architecture=recurrent", "--positions=none"], "--positions mean nothing"),
         (["--architecture", "recurrent", "--ffn-width", "15"], "--ffn-width must be even"),
         (["--architecture", "recurrent", "--encoder-depth", "0"], "--encoder-depth must be at least 1"),
-        (["--architecture", "recurent"], "--architecture must be one of transformer, recurrent, not 'recurent'"),
+        (
+            ["--architecture", "recurent"],
+            "--architecture must be one of transformer, recurrent, not 'recurent'",
+        ),
     ],
     ids=str,
 )
