@@ -40,14 +40,14 @@ class CrossHeads:
 
     @property
     def recorded_as(self) -> str:
-        return recorded_look(self.block)
+        return recorded_attention(self.block)
 
     def of(self, tape: Tape) -> Tensor:
         """Mean attention of these heads, (B, T, S)."""
         return tape[self.recorded_as][:, list(self.heads)].mean(1)
 
 
-def recorded_look(block: int) -> str:
+def recorded_attention(block: int) -> str:
     """The name of a block's cross-attention weights on a tape, (B, H, T, S)."""
     return f"decoder.{block}.cross_attention.weights"
 
@@ -74,7 +74,9 @@ class TranslationConfig(Protocol):
     def label_smoothing(self) -> float: ...
 
     @property
-    def looking(self) -> tuple[int, int]: ...  # blocks with attention to the source, and heads in each
+    def cross_attention_shape(
+        self,
+    ) -> tuple[int, int]: ...  # blocks with attention to the source, heads in each
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]: ...  # of the weights, by name
 
@@ -156,7 +158,7 @@ class TranslationStep:
         return self.model.output(x[:, -1])
 
     @property
-    def looked(self) -> Tensor:
+    def attention(self) -> Tensor:
         """Attention of the last call, (B, S); padding counts as fully attended to."""
         if self.newest is None:
             raise ValueError("a step records attention only if it was begun with cross-attention heads")

@@ -1,12 +1,15 @@
 """Options of image augmentation. Importing this needs no torch."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 MOVES, PER_OPERATION, ERASURES = 3, 2, 5  # random numbers per image
 
 
 @dataclass(frozen=True, kw_only=True)
 class Augmentation:
+    OLD_NAMES: ClassVar = {"colours": "augment_colours"}
+
     crop: int = 0
     """Shift images by up to this many pixels in both directions, extending their edges."""
     flip: bool = False
@@ -15,7 +18,7 @@ class Augmentation:
     """RandAugment (Cubuk et al., 2020): the number of random operations per image."""
     magnitude: float = 0.3
     """Maximum strength of the operations, 0 to 1."""
-    colours: bool = True
+    augment_colours: bool = True
     """Also change brightness, contrast and colours, not only the geometry."""
     erase: float = 0.0
     """Random erasing: the share of images in which a random rectangle gets the mean colour."""

@@ -21,7 +21,7 @@ def augmented(pictures: Tensor, draws: Tensor, options: Augmentation) -> Tensor:
     x = pictures.float() / 255
     moves, drawn, erasures = draws.split([MOVES, PER_OPERATION * options.operations, ERASURES], dim=1)
     matrices = move_matrices(moves, (x.shape[2], x.shape[3]), options)  # (B, 2, 3)
-    changes = [*BENDS, *(COLOURINGS if options.colours else ())]
+    changes = [*BENDS, *(COLOURINGS if options.augment_colours else ())]
     for number in range(options.operations):
         which, strength = drawn[:, PER_OPERATION * number :][:, :PER_OPERATION].unbind(1)
         chosen = (which * (1 + len(changes))).long()  # the last of them does nothing

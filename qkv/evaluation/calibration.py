@@ -161,7 +161,7 @@ def calibration_error(probabilities: Tensor, good: Tensor) -> float:
     return sum(gaps) / len(good)
 
 
-def told_apart(probabilities: Tensor, good: Tensor) -> float | None:
+def auc(probabilities: Tensor, good: Tensor) -> float | None:
     """The area under the ROC curve: how often a good hypothesis has a higher probability than a bad one.
 
     None if all are good or all are bad.

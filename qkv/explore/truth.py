@@ -6,7 +6,7 @@ from typing import Any
 
 from qkv.data.worlds import Pair, pairs
 from qkv.evaluation.alignment import alignment_error
-from qkv.families.translator.alignment import WordLooks
+from qkv.families.translator.alignment import WordAttention
 from qkv.families.translator.product import Translator
 
 SENTENCES = 150
@@ -20,7 +20,7 @@ def measured(translator: Translator, done: Callable[[int], None], count: int = S
     right: dict[tuple[str, int, int], int] = defaultdict(int)
     pronouns, words, best = 0, 0, []
     for pair in tested:
-        looks = translator.word_looks(pair.source, pair.target)
+        looks = translator.word_attention(pair.source, pair.target)
         best.append(translator.word_links(pair.source, pair.target))
         for place, head in looks.cross.items():
             links[place].append(head)
@@ -45,7 +45,7 @@ def measured(translator: Translator, done: Callable[[int], None], count: int = S
     }  # fmt: skip
 
 
-def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordLooks) -> None:
+def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordAttention) -> None:
     """Every head is in the table, even if it is never right."""
     for side, places in [("encoder", looks.encoder), ("decoder", looks.decoder)]:
         for layer, head in places:

@@ -8,7 +8,7 @@ import pytest
 
 from qkv.data.worlds import pairs, words
 from qkv.explore import truth
-from qkv.families.translator.alignment import WordLooks
+from qkv.families.translator.alignment import WordAttention
 
 
 class Oracle:
@@ -22,7 +22,7 @@ class Oracle:
     def word_links(self, source: str, target: str) -> list[tuple[int, int]]:
         return list(self.known[source].alignment)
 
-    def word_looks(self, source: str, target: str) -> WordLooks:
+    def word_attention(self, source: str, target: str) -> WordAttention:
         pair = self.known[source]
         first = [(0, place) for place in range(len(words(target)))]
         knowing: dict[str, list[int | None]] = {
@@ -32,7 +32,7 @@ class Oracle:
         for reference in pair.references:
             knowing["source"][reference.source] = reference.source_antecedent
             knowing["target"][reference.target] = reference.target_antecedent
-        return WordLooks(
+        return WordAttention(
             source_words=tuple(words(source)),
             target_words=tuple(words(target)),
             cross={(0, 0): list(pair.alignment), (0, 1): first},

@@ -12,8 +12,8 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.windows import sliding_windows, stream_of
 from qkv.decoding.greedy import likeliest
-from qkv.decoding.rules import InTurns
-from qkv.decoding.sampling import Drawn
+from qkv.decoding.rules import TakeTurns
+from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
 from qkv.engine.gpt import GPTEngine, GPTEngineStep
 from qkv.errors import UserError
@@ -99,7 +99,7 @@ class Generator:
         It ends after `max_new_tokens`, before `stop`, or when the model ends the document. A text longer than the
         context is read in a sliding window: when it is full, its older half is dropped.
         """
-        known = self.tokenizer.piece_bytes
+        known = self.tokenizer.token_bytes
         ids = self.stream_ids(self.encode(prompt), generation, slides)
         said = until(decoded(known[token] for token in ids), generation.stop)
         return after(self.tokenizer.between(prompt), said)
@@ -143,7 +143,7 @@ class Generator:
         if read.shape[1] > 1:
             step(read[:, :-1])
         greedy = generation.temperature == 0
-        choose = likeliest if greedy else Drawn(generation.sampling, [generation.seed], limits)
+        choose = likeliest if greedy else Draw(generation.sampling, [generation.seed], limits)
         told = False
         for stride in walk(step, read[:, -1], config.end, limits, choose, [self.turns(len(prompt))]):
             if step.slid and not told:
@@ -155,14 +155,14 @@ class Generator:
             if token != config.end:
                 yield token
 
-    def turns(self, before: int) -> InTurns:
+    def turns(self, before: int) -> TakeTurns:
         """Tokens allowed next: any but the special ones in text; in music those of the voice whose turn it is."""
         vocab, end = self.model.config.vocab_size, self.model.config.end
         if isinstance(self.tokenizer, Notes):
             voices = [list(self.tokenizer.of_voice(voice)) for voice in range(len(VOICES))]
             voices[0].append(end)  # music ends between two frames
-            return InTurns(voices, vocab, before)
-        return InTurns(
+            return TakeTurns(voices, vocab, before)
+        return TakeTurns(
             [[end, *(number for number in range(vocab) if number not in self.tokenizer.special)]], vocab
         )
 

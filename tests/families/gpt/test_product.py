@@ -40,7 +40,7 @@ def test_temperature_0_takes_the_likeliest_also_past_the_context(generator: Gene
     said = list(generator.stream_ids(ids, GREEDY, lambda: None))
     assert said == expected
     assert generator.generate("the dog", GREEDY) == b"".join(
-        generator.tokenizer.piece_bytes[token] for token in expected
+        generator.tokenizer.token_bytes[token] for token in expected
     ).decode(errors="replace")
 
 

@@ -1,4 +1,4 @@
-"""`qkv fill`: the words that could stand where a text has [MASK]."""
+"""`qkv fill`: predict the words that [MASK] stands for."""
 
 import json
 import sys
@@ -17,10 +17,10 @@ class Fill:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     text: tyro.conf.Positional[str]
-    """A text with [MASK] in the place of each hidden word."""
+    """A text with [MASK] for each masked word."""
     options: Annotated[FillOptions, tyro.conf.arg(name="")] = field(default_factory=FillOptions)
     json: bool = False
-    """One JSON object for each place."""
+    """Print one JSON object per [MASK]."""
 
 
 def main(arguments: list[str]) -> None:
@@ -28,8 +28,8 @@ def main(arguments: list[str]) -> None:
         Fill,
         arguments,
         prog="qkv fill",
-        description='Fill in hidden words: qkv fill M "the cat [MASK] on the mat". Each line is a word, a tab and its '
-        "probability; where the text has several places, their number comes first.",
+        description='Predict masked words: qkv fill M "the cat [MASK] on the mat". Each line is a word, a tab and its '
+        "probability. If the text has several [MASK], each line starts with the number of its [MASK].",
     )
     from qkv.cli.texts import check_text
     from qkv.families.bert.product import Bert
