@@ -46,7 +46,7 @@ def from_dict(kind: type[Config], values: Any, where: str) -> Config:
     ]  # both MISSING
     missing = [name for name in required if name not in values]
     if missing:
-        raise UserError(f"{where}: {kind.__name__} is missing {', '.join(missing)}.")
+        raise UserError(f"{where}: {kind.__name__} lacks {', '.join(missing)}.")
     hints = typing.get_type_hints(kind)
     built = {name: value_of(hints[name], value, f"{where}: {name}") for name, value in values.items()}
     try:

@@ -20,6 +20,7 @@ from qkv.errors import UserError
 
 Command = TypeVar("Command")
 WIDE = "2000"  # columns: tyro must not wrap its messages
+LONG = 1_000  # characters: the time tyro takes to suggest an option is quadratic
 PART = "\n"  # between the parts of an error box
 
 
@@ -47,6 +48,10 @@ def read_options(
         sys.stdout.write(help_text(prog, description, fields, common, everything=HELP_ALL in arguments))
         sys.exit(0)
     check_renamed(prog, fields, arguments)
+    if any(len(argument) > LONG for argument in arguments):
+        mistake = find_mistake(prog, fields, arguments)
+        if mistake:
+            raise UserError(mistake)
     box = io.StringIO()
     try:
         with with_variable("COLUMNS", WIDE), redirect_stderr(box):

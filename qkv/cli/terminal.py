@@ -154,7 +154,7 @@ class Lines:
     def __init__(self, what: str, total: int, before: int, now: Callable[[], float] = time.monotonic):
         self.what, self.total, self.before, self.completed = what, total, before, before
         self.now = now
-        self.begun = self.printed = now()
+        self.started = self.printed = now()
 
     def advance(self, count: int) -> None:
         self.completed += count
@@ -162,7 +162,7 @@ class Lines:
         if now - self.printed < LINE_EVERY or self.completed >= self.total:
             return
         self.printed = now
-        left = (now - self.begun) * (self.total - self.completed) / max(1, self.completed - self.before)
+        left = (now - self.started) * (self.total - self.completed) / max(1, self.completed - self.before)
         say(f"{self.what}: {self.completed:,} of {self.total:,}, about {clock(left)} left")
 
 

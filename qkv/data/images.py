@@ -179,7 +179,7 @@ def check_header(picture: Image.Image, path: Path) -> None:
     try:
         frames = getattr(picture, "n_frames", 1)
     except Exception as error:
-        raise UserError(f"{path} is damaged or cut off ({one_line(error)}).") from None
+        raise UserError(f"{path} is damaged or truncated ({one_line(error)}).") from None
     if picture.mode == "F" or (picture.mode == "I" and picture.format not in SIXTEEN_BITS):
         raise UserError(
             f"{path} has numbers of 32 bits (mode {picture.mode}), whose white level is unknown: save it with 8 or 16."

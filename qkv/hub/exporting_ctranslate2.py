@@ -41,7 +41,7 @@ def export_to_ctranslate2(
     refuse_taken(out)
     exporter = exporter_of(model)
     if lines and exporter.translate is None:
-        raise UserError("--source and --target are for translators.")
+        raise UserError("test sources and targets are for translators only.")
     product = load(model)
     with all_or_nothing(out) as temporary:
         exporter.save(product, temporary, numbers)

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from qkv.checkpoint.files import HASH, tensors_hash
-from qkv.errors import UserError
+from qkv.errors import OptionError, UserError
 
 ADAPTER = "adapter_config.json"
 CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
@@ -117,9 +117,12 @@ def read_weights(folder: Path, allow_pickle: bool) -> dict[str, Tensor]:
 
 
 def pickle_refusal(where: object) -> UserError:
-    return UserError(
-        f"{where} has its weights as a pickle ({PICKLED}), a format that can hold harmful code. With "
-        "--allow-pickle they are read by torch's restricted loader; prefer a copy with model.safetensors."
+    return OptionError(
+        (
+            "allow_pickle",
+            f"is needed to read {where}: its weights are a pickle ({PICKLED}), a format that can hold harmful code. "
+            "torch's restricted loader reads only weights from it; prefer a copy with model.safetensors",
+        )
     )
 
 

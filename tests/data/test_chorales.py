@@ -131,7 +131,7 @@ def test_a_corrupt_midi_file_is_a_sentence_wherever_it_is_cut_or_changed(tmp_pat
             assert all(len(frame) == 4 for frame in read_midi(path))
 
 
-def test_a_midi_file_that_lasts_for_ages_is_refused(tmp_path: Path) -> None:
+def test_a_midi_file_that_lasts_for_ages_is_rejected(tmp_path: Path) -> None:
     file, track = mido.MidiFile(ticks_per_beat=4), mido.MidiTrack()
     track.append(mido.Message("note_on", note=60, velocity=64, time=2**27))
     track.append(mido.Message("note_off", note=60, velocity=0, time=2**27))
@@ -162,7 +162,7 @@ def test_midi_without_notes_is_a_sentence(tmp_path: Path) -> None:
         ("[" * 100_000, "not valid JSON"),
         ('{"train": [[[true]]]}', "is not a frame"),
         ('{"train": [[60]]}', "is not a frame"),
-        ('{"train": [[[60]]]}', "too few to learn from"),
+        ('{"train": [[[60]]]}', "too few to train on"),
     ],
 )
 def test_a_corrupt_chorale_file_is_a_sentence(tmp_path: Path, content: str, sentence: str) -> None:

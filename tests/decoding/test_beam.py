@@ -155,7 +155,7 @@ def test_a_beam_of_one_is_greedy() -> None:
 
 
 @alphas
-def test_the_answer_does_not_depend_on_batch_neighbours(alpha: float) -> None:
+def test_hypotheses_do_not_depend_on_batch_neighbours(alpha: float) -> None:
     sentences, limits = list(range(15)), [1 + row % 9 for row in range(15)]
     together = search(sentences, limits, width=3, alpha=alpha, best=2)
     backwards = search(sentences[::-1], limits[::-1], width=3, alpha=alpha, best=2)
@@ -179,7 +179,7 @@ def test_hypotheses_are_sorted_distinct_and_within_their_limits(alpha: float) ->
             assert hypothesis.finished or len(hypothesis.ids) == limit
 
 
-def test_a_longer_answer_is_preferred_as_alpha_grows() -> None:
+def test_longer_hypotheses_are_preferred_as_alpha_grows() -> None:
     lengths = [
         sum(len(found[0].ids) for found in search(list(range(40)), [8] * 40, width=5, alpha=alpha))
         for alpha in (0.0, 0.6, 1.0, 3.0)
@@ -201,12 +201,12 @@ def test_the_length_penalty_is_equation_14_of_wu_and_others() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"width": 0}, {"best": 0}, {"alpha": -0.1}, {"width": -3}], ids=str)
-def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
+def test_bad_arguments_raise_an_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"at least 1|must not be negative"):
         search([0], [3], **{"width": 2, "alpha": 0.6, "best": 1, **wrong})
 
 
-def test_a_limit_that_allows_nothing_is_refused() -> None:
+def test_a_limit_that_allows_nothing_raises_an_error() -> None:
     with pytest.raises(ValueError, match="at least one"):
         search([0, 1], [3, 0], width=2, alpha=0.6)
 
@@ -254,7 +254,7 @@ def test_scores_equal_those_of_a_full_forward_pass_over_the_output(seed: int, al
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_answer_of_a_model_does_not_depend_on_batch_neighbours(seed: int) -> None:
+def test_hypotheses_of_a_model_do_not_depend_on_batch_neighbours(seed: int) -> None:
     model = translator(seed)
     together = beam_search(model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, beam(3, 0.6))
     for row in range(3):
@@ -303,7 +303,7 @@ def test_patience_stops_when_enough_have_ended_and_never_finds_better_than_witho
 
 
 @pytest.mark.parametrize("wrong", [{"patience": 0.0}, {"coverage": -0.1}], ids=str)
-def test_other_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
+def test_other_bad_arguments_raise_an_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="patience must be above 0"):
         search([0], [3], width=2, alpha=0.6, **wrong)
 

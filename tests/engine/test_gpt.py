@@ -130,7 +130,7 @@ def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> 
     assert max(len(ids) for ids in found[0]) > config.max_length  # it slid
 
 
-def test_what_would_be_read_from_elsewhere_in_memory_is_refused() -> None:
+def test_out_of_range_inputs_raise_an_error() -> None:
     step = GPTEngine(gpt(CONFIG), int8=False, threads=1).begin()
     with pytest.raises(IndexError):
         step(torch.tensor([[41]]))

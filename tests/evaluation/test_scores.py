@@ -122,7 +122,7 @@ def test_done_is_told_of_every_measure() -> None:
         (["a"], [], "there are no translations to score."),
     ],
 )
-def test_what_cannot_be_scored_is_refused(
+def test_what_cannot_be_scored_is_rejected(
     hypotheses: list[str], references: list[list[str]], sentence: str
 ) -> None:
     with pytest.raises(UserError, match=sentence):

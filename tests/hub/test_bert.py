@@ -57,12 +57,12 @@ def test_missing_left_over_and_wrongly_shaped_weights_are_told_at_once() -> None
         ("tie_word_embeddings", False),
     ],
 )
-def test_settings_that_we_do_not_compute_are_refused_by_name(setting: str, value: object) -> None:
+def test_settings_that_we_do_not_compute_are_rejected_by_name(setting: str, value: object) -> None:
     with pytest.raises(UserError, match=rf"{setting} is '?{value}'?"):
         encoder_config(SIZES | {setting: value}, "here")
 
 
-def test_settings_that_nobody_knows_are_refused_by_name() -> None:
+def test_settings_that_nobody_knows_are_rejected_by_name() -> None:
     with pytest.raises(UserError, match="does not know what rope_theta in its config"):
         encoder_config(SIZES | {"rope_theta": 1e4}, "here")
     with pytest.raises(UserError, match="hidden_size is missing"):
@@ -154,11 +154,11 @@ def test_a_published_classifier_brings_its_classes(folder: Path) -> None:
         open_published(folder)
 
 
-def test_folders_that_hold_no_such_model_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_folders_that_hold_no_such_model_are_rejected(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no folder"):
         open_published(tmp_path / "none")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match="has its weights as a pickle"):
+    with pytest.raises(UserError, match="its weights are a pickle"):
         open_published(folder)
     (folder / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(UserError, match="is damaged"):
@@ -168,7 +168,7 @@ def test_folders_that_hold_no_such_model_are_refused(folder: Path, tmp_path: Pat
         open_published(folder)
 
 
-def test_a_vocabulary_of_another_model_is_refused(folder: Path) -> None:
+def test_a_vocabulary_of_another_model_is_rejected(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
     with pytest.raises(UserError, match=r"neither tokenizer\.json nor vocab\.txt"):
         open_published(folder)

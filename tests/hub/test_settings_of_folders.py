@@ -48,7 +48,7 @@ def refused(folder: Path, match: str) -> None:
 
 
 @pytest.mark.parametrize("file", ["tokenizer_config.json", "config.json"])
-def test_a_tokenizer_of_another_kind_is_refused_by_its_class(bert: Path, file: str) -> None:
+def test_a_tokenizer_of_another_kind_is_rejected_by_its_class(bert: Path, file: str) -> None:
     edited(bert / file, tokenizer_class="BertJapaneseTokenizer")
     refused(bert, "reads with a BertJapaneseTokenizer .tokenizer_class., which qkv does not know")
 
@@ -84,14 +84,14 @@ def test_capitals_accents_and_han_are_read_as_the_settings_say(
         ({"auto_map": {"AutoTokenizer": ["mine.Mine", None]}}, "asks for code of its own .auto_map."),
     ],
 )
-def test_settings_of_a_tokenizer_that_are_not_computed_are_refused_by_name(
+def test_settings_of_a_tokenizer_that_are_not_computed_are_rejected_by_name(
     bert: Path, settings: dict[str, Any], match: str
 ) -> None:
     edited(bert / "tokenizer_config.json", **settings)
     refused(bert, match)
 
 
-def test_a_space_before_every_text_and_pieces_in_a_file_of_their_own_are_refused_by_name(
+def test_a_space_before_every_text_and_pieces_in_a_file_of_their_own_are_rejected_by_name(
     gpt2: Path, tmp_path: Path
 ) -> None:
     edited(gpt2 / "tokenizer_config.json", add_prefix_space=True)
@@ -101,7 +101,7 @@ def test_a_space_before_every_text_and_pieces_in_a_file_of_their_own_are_refused
     refused(tmp_path / "gpt1", r"added_tokens.json has pieces that the vocabulary lacks \(<more>\)")
 
 
-def test_a_tokenizer_that_transformers_reads_otherwise_is_refused(
+def test_a_tokenizer_that_transformers_reads_otherwise_is_rejected(
     bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = AutoTokenizer.from_pretrained(bert)
@@ -145,14 +145,14 @@ def sentences(folder: Path, parts: list[tuple[str, str]]) -> None:
         ([("Transformer", "0_Transformer"), SENTENCES[1]], "has the Transformer in the folder 0_Transformer"),
     ],
 )
-def test_parts_of_a_sentence_transformer_in_another_order_or_place_are_refused(
+def test_parts_of_a_sentence_transformer_in_another_order_or_place_are_rejected(
     bert: Path, parts: list[tuple[str, str]], match: str
 ) -> None:
     sentences(bert, parts)
     refused(bert, match)
 
 
-def test_what_a_sentence_transformer_does_with_a_text_before_it_is_cut_is_refused(bert: Path) -> None:
+def test_what_a_sentence_transformer_does_with_a_text_before_it_is_cut_is_rejected(bert: Path) -> None:
     sentences(bert, SENTENCES)
     write(bert / "sentence_bert_config.json", {"do_lower_case": True})
     open_published(bert)  # its tokenizer does that too
@@ -181,7 +181,7 @@ def test_what_a_sentence_transformer_does_with_a_text_before_it_is_cut_is_refuse
         ({"size": 16}, "images are resized to 16"),
     ],
 )
-def test_pictures_that_are_prepared_in_another_way_are_refused(
+def test_pictures_that_are_prepared_in_another_way_are_rejected(
     tmp_path: Path, settings: dict[str, Any], match: str
 ) -> None:
     write_vit(tmp_path / "published")

@@ -53,7 +53,7 @@ def test_a_line_that_makes_no_sense_is_named(content: str, sentence: str, tmp_pa
         Glossary.read(path)
 
 
-def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_binary_glossary_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no glossary"):
         Glossary.read(tmp_path / "none.tsv")
     (tmp_path / "latin1.tsv").write_bytes("größe\tsize\n".encode("latin1"))

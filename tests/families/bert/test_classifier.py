@@ -45,14 +45,14 @@ def test_numbers_are_in_the_units_that_were_learned() -> None:
 
 
 @pytest.mark.parametrize("classes", [("bad", "good"), ()])
-def test_saved_and_loaded_it_says_the_same(classes: tuple[str, ...], tmp_path: Path) -> None:
+def test_saved_and_loaded_it_gives_the_same_output(classes: tuple[str, ...], tmp_path: Path) -> None:
     classifier = tiny_classifier(classes)
     classifier.save(tmp_path / "m")
     assert load(tmp_path / "m").classify(INPUTS) == classifier.classify(INPUTS)
 
 
 @pytest.mark.parametrize("inputs", ["the cat sat", ["the cat sat"]])
-def test_a_text_that_is_no_tuple_of_texts_is_refused(inputs: Any) -> None:
+def test_a_text_that_is_no_tuple_of_texts_is_rejected(inputs: Any) -> None:
     with pytest.raises(UserError, match="takes a list of tuples of texts"):
         tiny_classifier().classify(inputs)
 
@@ -63,18 +63,18 @@ def test_a_text_that_is_no_tuple_of_texts_is_refused(inputs: Any) -> None:
         (
             False,
             [("the cat",), ("a dog", "why?")],
-            "input 2 has 2 texts, and this model reads text: give one text",
+            "input 2 has 2 texts, but this model reads text: give one text",
         ),
         (False, [()], "input 1 has 0 texts"),
         (
             True,
             [("the cat", "a dog"), ("why?",), ("the mat",)],
-            "input 2 has 1 text, and this model reads pairs",
+            "input 2 has 1 text, but this model reads pairs",
         ),
         (True, [("the cat", "a dog", "why?")], "input 1 has 3 texts"),
     ],
 )
-def test_another_number_of_texts_is_refused(pairs: bool, inputs: Any, says: str) -> None:
+def test_another_number_of_texts_is_rejected(pairs: bool, inputs: Any, says: str) -> None:
     with pytest.raises(UserError, match=says):
         tiny_classifier(pairs=pairs).classify(inputs)
 
@@ -95,14 +95,14 @@ def test_a_model_of_one_segment_reads_no_pairs() -> None:
         classifier.reading_pairs(True)
 
 
-def test_empty_and_long_texts_are_refused() -> None:
+def test_empty_and_long_texts_are_rejected() -> None:
     with pytest.raises(UserError, match="text 2 is empty"):
         tiny_classifier().classify([("the cat",), (" ",)])
     with pytest.raises(UserError, match="text 1 has 42 tokens, and this model reads at most 24"):
         tiny_classifier().classify([("cat " * 40,)])
 
 
-def test_outputs_that_are_not_the_classes_are_refused(tmp_path: Path) -> None:
+def test_outputs_that_are_not_the_classes_are_rejected(tmp_path: Path) -> None:
     tiny_classifier().save(tmp_path / "m")
     config = read_json(tmp_path / "m" / "config.json")
     config["classes"] = ["bad", "good"]

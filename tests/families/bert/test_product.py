@@ -94,7 +94,7 @@ def test_what_cannot_be_done_is_a_sentence(bert: Bert, ask, says: str) -> None: 
         ask(bert)
 
 
-def test_one_text_in_the_place_of_several_is_refused(bert: Bert) -> None:
+def test_one_text_in_the_place_of_several_is_rejected(bert: Bert) -> None:
     with pytest.raises(UserError, match=r"takes a list of texts: \[text\]"):
         bert.embed("the cat")
 
@@ -108,7 +108,7 @@ def test_heads_that_are_not_there_are_named() -> None:
     assert bare.facts()["heads"] == "none (embeddings only)"
 
 
-def test_saved_and_loaded_it_says_the_same(bert: Bert, tmp_path: Path) -> None:
+def test_saved_and_loaded_it_gives_the_same_output(bert: Bert, tmp_path: Path) -> None:
     bert.save(tmp_path / "m")
     again = load(tmp_path / "m")
     assert again.fill("the [MASK] sat") == bert.fill("the [MASK] sat")
@@ -116,7 +116,7 @@ def test_saved_and_loaded_it_says_the_same(bert: Bert, tmp_path: Path) -> None:
     assert again.facts() == bert.facts()
 
 
-def test_files_that_do_not_belong_together_are_refused(bert: Bert, tmp_path: Path) -> None:
+def test_files_that_do_not_belong_together_are_rejected(bert: Bert, tmp_path: Path) -> None:
     bert.save(tmp_path / "m")
     config = read_json(tmp_path / "m" / "config.json")
     config["model"]["encoder"]["vocab_size"] += 1

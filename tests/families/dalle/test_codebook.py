@@ -64,7 +64,7 @@ def test_the_noisy_choice_is_by_chance_in_training_alone() -> None:
 @pytest.mark.parametrize(
     "change", [{"patch": 5}, {"levels": ()}, {"levels": (4, 1)}, {"temperature": 0.0}, {"depth": -1}]
 )
-def test_what_cannot_be_is_refused(change: dict[str, object]) -> None:
+def test_what_cannot_be_is_rejected(change: dict[str, object]) -> None:
     given = {
         "side": 12,
         "channels": 3,

@@ -114,7 +114,7 @@ def test_many_captions_are_drawn_together() -> None:
         ("a red " * 40 + "circle", "tokens, and the model reads at most 28"),
     ],
 )
-def test_a_caption_that_means_nothing_is_refused(caption: str, sentence: str) -> None:
+def test_a_caption_that_means_nothing_is_rejected(caption: str, sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         untrained_painter().draw(caption)
 
@@ -153,7 +153,7 @@ def test_an_impossible_option_is_named(change: dict[str, float]) -> None:
         DrawingOptions(**change)  # type: ignore[arg-type]
 
 
-def test_a_bundle_without_its_codebook_is_refused(tmp_path: Path) -> None:
+def test_a_bundle_without_its_codebook_is_rejected(tmp_path: Path) -> None:
     untrained_painter().save(tmp_path)
     (tmp_path / "codebook" / "model.safetensors").unlink()
     with pytest.raises(UserError, match=r"codebook/model\.safetensors is missing"):

@@ -35,7 +35,7 @@ def test_the_forms_are_those_of_the_paper() -> None:
     assert laid_out([a, b], START, END, 9) == [START, 5, START, 6, 7, END]
 
 
-def test_what_does_not_fit_is_cut_off_the_longest_text() -> None:
+def test_what_does_not_fit_is_truncated_the_longest_text() -> None:
     assert laid_out([[5] * 9, [6, 7]], START, END, 9) == [START, 5, 5, 5, 5, START, 6, 7, END]
     assert laid_out([[5] * 9, [6] * 9], START, END, 9) == [START, 5, 5, 5, START, 6, 6, 6, END]
     with pytest.raises(UserError, match="too short for 2 texts"):
@@ -75,18 +75,18 @@ def test_the_answers_are_what_is_chosen_from() -> None:
     ("form", "given"),
     [("classification", ("a", "the")), ("entailment", ("a",)), ("choice", ("a", "the"))],
 )
-def test_another_number_of_texts_is_refused(form: Form, given: tuple[str, ...]) -> None:
+def test_another_number_of_texts_is_rejected(form: Form, given: tuple[str, ...]) -> None:
     classes = () if form == "choice" else ("no", "yes")
     with pytest.raises(UserError, match=f"input 1 has {len(given)} texts?, but this model reads"):
         classifier(form, classes).classify([given])
 
 
-def test_the_same_answer_twice_is_refused() -> None:
+def test_the_same_answer_twice_is_rejected() -> None:
     with pytest.raises(UserError, match="input 1 has the same choice twice"):
         classifier("choice").classify([("the cat", "sang", "sang")])
 
 
-def test_a_text_that_is_no_tuple_of_texts_is_refused() -> None:
+def test_a_text_that_is_no_tuple_of_texts_is_rejected() -> None:
     with pytest.raises(UserError, match="takes a list of tuples of texts"):
         classifier("classification", ("a", "b")).classify(["the cat"])  # type: ignore[list-item]
 
@@ -119,12 +119,12 @@ def test_the_answer_is_read_off_the_token_with_which_it_was_trained(tmp_path: Pa
         qkv.load(tmp_path)
 
 
-def test_an_empty_text_is_refused() -> None:
+def test_an_empty_text_is_rejected() -> None:
     with pytest.raises(UserError, match="input 2 has an empty text"):
         classifier("entailment", ("no", "yes")).classify([("a", "the"), ("a", " ")])
 
 
-def test_a_saved_classifier_says_the_same(tmp_path: Path) -> None:
+def test_a_saved_classifier_gives_the_same_output(tmp_path: Path) -> None:
     model = classifier("classification", ("no", "yes"))
     model.save(tmp_path)
     again = qkv.load(tmp_path)

@@ -62,7 +62,7 @@ def test_a_text_comes_bit_by_bit_and_is_the_same(generator: Generator) -> None:
 
 
 @texts
-def test_sliding_is_told_once(generator: Generator) -> None:
+def test_sliding_is_reported_once(generator: Generator) -> None:
     told: list[str] = []
     list(generator.stream("the", GREEDY, lambda: told.append("slides")))
     assert told == ["slides"]
@@ -156,7 +156,7 @@ def test_an_empty_text_has_no_likelihood() -> None:
 
 
 @pytest.mark.parametrize("pieces", ["subwords", "characters", "notes"])
-def test_a_saved_model_says_the_same(pieces: str, tmp_path: Path) -> None:
+def test_a_saved_model_gives_the_same_output(pieces: str, tmp_path: Path) -> None:
     generator = untrained(pieces)  # type: ignore[arg-type]
     generator.save(tmp_path)
     again = qkv.load(tmp_path)
@@ -170,7 +170,7 @@ def test_a_saved_model_says_the_same(pieces: str, tmp_path: Path) -> None:
 # Music ------------------------------------------------------------------------------------------------------
 
 
-def test_music_goes_on_in_voices_and_whole_frames() -> None:
+def test_music_continues_in_voices_and_whole_frames() -> None:
     generator = untrained("notes", max_length=16)
     beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
     notes, generation = generator.notes(), GenerationOptions(max_new_tokens=22, temperature=1.0)

@@ -30,7 +30,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_alignments_read_the_language_that_was_asked_for(
+def test_alignments_use_the_requested_target_language(
     imported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = load(imported / "several")
@@ -52,7 +52,7 @@ def test_alignments_read_the_language_that_was_asked_for(
     assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
 
 
-def test_what_asks_for_a_language_is_no_word(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_language_marker_is_not_a_word(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_word(
         self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]
     ) -> Tensor:
@@ -67,7 +67,7 @@ def test_what_asks_for_a_language_is_no_word(imported: Path, monkeypatch: pytest
     assert {source for source, _ in answer.alignment} == {0}
 
 
-def test_looks_of_words_are_those_that_alignments_are_made_of(imported: Path) -> None:
+def test_word_attention_agrees_with_alignments(imported: Path) -> None:
     """The source is normalised on its way to pieces, and a marker that nobody has written stands before it."""
     translator = load(imported / "french")
     source, target = "the ﬁne  dog", "der Hund sieht"
@@ -78,7 +78,7 @@ def test_looks_of_words_are_those_that_alignments_are_made_of(imported: Path) ->
         assert one.word_links(source, target) == links
 
 
-def test_a_prefix_that_the_model_cannot_write_is_refused(imported: Path) -> None:
+def test_a_prefix_that_the_model_cannot_write_raises_an_error(imported: Path) -> None:
     translator = load(imported / "several")
     with pytest.raises(UserError, match="cannot write the prefix '☃ der'"):
         translator.translate(SENTENCE, TranslationOptions(prefix="☃ der"))
@@ -87,7 +87,7 @@ def test_a_prefix_that_the_model_cannot_write_is_refused(imported: Path) -> None
 
 
 @pytest.mark.parametrize("change", [{"block": 7}, {"heads": [9]}, {"heads": []}], ids=str)
-def test_a_bundle_whose_aligner_is_another_models_is_refused(
+def test_an_aligner_of_another_model_raises_an_error(
     change: dict[str, Any], imported: Path, tmp_path: Path
 ) -> None:
     import json

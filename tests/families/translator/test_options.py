@@ -88,7 +88,7 @@ def search(options: TranslationOptions) -> Search:
     return Search(options=options, beam=2, length_penalty=1.0)
 
 
-def test_the_engine_searches_for_what_it_knows() -> None:
+def test_the_engine_searches_with_options_that_it_supports() -> None:
     found = plain_search(
         search(TranslationOptions(num_hypotheses=3, patience=2.0, target_language="de")), never=None
     )
@@ -133,7 +133,7 @@ def test_a_request_with_a_rule_goes_to_the_general_search(request_: Request) -> 
     assert plain_request(request_, end=2, limit=9) is None
 
 
-def test_the_engine_is_told_of_every_option() -> None:
+def test_every_option_is_listed_for_the_engine() -> None:
     """A name that was changed here and not there would send every translation to the general search."""
     assert set(NAMES) == OBEYED | BY_REQUESTS | BY_THE_CALLER | ONLY_BY_DEFAULT
     assert {each.name for each in fields(Request)} == OBEYED_OF_A_REQUEST | RULES_OF_A_REQUEST

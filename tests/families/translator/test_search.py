@@ -57,7 +57,7 @@ def pair() -> tuple[Translator, Translator]:
     ],
     ids=str,
 )  # fmt: skip
-def test_the_engine_answers_as_the_model_does(
+def test_the_engine_translates_like_the_model(
     wishes: dict[str, Any], pair: tuple[Translator, Translator]
 ) -> None:
     model, engine = pair
@@ -68,7 +68,7 @@ def test_the_engine_answers_as_the_model_does(
         assert [each.score for each in one] == pytest.approx([each.score for each in other], abs=1e-3)
 
 
-def test_what_must_be_said_and_takes_more_room_than_there_is_is_refused() -> None:
+def test_a_prefix_longer_than_the_context_raises_an_error() -> None:
     with pytest.raises(
         UserError, match=r"need .* tokens, but this model has only 40 positions: shorten them"
     ):

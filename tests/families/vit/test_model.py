@@ -101,6 +101,6 @@ def test_being_surer_is_not_being_better_where_labels_are_smoothed() -> None:
         ({"label_smoothing": 1.0}, "smoothing"),
     ],
 )
-def test_what_cannot_be_is_refused(change: dict[str, object], sentence: str) -> None:
+def test_what_cannot_be_is_rejected(change: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         config(**change)

@@ -22,7 +22,7 @@ def picture(tmp_path: Path) -> Path:
     return tmp_path / "a.png"
 
 
-def test_a_saved_classifier_says_the_same(tmp_path: Path, picture: Path) -> None:
+def test_a_saved_classifier_gives_the_same_output(tmp_path: Path, picture: Path) -> None:
     before = untrained_classifier()
     before.save(tmp_path / "model")
     after = qkv.load(tmp_path / "model")
@@ -54,7 +54,7 @@ def test_a_picture_that_differs_is_made_to_fit_where_that_is_allowed(picture: Pa
     assert own.fitting().classify([(str(picture),)])[0].label in own.classes
 
 
-def test_a_bundle_whose_parts_do_not_belong_together_is_refused(tmp_path: Path) -> None:
+def test_a_bundle_whose_parts_do_not_belong_together_is_rejected(tmp_path: Path) -> None:
     untrained_classifier().save(tmp_path)
     config = read_json(tmp_path / "config.json")
     write_json(tmp_path / "config.json", config | {"classes": ["ant", "bee"]})

@@ -107,7 +107,7 @@ def percent(share: float) -> str:
 
 def seen_sentence(overlap: Overlap) -> str:
     if not overlap.lines:
-        return "None of the sentences occur in the training data."
+        return "None of the sentences occurs in the training data."
     same = len(overlap.same_translation)
     return f"{len(overlap.lines):,} of the sentences occur in the training data, {same:,} with the same translation."
 

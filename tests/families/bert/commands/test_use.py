@@ -1,4 +1,4 @@
-"""The commands around a BERT: fill, embed, similar, classify and import, and a sentence for every mistake."""
+"""The commands of a BERT: fill, embed, similar, classify and import."""
 
 import io
 import json
@@ -74,7 +74,7 @@ def test_similar_compares_two_texts_or_a_file_of_pairs(models: Path, said, tmp_p
     assert -1 <= record["spearman"] <= 1
 
 
-def test_classify_says_a_class_or_a_number(models: Path, said, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_classify_prints_a_class_or_a_number(models: Path, said, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     rows = [line.split("\t") for line in said("classify", models / "classifier", "the cat sat", "why?")]
     assert len(rows) == 2
     assert all(label in ("bad", "fine", "good") and 1 / 3 <= float(chance) <= 1 for label, chance in rows)
@@ -93,7 +93,7 @@ def test_classify_says_a_class_or_a_number(models: Path, said, tmp_path: Path) -
     assert set(record) == {"examples", "pearson", "spearman"}
 
 
-def test_info_says_what_they_are(models: Path, said) -> None:  # type: ignore[no-untyped-def]
+def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[no-untyped-def]
     assert any("masked words, next sentence" in line for line in said("info", models / "bert"))
     assert any("bad, fine, good" in line for line in said("info", models / "classifier"))
 
@@ -135,7 +135,7 @@ def test_info_says_what_they_are(models: Path, said) -> None:  # type: ignore[no
         ("import M/bert --out M", "already exists: choose another folder"),
     ],
 )
-def test_a_mistake_is_one_sentence(
+def test_a_mistake_is_one_error_message(
     models: Path, tmp_path: Path, arguments: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "blank.txt").write_text("the cat\n\n")
@@ -180,7 +180,7 @@ def test_a_line_keeps_its_number_in_later_parts_of_a_file(
 
 
 @pytest.mark.parametrize("rows", ["a\tb\t1.5\n", "a\tb\t1.5\nthe cat\twhy?\t1.5\n"])
-def test_a_correlation_that_is_no_number_is_null(rows: str, models: Path, said, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_an_undefined_correlation_is_null(rows: str, models: Path, said, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "n.tsv").write_text(rows)
     for command in (["similar", models / "bert"], ["classify", models / "numbers"]):
         [line] = said(*command, "--labels", tmp_path / "n.tsv")
@@ -188,7 +188,7 @@ def test_a_correlation_that_is_no_number_is_null(rows: str, models: Path, said, 
         assert (record["pearson"], record["spearman"]) == (None, None)
 
 
-def test_a_first_line_of_unknown_names_is_told(
+def test_an_unknown_header_is_reported(
     models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "l.tsv").write_text("one\tother\tgold\nthe cat\twhy?\t0.5\na dog\ta cat\t2.5\n")
@@ -199,7 +199,9 @@ def test_a_first_line_of_unknown_names_is_told(
         assert "l.tsv, line 1 ('one', 'other', 'gold') is read as names of the columns" in shown.err
 
 
-def test_too_long_a_text_is_refused_and_not_cut(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_that_is_too_long_is_rejected_not_truncated(
+    models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     long = "the cat sat on the mat " * 10
     for command in (["fill", models / "bert", f"[MASK] {long}"], ["classify", models / "classifier", long]):
         code = code_of(*command)
@@ -207,7 +209,7 @@ def test_too_long_a_text_is_refused_and_not_cut(models: Path, capsys: pytest.Cap
         assert "reads at most 24" in refused(shown.err, shown.out, code)
 
 
-def test_standard_input_is_really_read(models: Path) -> None:
+def test_standard_input_is_read(models: Path) -> None:
     import subprocess
 
     answer = subprocess.run(

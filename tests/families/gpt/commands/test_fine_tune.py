@@ -1,4 +1,4 @@
-"""`qkv train gpt --fine-tune` with text or music: one command, resumed by another, and sentences for what cannot be."""
+"""`qkv train gpt --fine-tune` with text or music: training, resuming and mistakes."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def chorales(path: Path) -> Path:
     return path
 
 
-def test_a_model_goes_on_with_text_is_used_and_resumed_without_its_options(
+def test_a_model_is_fine_tuned_on_text_used_and_resumed_without_its_options(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     out, text = tmp_path / "out", save_text(tmp_path / "a.txt")
@@ -60,7 +60,7 @@ def test_a_model_goes_on_with_text_is_used_and_resumed_without_its_options(
     assert "these differ: --dropout" in capsys.readouterr().err
 
 
-def test_a_model_of_music_goes_on_and_composes(tmp_path: Path, capsys: Output) -> None:
+def test_a_music_model_is_fine_tuned_and_composes(tmp_path: Path, capsys: Output) -> None:
     untrained("notes").save(tmp_path / "model")
     music, out = chorales(tmp_path / "a.json"), tmp_path / "out"
     given = ["--fine-tune", tmp_path / "model", "--music", music, "--transpose", "2"]
@@ -71,7 +71,7 @@ def test_a_model_of_music_goes_on_and_composes(tmp_path: Path, capsys: Output) -
     assert "this run is already complete" in capsys.readouterr().err
 
 
-def test_the_same_command_with_resume_begins_it_and_goes_on_with_it(
+def test_the_same_command_with_resume_starts_and_resumes_fine_tuning(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     given = ["--fine-tune", base, "--text", save_text(tmp_path / "a.txt"), "--resume", *QUICK]
@@ -80,7 +80,7 @@ def test_the_same_command_with_resume_begins_it_and_goes_on_with_it(
         assert told in capsys.readouterr().err
 
 
-def test_two_processes_share_it(base: Path, tmp_path: Path) -> None:
+def test_two_processes_share_fine_tuning(base: Path, tmp_path: Path) -> None:
     given = ["--fine-tune", base, "--text", save_text(tmp_path / "a.txt"), *QUICK]
     for processes in ("1", "2"):
         out = tmp_path / processes
@@ -99,7 +99,7 @@ def test_two_processes_share_it(base: Path, tmp_path: Path) -> None:
             "keeps its sizes and its vocabulary: leave out --width and --vocab-size.",
         ),
         (["--token-type=characters"], "leave out --token-type."),
-        (["--label-smoothing", "0.1"], "there is no place for --label-smoothing"),
+        (["--label-smoothing", "0.1"], "unrecognized argument --label-smoothing"),
         (["--epochs", "0"], "--epochs must be more than 0"),
         (["--dropout", "1"], "--dropout must be at least 0 and below 1"),
         (["--valid-size", "0.9"], "--valid-size must be above 0"),
@@ -108,7 +108,7 @@ def test_two_processes_share_it(base: Path, tmp_path: Path) -> None:
         (["--music", "a.json"], "learns from one kind of data: give one of --text, --music."),
     ],
 )
-def test_what_the_model_decides_itself_is_refused_with_a_sentence(
+def test_options_that_the_model_fixes_are_rejected(
     options: list[str], sentence: str, base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     text, out = save_text(tmp_path / "a.txt"), tmp_path / "out"
@@ -118,9 +118,7 @@ def test_what_the_model_decides_itself_is_refused_with_a_sentence(
     assert not out.exists()
 
 
-def test_what_does_not_belong_together_is_refused_with_a_sentence(
-    base: Path, tmp_path: Path, capsys: Output
-) -> None:
+def test_options_that_do_not_fit_together_are_rejected(base: Path, tmp_path: Path, capsys: Output) -> None:
     text, music = save_text(tmp_path / "a.txt"), chorales(tmp_path / "a.json")
     short = tmp_path / "short.txt"
     short.write_text("one two")
@@ -152,9 +150,7 @@ def test_characters_that_the_model_knows_are_enough(tmp_path: Path) -> None:
     assert load(tmp_path / "out").defaults.token_type == "characters"
 
 
-def test_a_run_of_another_kind_is_not_taken_for_one_that_goes_on(
-    base: Path, tmp_path: Path, capsys: Output
-) -> None:
+def test_a_run_of_another_kind_is_not_resumed(base: Path, tmp_path: Path, capsys: Output) -> None:
     text, out = save_text(tmp_path / "a.txt"), tmp_path / "out"
     sizes = "--vocab-size 290 --width 12 --heads 2 --ffn-width 16 --depth 1 --max-length 9"
     assert code_of("train", "gpt", "--text", text, "--out", out, *sizes.split(), *QUICK) == 0
@@ -164,7 +160,7 @@ def test_a_run_of_another_kind_is_not_taken_for_one_that_goes_on(
     assert "was begun with other kinds of data" in refused(shown.err, shown.out, code)
 
 
-def test_the_model_is_known_with_underscores_too(base: Path, tmp_path: Path) -> None:
+def test_fine_tune_can_be_written_with_an_underscore(base: Path, tmp_path: Path) -> None:
     """Else the rate would be that of a model of another width."""
     text, rates = save_text(tmp_path / "a.txt"), []
     for number, name in enumerate(("--fine-tune", "--fine_tune")):

@@ -1,4 +1,4 @@
-"""`qkv train gpt`, `qkv generate`, `qkv evaluate --text` and `qkv classify` as people use them, and their mistakes."""
+"""`qkv train gpt`, `qkv generate`, `qkv evaluate --text` and `qkv classify`, and their error messages."""
 
 import io
 import json
@@ -52,7 +52,7 @@ def test_a_trained_model_is_a_bundle_with_its_report(base: Path) -> None:
     assert "qkv generate" in (base / "README.md").read_text(encoding="utf-8")
 
 
-def test_info_says_what_it_is(base: Path, capsys: Output) -> None:
+def test_info_describes_the_model(base: Path, capsys: Output) -> None:
     assert code_of("info", base) == 0
     shown = capsys.readouterr().out
     assert "gpt, a language model" in shown
@@ -60,7 +60,7 @@ def test_info_says_what_it_is(base: Path, capsys: Output) -> None:
     assert "bits per byte" in shown
 
 
-def test_an_interrupted_run_of_characters_goes_on(tmp_path: Path, capsys: Output) -> None:
+def test_an_interrupted_run_on_characters_is_resumed(tmp_path: Path, capsys: Output) -> None:
     text = save_text(tmp_path / "a.txt")
     options = ["--text", text, "--out", tmp_path / "m", "--token-type", "characters", *TINY]
     assert code_of("train", "gpt", *options) == 0
@@ -68,7 +68,7 @@ def test_an_interrupted_run_of_characters_goes_on(tmp_path: Path, capsys: Output
     assert "already complete" in capsys.readouterr().err
 
 
-def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_with_it(
+def test_the_same_command_with_resume_starts_and_resumes_a_run_on_built_in_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     built_in = Documents(texts=[counting_text(30)] * 12, origin="a library")
@@ -79,7 +79,7 @@ def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_
         assert told in capsys.readouterr().err
 
 
-def test_with_no_text_it_learns_from_pythons_own_source(
+def test_without_text_it_learns_from_the_source_of_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     source = tmp_path / "library"
@@ -122,7 +122,7 @@ def test_music_is_learned_and_composed(tmp_path: Path, capsys: Output) -> None:
         ("fine " * 99, ["--recipe", "shakespeare"], "there is no recipe 'shakespeare'"),
     ],
 )
-def test_a_mistake_in_training_is_one_sentence(
+def test_a_mistake_in_training_is_one_error_message(
     text: str | None, options: list[str], sentence: str, tmp_path: Path, capsys: Output
 ) -> None:
     if text is not None:
@@ -132,7 +132,7 @@ def test_a_mistake_in_training_is_one_sentence(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_a_text_that_is_refused_leaves_no_run_in_the_way_of_another(tmp_path: Path, capsys: Output) -> None:
+def test_a_rejected_text_leaves_no_run_behind(tmp_path: Path, capsys: Output) -> None:
     given = ["--vocab-size", "300", "--out", tmp_path / "m", *TINY]
     (tmp_path / "short.txt").write_text("too short")
     assert code_of("train", "gpt", "--text", tmp_path / "short.txt", *given) == 2
@@ -171,7 +171,7 @@ def test_a_part_may_be_just_as_long_as_the_context(length: int, code: int, tmp_p
         ("--text a.txt --valid-text", "--valid-text names no file"),
     ],
 )
-def test_options_that_need_another_say_so(
+def test_options_that_need_another_option_name_it(
     options: str, sentence: str, tmp_path: Path, capsys: Output
 ) -> None:
     code = code_of("train", "gpt", "--out", tmp_path / "m", *options.split())
@@ -184,10 +184,10 @@ def test_options_that_need_another_say_so(
     [
         ("a.json", b'{"train": [[[60', "not valid JSON"),
         ("a.mid", b"MThd\0\0\0\6", "not a valid MIDI file (it ends too early)"),
-        ("a.json", b'{"train": [[[60]]]}', "too few to learn from"),
+        ("a.json", b'{"train": [[[60]]]}', "too few to train on"),
     ],
 )
-def test_a_corrupt_music_file_is_one_sentence(
+def test_a_corrupt_music_file_is_one_error_message(
     name: str, content: bytes, sentence: str, tmp_path: Path, capsys: Output
 ) -> None:
     (tmp_path / name).write_bytes(content)
@@ -199,7 +199,7 @@ def test_a_corrupt_music_file_is_one_sentence(
 # Generating -------------------------------------------------------------------------------------------------
 
 
-def test_the_prompt_and_its_continuation_are_printed_and_sliding_is_said_once(
+def test_the_prompt_and_its_continuation_are_printed_with_one_warning_about_the_context(
     tmp_path: Path, capsys: Output
 ) -> None:
     untrained("subwords").save(tmp_path)
@@ -225,7 +225,7 @@ def test_the_prompt_and_its_continuation_are_printed_and_sliding_is_said_once(
         (["\udcff bad"], "the text is not UTF-8"),
     ],
 )
-def test_a_mistake_in_generating_text_is_one_sentence(
+def test_a_mistake_in_generating_text_is_one_error_message(
     options: list[str], sentence: str, base: Path, capsys: Output
 ) -> None:
     code = code_of("generate", base, *options)
@@ -233,7 +233,7 @@ def test_a_mistake_in_generating_text_is_one_sentence(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_a_prompt_from_standard_input_is_read_as_documents_are(
+def test_a_prompt_from_standard_input_is_read_like_a_document(
     base: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for raw, shown in ((b"one\r\ntwo", "one\ntwo"), (b"one two\n", "one two\n")):
@@ -246,7 +246,7 @@ def test_a_prompt_from_standard_input_is_read_as_documents_are(
     assert "line 2 of standard input is not UTF-8" in refused(told.err, told.out, code)
 
 
-def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, capsys: Output) -> None:
+def test_a_mistake_in_composing_is_one_error_message(music: Path, tmp_path: Path, capsys: Output) -> None:
     (tmp_path / "bad.mid").write_bytes(b"MThd\0\0\0\6")
     out = ["-o", tmp_path / "a.mid"]
     for options, sentence in (
@@ -262,7 +262,7 @@ def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, cap
         assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_music_goes_on_after_a_midi_file(music: Path, tmp_path: Path) -> None:
+def test_a_midi_file_is_continued(music: Path, tmp_path: Path) -> None:
     beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
     write_midi(tmp_path / "a.mid", beginning)
     assert (
@@ -272,7 +272,7 @@ def test_music_goes_on_after_a_midi_file(music: Path, tmp_path: Path) -> None:
     assert read_midi(tmp_path / "b.mid")[:2] == beginning
 
 
-def test_a_model_that_does_not_generate_says_what_it_is_for(model: Path, capsys: Output) -> None:
+def test_a_model_that_cannot_generate_names_its_commands(model: Path, capsys: Output) -> None:
     code = code_of("generate", model, "one")
     shown = capsys.readouterr()
     assert "It is for `qkv translate`" in refused(shown.err, shown.out, code)
@@ -281,7 +281,7 @@ def test_a_model_that_does_not_generate_says_what_it_is_for(model: Path, capsys:
 # Evaluating -------------------------------------------------------------------------------------------------
 
 
-def test_the_likelihood_of_a_text_is_told_in_all_units(base: Path, tmp_path: Path, capsys: Output) -> None:
+def test_perplexity_is_printed_in_all_units(base: Path, tmp_path: Path, capsys: Output) -> None:
     text = save_text(tmp_path / "new.txt", lines=5)
     assert code_of("evaluate", base, "--text", text, "--json") == 0
     facts = json.loads(capsys.readouterr().out)
@@ -291,7 +291,7 @@ def test_the_likelihood_of_a_text_is_told_in_all_units(base: Path, tmp_path: Pat
     assert f"bits per byte         {facts['bits_per_byte']}" in capsys.readouterr().out
 
 
-def test_a_mistake_in_evaluating_is_one_sentence(
+def test_a_mistake_in_evaluating_is_one_error_message(
     base: Path, music: Path, tmp_path: Path, capsys: Output
 ) -> None:
     text, empty = save_text(tmp_path / "new.txt"), tmp_path / "empty.txt"
@@ -332,7 +332,9 @@ def examples(form: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["classification", "entailment", "similarity", "choice"])
-def test_every_form_is_fine_tuned_and_asked(form: str, base: Path, tmp_path: Path, capsys: Output) -> None:
+def test_every_form_is_fine_tuned_and_classifies(
+    form: str, base: Path, tmp_path: Path, capsys: Output
+) -> None:
     labels = labelled(tmp_path / "a.tsv", examples(form))
     options = ["--form", "choice"] if form == "choice" else []
     out = tmp_path / "m"
@@ -356,7 +358,7 @@ def test_every_form_is_fine_tuned_and_asked(form: str, base: Path, tmp_path: Pat
     assert json.loads(capsys.readouterr().out)["examples"] == 30
 
 
-def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
+def test_fine_tuning_can_be_resumed_and_can_start_without_the_weights(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     labels = labelled(tmp_path / "a.tsv", examples("classification"))
@@ -382,7 +384,7 @@ def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
         (["one\tgood", "two\tbad"] * 6, ["--width", "32"], "leave out --width"),
     ],
 )
-def test_a_mistake_in_labels_is_one_sentence(
+def test_a_mistake_in_labels_is_one_error_message(
     rows: list[str], options: list[str], sentence: str, base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     labels = labelled(tmp_path / "a.tsv", rows)
@@ -391,14 +393,14 @@ def test_a_mistake_in_labels_is_one_sentence(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_a_model_of_music_is_not_fine_tuned_on_texts(music: Path, tmp_path: Path, capsys: Output) -> None:
+def test_a_music_model_is_not_fine_tuned_on_texts(music: Path, tmp_path: Path, capsys: Output) -> None:
     labels = labelled(tmp_path / "a.tsv", examples("classification"))
     code = code_of("train", "gpt", "--fine-tune", music, "--labels", labels, "--out", tmp_path / "m", *ONCE)
     shown = capsys.readouterr()
     assert "makes music, and labels belong to texts" in refused(shown.err, shown.out, code)
 
 
-def test_a_label_that_training_has_not_shown_is_named(base: Path, tmp_path: Path, capsys: Output) -> None:
+def test_an_unknown_label_is_named(base: Path, tmp_path: Path, capsys: Output) -> None:
     labels = labelled(tmp_path / "a.tsv", examples("classification"))
     other = labelled(tmp_path / "b.tsv", ["one\teven", "two\tprime"])
     given = ["--fine-tune", base, "--labels", labels, "--valid-labels", other]

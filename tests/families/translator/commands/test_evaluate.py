@@ -1,4 +1,4 @@
-"""`qkv evaluate` as people and programs read it: tables, JSON, warnings, and one sentence for every mistake."""
+"""`qkv evaluate` of translations: tables, JSON, warnings and error messages."""
 
 import json
 import math
@@ -73,7 +73,7 @@ def answer_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tup
 # How it is done -------------------------------------------------------------------------------------------
 
 
-def test_a_model_translates_by_the_engine_and_says_what_it_says_itself(
+def test_the_engine_gives_the_translations_of_the_model(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     translator = qkv.load(model)
@@ -91,7 +91,7 @@ def test_a_model_translates_by_the_engine_and_says_what_it_says_itself(
     assert Path("said.xx").read_text().split("\n") == [*map(without_breaks, expected), ""]
 
 
-def test_progress_is_told_without_a_terminal(
+def test_progress_is_printed_without_a_terminal(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(terminal, "LINE_EVERY", 0.0)
@@ -138,7 +138,7 @@ def test_the_tables_and_the_document_hold_the_same_numbers(capsys: pytest.Captur
     assert len(blocks) == 20
 
 
-def test_the_document_says_how_it_was_measured(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_states_how_it_was_measured(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import sacrebleu
 
     options = ["--source", "a.en", "--reference", "a.xx", "second.xx", "--against", "bad.xx", "--beam", "1"]
@@ -199,7 +199,7 @@ def test_the_languages_of_the_other_model_help_to_read_a_file(
     assert found["scores"] == expected["scores"]
 
 
-def test_each_translation_of_a_repeated_sentence_is_right(
+def test_each_translation_of_a_repeated_sentence_is_a_reference(
     files: Path, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A test set like Tatoeba's, which has the same source on several lines."""
@@ -248,7 +248,7 @@ def test_without_a_source_lengths_are_those_of_the_reference(capsys: pytest.Capt
     assert {each["source"] for each in found["worst"]} == {None}
 
 
-def test_a_pipe_gets_no_colours_and_no_broken_lines(files: Path) -> None:
+def test_a_pipe_gets_no_colours_and_no_wrapped_lines(files: Path) -> None:
     """Also where a sentence is wider than any terminal, and holds what looks like markup or drives a terminal."""
     long = "[bold]one[/bold] :cat: \x1b[31m " + "two " * 200
     (files / "odd.xx").write_text((long + "\n") * 3)
@@ -299,15 +299,15 @@ def test_a_model_is_scored_as_its_report_says_unless_the_command_says_otherwise(
 
 
 @pytest.mark.parametrize("report", [[], {"settings": 3}, {"settings": {"scoring": 3}}])
-def test_a_report_that_qkv_has_not_written_is_refused(
+def test_an_incomplete_report_is_rejected(
     report: object, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_json(model / "report.json", report)
     assert code_of(model, "--source", "a.en", "--reference", "a.xx") == 2
-    assert "lacks something that qkv writes" in capsys.readouterr().err
+    assert "is incomplete: restore it" in capsys.readouterr().err
 
 
-def test_sentences_of_the_training_data_are_counted_and_left_out(
+def test_sentences_in_the_training_data_are_counted_and_excluded(
     model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, reference = ((files / name).read_text().splitlines() for name in ("a.en", "a.xx"))
@@ -355,7 +355,7 @@ def test_a_model_that_has_seen_nothing_or_everything(
     assert "no sentence is left without them" in error
 
 
-def test_the_training_data_of_the_other_model_count_too(
+def test_the_training_data_of_the_other_model_are_checked_too(
     model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_seen(model, seen_in((files / "a.en").read_text().splitlines()[:1], ["x"]))
@@ -422,7 +422,7 @@ FILE_MISTAKES = {
     "a mistyped model with a beam": ("nowhere --source a.en --reference a.xx --beam 3", "no file nowhere"),
     "languages without pairs": ("good.xx --reference a.xx --source-language en", "are for --pairs: leave them out"),
     "no number": ("model --source a.en --reference a.xx --length-penalty nan", "the length penalty from 0 to 50"),
-    "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge goes by what was translated: give --source"),
+    "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge needs --source: give --source"),
     "no reference": ("good.xx --reference", "give either --reference with one file or more, or --pairs"),
     "neither references nor pairs": ("good.xx", "give either --reference with one file or more, or --pairs"),
     "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give either --reference"),
@@ -439,7 +439,7 @@ FILE_MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", FILE_MISTAKES)
-def test_a_mistake_is_one_sentence_and_nothing_is_written(
+def test_a_mistake_is_one_error_message_and_nothing_is_written(
     mistake: str, model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options, sentence = FILE_MISTAKES[mistake]
@@ -454,7 +454,7 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
     assert before == {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
 
 
-def test_damaged_fingerprints_are_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_fingerprints_are_rejected(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_seen(model, seen_in(["one"], ["uno"]))
     (model / SEEN_FILE).write_bytes((model / SEEN_FILE).read_bytes()[:-1])
     assert code_of(model, "--source", "a.en", "--reference", "a.xx") == 2

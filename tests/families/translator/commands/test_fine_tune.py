@@ -16,7 +16,7 @@ def asked(model: Path, files: Path, *options: str) -> list[str]:
     return ["train", "translator", *map(str, named), *options]
 
 
-def test_a_model_is_tuned_and_the_run_is_resumed_without_its_options(
+def test_a_model_is_fine_tuned_and_the_run_is_resumed_without_its_options(
     model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(files / "out")
@@ -43,7 +43,7 @@ def test_a_model_is_tuned_and_the_run_is_resumed_without_its_options(
         (["--recipe", "demo"], "there is no recipe 'demo'"),
     ],
 )
-def test_what_the_model_decides_itself_is_refused_with_a_sentence(
+def test_options_that_the_model_fixes_are_rejected(
     options: list[str], sentence: str, model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = code_of(*asked(model, files, *options, "--out", str(files / "out")))
@@ -52,14 +52,14 @@ def test_what_the_model_decides_itself_is_refused_with_a_sentence(
     assert not (files / "out").exists()
 
 
-def test_what_is_no_translator_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_a_translator_can_be_fine_tuned(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = code_of(*asked(files, files, "--out", str(files / "out")))
     shown = capsys.readouterr()
     refused(shown.err, shown.out, code)
     assert not (files / "out").exists()
 
 
-def test_help_needs_no_folder_and_names_what_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_needs_no_folder_and_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of("train", "translator", "--fine-tune", "--help") == 0
     shown = capsys.readouterr().out
     for option in (

@@ -53,7 +53,7 @@ def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:
     assert seam not in told
 
 
-def test_where_a_phrase_cannot_be_avoided_the_error_names_the_text() -> None:
+def test_the_error_names_a_text_whose_phrase_cannot_be_avoided() -> None:
     with pytest.raises(UserError, match=r"no translation of 'the cat .*' without '\. '"):
         ECHO.translate(TWO, avoid=(". ",))
 
@@ -69,7 +69,7 @@ def test_an_empty_text_stays_empty() -> None:
     assert WITHOUT.translate(["", "  "], prefix="die", contain=("Boston",)) == ["", "  "]
 
 
-def test_a_copied_text_with_a_phrase_to_avoid_is_an_error_but_what_is_protected_stays() -> None:
+def test_copied_text_with_a_phrase_to_avoid_raises_an_error_unless_it_is_protected() -> None:
     with pytest.raises(UserError, match="'42' has nothing to translate and is copied, but it contains '4'"):
         WITHOUT.translate(["the cat", "42"], avoid=("4",))
     assert WITHOUT.translate("<b>{name}</b>", avoid=("name", "b")) == "<b>{name}</b>"

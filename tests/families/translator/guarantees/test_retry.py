@@ -116,7 +116,7 @@ def test_a_likelier_translation_under_constraints_that_lost_a_word_is_not_taken(
         assert {"Mieze", "tanzte", "schön"} <= set(found), found
 
 
-def test_a_reading_without_spans_has_single_spaces_and_knows_where_they_were() -> None:
+def test_a_reading_without_spans_has_single_spaces_and_maps_positions() -> None:
     job = Job.of("{a} the {b} {c} cat danced at {d}.", TranslationOptions())
     reading = Reading.without_spans(job)
     assert reading is not None

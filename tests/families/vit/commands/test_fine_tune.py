@@ -1,4 +1,4 @@
-"""`qkv train vit --fine-tune`: one command, resumed by another, and sentences for what cannot be."""
+"""`qkv train vit --fine-tune`: training, resuming and mistakes."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return halves(tmp_path_factory.mktemp("images") / "halves", each=30, size=11)
 
 
-def test_a_model_is_tuned_used_and_resumed_without_its_options(
+def test_a_model_is_fine_tuned_used_and_resumed_without_its_options(
     base: Path, images: Path, tmp_path: Path, capsys: Output
 ) -> None:
     out = tmp_path / "out"
@@ -56,7 +56,7 @@ def test_a_model_is_tuned_used_and_resumed_without_its_options(
     assert "these differ: --dropout" in capsys.readouterr().err
 
 
-def test_one_that_was_tuned_goes_on_with_its_head(
+def test_a_fine_tuned_model_keeps_its_head_when_fine_tuned_again(
     base: Path, images: Path, tmp_path: Path, capsys: Output
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
@@ -85,7 +85,7 @@ def test_one_that_was_tuned_goes_on_with_its_head(
         (["--fit", "--scenes", "100"], "give --images with pictures, or --scenes"),
     ],
 )
-def test_what_the_model_decides_itself_is_refused_with_a_sentence(
+def test_options_that_the_model_fixes_are_rejected(
     options: list[str], sentence: str, base: Path, images: Path, tmp_path: Path, capsys: Output
 ) -> None:
     out = tmp_path / "out"
@@ -95,7 +95,7 @@ def test_what_the_model_decides_itself_is_refused_with_a_sentence(
     assert not out.exists()
 
 
-def test_what_is_no_picture_classifier_is_refused(images: Path, tmp_path: Path, capsys: Output) -> None:
+def test_only_an_image_classifier_can_be_fine_tuned(images: Path, tmp_path: Path, capsys: Output) -> None:
     tiny_classifier().save(tmp_path / "texts")
     out = tmp_path / "out"
     code = code_of("train", "vit", "--fine-tune", tmp_path / "texts", "--images", images, "--out", out)
