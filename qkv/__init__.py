@@ -1,4 +1,4 @@
-"""A Transformer that people use: train a translator from two text files, look inside it, use it."""
+"""Train, use and inspect Transformers: translators, language models, BERT, ViT and DALL-E."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Lazy: `import qkv` and `qkv --help` need no torch."""
+    """Lazy, so that `import qkv` and `qkv --help` do not import torch."""
     if name in WHERE:
         return getattr(importlib.import_module(WHERE[name]), name)
     raise AttributeError(f"module 'qkv' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""Frozen dataclasses to JSON and back. An unknown key is refused, with the nearest known one."""
+"""Convert frozen dataclasses to JSON and back. Unknown keys are errors, with a suggestion."""
 
 import dataclasses
 import difflib
@@ -30,7 +30,7 @@ def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[t
 
 
 def from_dict(kind: type[Config], values: Any, where: str) -> Config:
-    """Build the dataclass, checking names and types; `where` names the file for the person who wrote it."""
+    """Build the dataclass and check names and types. `where` names the file in errors."""
     if not isinstance(values, dict):
         raise UserError(f"{where}: expected an object with the settings of {kind.__name__}.")
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
@@ -39,7 +39,7 @@ def from_dict(kind: type[Config], values: Any, where: str) -> Config:
         if key not in fields:
             key = str(key)[:80]
             near = difflib.get_close_matches(key, fields, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"it knows {', '.join(fields)}."
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known settings: {', '.join(fields)}."
             raise UserError(f"{where}: {kind.__name__} has no setting '{key}'; {hint}")
     required = [
         name for name, field in fields.items() if field.default is field.default_factory
@@ -56,7 +56,7 @@ def from_dict(kind: type[Config], values: Any, where: str) -> Config:
 
 
 def with_new_names(kind: type[Config], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Files of version 0.1 have other names for some settings; each class lists its own in OLD_NAMES.
+    """Translate the names of version 0.1, which each class lists in OLD_NAMES.
 
     OLD_VALUES converts values whose type has changed as well.
     """
@@ -101,10 +101,10 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
 def is_finite(value: float) -> bool:
     try:
         return math.isfinite(value)
-    except OverflowError:  # an integer that is too large for a float
+    except OverflowError:  # an integer too large for a float
         return False
 
 
 def shown(value: Any) -> str:
-    """For a message: a hostile value may be as long as a file."""
+    """A value in a message, shortened."""
     return reprlib.repr(value)

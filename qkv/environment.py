@@ -1,4 +1,4 @@
-"""What the environment tells this process, and variables that are set for a while, for libraries that listen to nothing else."""
+"""Environment variables: which process this is, and temporary values for libraries."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def with_variable(name: str, value: str) -> Iterator[None]:
             os.environ[name] = before
 
 
-HELPER = "QKV_HELPER"  # set in a process that `qkv train` has started to share its work
+HELPER = "QKV_HELPER"  # set in processes that `qkv train` starts
 
 
 def under_torchrun() -> bool:
@@ -27,5 +27,5 @@ def under_torchrun() -> bool:
 
 
 def is_helper() -> bool:
-    """Is this one of the processes that share a training run with a first one, which prints and writes?"""
+    """Is this process not the first of a training run? Only the first prints and writes."""
     return HELPER in os.environ or (under_torchrun() and os.environ.get("RANK", "0") != "0")

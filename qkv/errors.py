@@ -1,11 +1,11 @@
-"""The one exception that a person sees: a sentence that says what was wrong and what to do."""
+"""Errors that a user can fix. Messages say what is wrong and what to do."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 
 class UserError(Exception):
-    """Something the user can put right. The command line prints it and exits with code 2."""
+    """An error that the user can fix. The command line prints the message and exits with code 2."""
 
 
 class OptionError(UserError):
@@ -15,17 +15,17 @@ class OptionError(UserError):
     """
 
     def __init__(self, *faults: tuple[str, str]):
-        """Each fault is the names of the options concerned, separated by commas, and what they must be."""
+        """Each fault is a pair: comma-separated names of options, and what they must be."""
         self.faults = faults
         super().__init__("; ".join(f"{names} {fault}" for names, fault in faults) + ".")
 
     def with_flags(self) -> str:
-        """The message with the names of the command line."""
+        """The message with flags for names."""
         return "; ".join(f"{as_flags(names)} {fault}" for names, fault in self.faults) + "."
 
 
 Rule = tuple[str, str, bool]
-"""Names of options, separated by commas, what they must be, and whether they are."""
+"""Comma-separated names of options, what they must be, and whether they are."""
 
 
 def check_rules(rules: Iterable[Rule]) -> None:
@@ -39,11 +39,11 @@ def as_flags(names: str) -> str:
 
 
 class ProcessEndedError(UserError):
-    """Another process of a training run is gone, or was never reached; each that is left says so and ends."""
+    """Another process of a training run has ended or cannot be reached."""
 
 
 class InputError(UserError):
-    """What is wrong with one of several inputs: its number from 0, and a sentence without its beginning."""
+    """An error in one of several inputs: its number from 0, and the rest of the sentence."""
 
     def __init__(self, number: int, fault: str, kind: str = "text"):
         super().__init__(f"{kind} {number + 1} {fault}")
@@ -52,7 +52,7 @@ class InputError(UserError):
 
 @contextmanager
 def naming(name: Callable[[int], str]) -> Iterator[None]:
-    """An input that is complained of is called by where a person finds it."""
+    """Replace the number in an InputError by a name, such as a file and line."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The command line in tests: run in this process or as one of its own, with tiny models and files."""
+"""Run commands in tests, in this process or in another, with tiny models and files."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
 def save_untrained(folder: Path, lines: list[str], *, beam: int, length_penalty: float) -> None:
-    """A model that says nonsense, but always the same for the same line."""
+    """Save an untrained model. Its translations are nonsense, but always the same."""
     torch.manual_seed(2)
     tokenizer = Tokenizer.learn(lines, 290)
     stack = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activation="relu", dropout=0.0)
@@ -65,11 +65,11 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def refused(error: str, out: str, code: int) -> str:
-    """Check the form of a refusal, and give its sentence."""
+    """Check that a command failed with one error message, and return it."""
     assert code == 2
     assert out == ""
     assert "Traceback" not in error
-    sentences = [line for line in error.splitlines() if line.startswith("qkv: ")]
+    sentences = [line for line in error.splitlines() if line.startswith("error: ")]
     assert len(sentences) == 1, error
     assert error.splitlines()[-1] == sentences[0]
     assert sentences[0].endswith((".", "?")), sentences[0]

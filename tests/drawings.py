@@ -24,7 +24,7 @@ SHORT_RUN = ["--steps", "6", "--validate-every", "3", "--processes", "1"]
 def untrained_codes() -> Codes:
     torch.manual_seed(2)
     config = CodebookConfig(
-        side=32, channels=3, patch=8, width=8, depth=0, quantiser="lattice", levels=(4, 3)
+        side=32, channels=3, patch=8, width=8, depth=0, quantizer="lattice", levels=(4, 3)
     )
     return Codes(Codebook(config))
 

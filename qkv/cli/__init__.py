@@ -1,4 +1,4 @@
-"""The command line. Each command is a module of its own, imported only when it is called."""
+"""The command line. Each command is a module, imported only when it runs."""
 
 import logging
 import os
@@ -16,32 +16,32 @@ from qkv.families.family import Command, resolve
 OWN = (
     Command(
         name="demo",
-        summary="train the built-in English-German translator, and show what it has learned",
+        summary="train the built-in English-German translator and show what it has learned",
         run="qkv.cli.demo:main",
     ),
     Command(
         name="evaluate",
-        summary="score a model: translations, texts or pictures",
+        summary="score a model on translations, texts or images",
         run="qkv.cli.evaluate:main",
     ),
     Command(
         name="clean",
-        summary="drop the pairs of a parallel corpus that would harm a model, and report why",
+        summary="drop harmful pairs from a parallel corpus and report why",
         run="qkv.cli.clean:main",
     ),
     Command(
         name="classify",
-        summary="predict the class of texts, pairs of texts or pictures",
+        summary="predict the class of texts, pairs of texts or images",
         run="qkv.cli.classify:main",
     ),
     Command(
         name="import",
-        summary="turn a published model into a bundle: Marian, GPT, GPT-2, BERT, ViT",
+        summary="convert a published model to a bundle: Marian, GPT, GPT-2, BERT, ViT",
         run="qkv.cli.import_model:main",
     ),
     Command(
         name="export",
-        summary="write a model for transformers or CTranslate2",
+        summary="convert a model for transformers or CTranslate2",
         run="qkv.cli.export_model:main",
     ),
     Command(
@@ -55,44 +55,44 @@ OWN = (
         run="qkv.cli.info:main",
     ),
 )
-HELP = ("-h", "--help", "help")
+HELP = ("-h", "--help", "--help-all", "help")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; every fault of the user's is one sentence on standard error and exit code 2."""
+    """Run a command. A user's mistake prints one line on standard error and exits with code 2."""
     if arguments is not None:
-        answer(arguments)
+        run_or_exit(arguments)
         return
-    with leaving_at_once() if under_torchrun() else nullcontext():  # the process is this command's alone
-        answer(sys.argv[1:])
+    with exit_without_cleanup() if under_torchrun() else nullcontext():
+        run_or_exit(sys.argv[1:])
 
 
-def answer(arguments: list[str]) -> None:
+def run_or_exit(arguments: list[str]) -> None:
     try:
         run(arguments)
     except ProcessEndedError as error:
-        if HELPER not in os.environ:  # under torchrun all speak that are left: the first one may be gone
-            complain(str(error))
+        if HELPER not in os.environ:  # under torchrun every process reports it: the first may be gone
+            print_error(str(error))
         sys.exit(2)
     except OptionError as error:
         sys.exit(fail(error.with_flags()))
     except UserError as error:
         sys.exit(fail(str(error)))
-    except BrokenPipeError:  # `qkv translate … | head`: nobody listens any more
+    except BrokenPipeError:  # `qkv translate … | head` has closed the pipe
         sys.stderr.close()
         sys.exit(0)
-    except OSError as error:  # a full disk, a folder that may not be written
+    except OSError as error:  # a full disk, a folder without permission
         name = f" ({error.filename})" if error.filename else ""
-        sys.exit(fail(f"the system says: {error.strerror or error}{name}; check the disk and the folder."))
+        sys.exit(fail(f"{error.strerror or error}{name}: check the disk and the permissions."))
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
-        sys.exit(fail("there is not enough memory: choose a smaller model, batch, context or beam."))
+        sys.exit(fail("out of memory: choose a smaller model, batch, context or beam."))
     except KeyboardInterrupt:
-        fail("stopped.")
+        fail("interrupted.")
         sys.exit(130)
     finally:
-        give_up_what_nobody_reads()
+        discard_unwritable_stderr()
 
 
 def run(arguments: list[str]) -> None:
@@ -122,7 +122,7 @@ def run_training(arguments: list[str]) -> None:
         print(training_overview())
         return
     if arguments[0] not in kinds:
-        raise UserError(f"qkv train cannot train '{arguments[0]}'; choose one of {', '.join(kinds)}.")
+        raise UserError(f"qkv train cannot train '{arguments[0]}'; choose from {', '.join(kinds)}.")
     from qkv.cli.training import main as train
 
     train(arguments[0], arguments[1:])
@@ -133,7 +133,7 @@ def all_commands() -> dict[str, Command]:
 
 
 class Notice(logging.Handler):
-    """What rooms that know no terminal have to tell the person who waits in front of it."""
+    """Prints the log messages of the library for the user."""
 
     def emit(self, record: logging.LogRecord) -> None:
         from qkv.cli.terminal import say
@@ -149,11 +149,11 @@ def find_command(name: str) -> Command:
         return known[name]
     near = difflib.get_close_matches(name, [*known, "train"], n=1)
     hint = f"did you mean `qkv {near[0]}`?" if near else "`qkv --help` lists the commands."
-    raise UserError(f"there is no command '{name}'; {hint}")
+    raise UserError(f"unknown command '{name}'; {hint}")
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Python's, CUDA's, or that of torch's allocator, which has no class of its own."""
+    """Is this Python's error, CUDA's, or that of torch's CPU allocator, which has no class?"""
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
@@ -162,7 +162,7 @@ def out_of_memory(error: Exception) -> bool:
 
 
 def program() -> str:
-    """How the user called this program, for hints that can be pasted."""
+    """The program as the user called it, for commands that can be pasted."""
     called = sys.argv[0]
     return (
         "python -m qkv"
@@ -195,25 +195,25 @@ def table(rows: dict[str, str]) -> str:
 
 
 def fail(sentence: str) -> int:
-    """Of processes that share a run one speaks: the first on a machine, for what is wrong may be wrong on one alone."""
+    """Print an error from one process per machine: what is wrong may be wrong on one machine only."""
     if HELPER not in os.environ and (not under_torchrun() or os.environ.get("LOCAL_RANK", "0") == "0"):
-        complain(sentence)
+        print_error(sentence)
     return 2
 
 
-def complain(sentence: str) -> None:
-    """The exit code says it too, where standard error goes to a full disk or to a program that has ended."""
+def print_error(sentence: str) -> None:
+    """If standard error cannot be written, the exit code is all that is left."""
     one_line = " ".join(sentence.split())
     with suppress(OSError):
-        print(f"qkv: {one_line}", file=sys.stderr)
+        print(f"error: {one_line}", file=sys.stderr)
 
 
 @contextmanager
-def leaving_at_once() -> Iterator[None]:
-    """End this process after what is in here, without Python's own clean-up.
+def exit_without_cleanup() -> Iterator[None]:
+    """End the process after this block, without Python's clean-up.
 
-    A thread of gloo may hold a tensor for a while, even when the group is destroyed. If it lets go of it while Python
-    cleans up, torch aborts the process (pytorch/pytorch, issue 190489), and a run that was finished counts as failed.
+    A gloo thread may still hold a tensor after its group is destroyed. If it releases the tensor while Python cleans
+    up, torch aborts the process (pytorch/pytorch, issue 190489), and a finished run counts as failed.
     """
     code = 0
     try:
@@ -225,15 +225,15 @@ def leaving_at_once() -> Iterator[None]:
         with suppress(OSError, ValueError):
             traceback.print_exc()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # refused, closed, or none from the beginning
+        with suppress(OSError, ValueError, AttributeError):  # unwritable, closed, or never opened
             stream.flush()
     os._exit(code)
 
 
-def give_up_what_nobody_reads() -> None:
-    """What standard error has refused Python would try to write once more at its end, and exit with 120 for it."""
+def discard_unwritable_stderr() -> None:
+    """At exit Python flushes standard error again, and would exit with 120 if that fails."""
     try:
         sys.stderr.flush()
-    except (OSError, ValueError):  # refused, or closed
-        with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):  # unwritable, or closed
+        with suppress(OSError, ValueError), open(os.devnull, "wb") as null:
+            os.dup2(null.fileno(), sys.stderr.fileno())

@@ -1,21 +1,23 @@
-"""`qkv classify`: which class a text, a pair of texts or a picture belongs to."""
+"""`qkv classify`: predict the class of texts, pairs of texts or images."""
 
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError, naming
+from qkv.families.vit.options import ClassificationOptions
 
 if TYPE_CHECKING:
-    from qkv.runtime.predictions import Classifier, Verdict
+    from qkv.runtime.predictions import Classifier, Prediction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,22 +25,22 @@ class Classify:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     inputs: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Texts, or files of pictures where the model reads pictures; a model of pairs takes two texts for each,
-    one that chooses a text and the answers to choose from. Without any, lines are read from --input or from standard input; the texts of a pair stand in one line with a tab between."""
-    input: Path | None = None
-    """File whose lines are classified."""
-    labels: Path | None = None
-    """File of texts with their right labels: how often the model is right, as one line of JSON."""
+    """Texts, or image files for a model of images. A model of pairs needs two texts for each prediction; a model that
+    chooses needs a text and the answers to choose from. By default, lines are read from --input or from standard input;
+    the texts of a pair are separated by a tab."""
+    input: OptionalFile = None
+    """File to classify, line by line."""
+    labels: OptionalFile = None
+    """File of labelled texts: print the scores of the model on it, as one line of JSON."""
     columns: str = ""
-    """Columns of --labels: text,label or text,second,label, by names or by numbers from 1."""
+    """Columns of --labels: text,label or text,second,label, by name or by number from 1."""
     json: bool = False
-    """One JSON object for each input, with the probabilities of all classes."""
-    top_k: int | None = None
-    """Classes to show, the likeliest first; by default one, and three for pictures."""
-    fit: bool = False
-    """Pictures of another size or mode are made to fit instead of refused."""
+    """Print one JSON object per input, with the probabilities of all classes."""
+    options: Annotated[ClassificationOptions, tyro.conf.arg(name="")] = field(
+        default_factory=ClassificationOptions
+    )
     threads: int | None = None
-    """Cores to use; by default all."""
+    """CPU cores to use; by default all."""
 
 
 def main(arguments: list[str]) -> None:
@@ -46,25 +48,25 @@ def main(arguments: list[str]) -> None:
         Classify,
         arguments,
         prog="qkv classify",
-        description="Say which class texts, pairs of texts or pictures belong to: a class, a tab and its probability "
-        "for each; or a number, where the model gives numbers.",
+        description="Predict the class of texts, pairs of texts or images. Each line is a class, a tab and its "
+        "probability, or a number if the model predicts numbers.",
     )
     check(command)
     from qkv.cli.terminal import counting
 
-    classifier = opened(command)
+    classifier = open_model(command)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     if command.labels is not None:
-        print(json.dumps(measured(classifier, command.labels, command.columns)))
+        print(json.dumps(evaluate_on_labels(classifier, command.labels, command.columns)))
         return
-    best = command.top_k or (3 if classifier.reads == "pictures" else 1)
+    best = command.options.top_k or (3 if classifier.reads == "pictures" else 1)
     named = classifier.reads == "pictures" and len(command.inputs) > 1
     before = 0
     for inputs in chunks(command, classifier):
-        with as_they_came(command, before), counting("classifying", len(inputs)) as done:
-            verdicts = classifier.classify(inputs, done=done)
-        for given, verdict in zip(inputs, verdicts, strict=True):
-            line = as_json(given, verdict) if command.json else as_line(verdict, best)
+        with name_lines(command, before), counting("classifying", len(inputs)) as done:
+            predictions = classifier.classify(inputs, done=done)
+        for given, prediction in zip(inputs, predictions, strict=True):
+            line = as_json(given, prediction) if command.json else as_line(prediction, best)
             print(f"{given[0]}\t{line}" if named and not command.json else line)
         sys.stdout.flush()
         before += len(inputs)
@@ -77,23 +79,21 @@ def check(command: Classify) -> None:
         check_text(text)
     given = [bool(command.inputs), command.input is not None, command.labels is not None]
     if sum(given) > 1:
-        raise UserError("give texts, --input or --labels, one of them.")
+        raise UserError("give only one of texts, --input and --labels.")
     if command.columns and command.labels is None:
-        raise UserError("--columns belongs to --labels: it says which columns of that file to read.")
-    if command.top_k is not None and command.top_k < 1:
-        raise UserError("--top-k must be at least 1.")
+        raise UserError("--columns needs --labels.")
     check_threads(command.threads)
 
 
-def opened(command: Classify) -> "Classifier":
+def open_model(command: Classify) -> "Classifier":
     from qkv.cli.terminal import warn
     from qkv.families.loading import load_for
 
     use_threads(command.threads)
     model: Any = load_for(command.model, "classify", object)
-    if command.fit:
+    if command.options.fit:
         if not hasattr(model, "fitting"):
-            raise UserError(f"--fit is for pictures, and {command.model} reads text.")
+            raise UserError(f"--fit is for images, but {command.model} reads text.")
         model = model.fitting()
     if hasattr(model, "computing_in"):
         model = model.computing_in("float32", warn)
@@ -115,7 +115,7 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
             yield [(text,) for text in texts]
             return
         if len(texts) % 2:
-            raise UserError("this model compares two texts: give them two by two.")
+            raise UserError("this model compares two texts: give an even number of them.")
         yield list(zip(texts[::2], texts[1::2], strict=True))
         return
     number = 0
@@ -125,13 +125,13 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
             continue
         if classifier.reads == "pictures" and not all(map(str.strip, lines)):
             place = next(index for index, line in enumerate(lines, 1) if not line.strip())
-            raise UserError(f"line {number + place} is empty: each line is the path of a picture.")
+            raise UserError(f"line {number + place} is empty: each line must be the path of an image.")
         yield [as_input(line, number + index, pairs) for index, line in enumerate(lines, 1)]
         number += len(lines)
 
 
-def as_they_came(command: Classify, before: int) -> AbstractContextManager[None]:
-    """Inputs that are lines are called by their lines in complaints; so many came before them."""
+def name_lines(command: Classify, before: int) -> AbstractContextManager[None]:
+    """Errors name the line of an input. `before` lines precede these inputs."""
     if command.inputs:
         return nullcontext()
     return naming(lambda number: f"{command.input or 'standard input'}, line {before + number + 1}")
@@ -142,69 +142,69 @@ def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
         return (line,)
     texts = tuple(line.split("\t"))
     if len(texts) != 2:
-        raise UserError(f"line {number} is no pair: this model compares two texts with a tab between them.")
+        raise UserError(f"line {number} is not a pair: this model needs two texts separated by a tab.")
     return texts
 
 
-def measured(classifier: "Classifier", path: Path, columns: str) -> dict[str, float | None]:
-    """How the model does on examples whose labels are known."""
+def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> dict[str, float | None]:
+    """Scores of the model on labelled examples."""
     from qkv.cli.terminal import counting, say
     from qkv.data.labels import read_labelled
     from qkv.evaluation.classification import accuracy, macro_f1, pearson, rounded, spearman
 
     if classifier.reads == "choices":
         if columns:
-            raise UserError("--columns is not for a model that chooses: leave it out.")
-        return share_chosen(classifier, path)
+            raise UserError("--columns cannot be used with a model that chooses between answers.")
+        return evaluate_choices(classifier, path)
     examples = read_labelled(path, columns, say)
     if (classifier.reads == "pairs") != (examples.seconds is not None):
         wanted = "two texts" if classifier.reads == "pairs" else "one text"
-        raise UserError(f"{path}: this model reads {wanted} in a row; say which columns by --columns.")
+        raise UserError(f"{path}: this model needs {wanted} per row. Name the columns with --columns.")
     numbers = [] if classifier.classes else examples.numbers()
     if classifier.classes:
         examples.places(classifier.classes)
     by_line = naming(lambda number: f"{path}, line {examples.lines[number]}")
     with by_line, counting("classifying", len(examples)) as done:
-        verdicts = classifier.classify(examples.inputs, done=done)
+        predictions = classifier.classify(examples.inputs, done=done)
     if numbers:
-        given = [verdict.number or 0.0 for verdict in verdicts]
+        given = [prediction.number or 0.0 for prediction in predictions]
         return {
             "examples": len(examples),
             "pearson": rounded(pearson(given, numbers)),
             "spearman": rounded(spearman(given, numbers)),
         }
-    said = [verdict.label for verdict in verdicts]
+    predicted = [prediction.label for prediction in predictions]
     return {
         "examples": len(examples),
-        "accuracy": round(accuracy(said, examples.labels), 5),
-        "macro_f1": round(macro_f1(said, examples.labels), 5),
+        "accuracy": round(accuracy(predicted, examples.labels), 5),
+        "macro_f1": round(macro_f1(predicted, examples.labels), 5),
     }
 
 
-def share_chosen(classifier: "Classifier", path: Path) -> dict[str, float | None]:
-    """Of questions with several answers, how often the right one was chosen."""
+def evaluate_choices(classifier: "Classifier", path: Path) -> dict[str, float | None]:
+    """How often the model chooses the right answer to a question."""
     from qkv.cli.terminal import counting
     from qkv.data.choices import read_questions
     from qkv.evaluation.classification import accuracy
 
     questions = read_questions(path)
     with counting("choosing", len(questions)) as done:
-        said = [verdict.label for verdict in classifier.classify(questions.inputs, done=done)]
+        chosen = [prediction.label for prediction in classifier.classify(questions.inputs, done=done)]
     right = [texts[1 + place] for texts, place in zip(questions.inputs, questions.right, strict=True)]
-    return {"examples": len(questions), "accuracy": round(accuracy(said, right), 5)}
+    return {"examples": len(questions), "accuracy": round(accuracy(chosen, right), 5)}
 
 
-def as_line(verdict: "Verdict", best: int) -> str:
-    if verdict.number is not None:
-        return verdict.label
-    ranked = list(verdict.probabilities.items())[:best]
+def as_line(prediction: "Prediction", best: int) -> str:
+    if prediction.number is not None:
+        return prediction.label
+    ranked = list(prediction.probabilities.items())[:best]
     return "\t".join(f"{label}\t{probability:.4f}" for label, probability in ranked)
 
 
-def as_json(given: tuple[str, ...], verdict: "Verdict") -> str:
+def as_json(given: tuple[str, ...], prediction: "Prediction") -> str:
     facts: dict[str, object] = {"input": given[0] if len(given) == 1 else list(given)}
-    if verdict.number is not None:
-        facts["number"] = verdict.number
+    if prediction.number is not None:
+        facts["number"] = prediction.number
     else:
-        facts |= {"label": verdict.label, "probabilities": dict(verdict.probabilities)}
+        facts |= {"label": prediction.label, "probabilities": dict(prediction.probabilities)}
     return json.dumps(facts, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""`qkv clean`: drop the pairs of a parallel corpus that would harm a model."""
+"""`qkv clean`: drop harmful pairs from a parallel corpus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from qkv.cli.inputs import OptionalFile, OptionalLanguage
+from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import check_output, read_options
 from qkv.corpus.settings import CleanSettings, check_clean
 from qkv.data.language_tags import language_of
@@ -22,29 +22,33 @@ if TYPE_CHECKING:
     from qkv.corpus.records import Corpus, Record
     from qkv.corpus.report import CleanReport
 
+COMMON = {
+    "pairs", "source", "target", "output", "report", "held-out", "source-language", "target-language", "processes",
+    "max-length", "max-ratio", "language-confidence", "min-alignment",
+}  # fmt: skip
 SeveralFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clean:
     pairs: SeveralFiles = ()
-    """Files that hold both sides: .tsv, .jsonl, .tmx or .po, also gzipped. Several are cleaned as one corpus."""
+    """Files with both sides: .tsv, .jsonl, .tmx or .po, also gzipped. Several are cleaned as one corpus."""
     source: OptionalFile = None
-    """Or two plain files: sentences, one per line."""
+    """Or two text files: source sentences, one per line."""
     target: OptionalFile = None
-    """Their translations, line by line."""
-    output: OptionalFile = None
-    """Write the pairs that are kept to this file, .tsv or .tsv.gz; without it, only the report is made."""
+    """Translations of --source, line by line."""
+    output: OptionalOutput = None
+    """File for the pairs that are kept: .tsv or .tsv.gz. Without it, only the report is printed."""
     report: OptionalFile = None
-    """Write the report to this file as JSON, with examples."""
+    """Also write the report to this file, as JSON."""
     held_out: SeveralFiles = ()
-    """Validation and test sets: pairs with a sentence of these files are dropped. Files with pairs, or plain text."""
+    """Validation and test sets, as pairs or plain text: drop pairs that contain one of their sentences."""
     source_language: OptionalLanguage = None
-    """Such as en; otherwise read off the name of the file."""
+    """Such as en; by default from the file name."""
     target_language: OptionalLanguage = None
-    """Such as de; otherwise read off the name of the file."""
+    """Such as de; by default from the file name."""
     processes: int = 0
-    """Processes that share the work; 0 for one per core."""
+    """Number of processes; 0 for one per core."""
     settings: Annotated[CleanSettings, tyro.conf.arg(name="")] = field(default_factory=CleanSettings)
 
 
@@ -53,6 +57,7 @@ def main(arguments: list[str]) -> None:
         Clean,
         arguments,
         prog="qkv clean",
+        common=COMMON,
         description="Drop pairs that are duplicates, in another language, misaligned, damaged or in a test set, "
         "and report what was dropped, with examples.",
     )
@@ -63,7 +68,7 @@ def main(arguments: list[str]) -> None:
     from qkv.corpus.judge import usable_cores
 
     source, target = languages_of(command)
-    with written(command.output) as write:
+    with open_output(command.output) as write:
         report = clean(
             corpus_in(command, source, target),
             command.settings,
@@ -74,7 +79,7 @@ def main(arguments: list[str]) -> None:
             progress=lambda what, total: counting(what, total, lines=True),
         )
         if not report.kept:  # nothing is written
-            raise UserError("no pair is left: check the languages and that the two sides belong together.")
+            raise UserError("no pairs are left: check the languages, and that the two sides belong together.")
     if command.report is not None:
         from qkv.corpus.output import new_file
 
@@ -92,7 +97,7 @@ def check_options(command: Clean) -> None:
     for path in (*command.pairs, command.source, command.target):
         if path is not None and path.exists() and not path.is_file() and not path.is_dir():
             raise UserError(
-                f"{path} is not a regular file, but a corpus is read several times: write it to a file first."
+                f"{path} is not a regular file. A corpus is read several times: write it to a file first."
             )
     if command.processes < 0:
         raise UserError("--processes must not be negative.")
@@ -104,13 +109,13 @@ def check_options(command: Clean) -> None:
             continue
         check_output(option, path)
         if path.resolve() in read:
-            raise UserError(f"{option} would overwrite {path}, which is read: give another name.")
+            raise UserError(f"{option} would overwrite the input {path}: give another name.")
     if command.output is not None and not command.output.name.lower().endswith((".tsv", ".tsv.gz")):
         raise UserError(f"--output {command.output} must end in .tsv or .tsv.gz.")
 
 
 def languages_of(command: Clean) -> tuple[str | None, str | None]:
-    """As given, or as the names of the files say: train.en and train.de, or train.en-de.tsv."""
+    """The given languages, or those in the file names: train.en and train.de, or train.en-de.tsv."""
     from qkv.corpus.records import languages_in_name
 
     found: tuple[str | None, str | None] = (None, None)
@@ -121,7 +126,7 @@ def languages_of(command: Clean) -> tuple[str | None, str | None]:
     source, target = command.source_language or found[0], command.target_language or found[1]
     if command.settings.language_confidence and (source is None or target is None):
         raise UserError(
-            "the languages are not known: give --source-language and --target-language, "
+            "the languages are unknown: give --source-language and --target-language, "
             "or skip the check with --language-confidence 0."
         )
     return source, target
@@ -135,7 +140,7 @@ def corpus_in(command: Clean, source: str | None, target: str | None) -> Corpus:
     return corpus_of(command.pairs, source, target)
 
 
-def written(path: Path | None) -> AbstractContextManager[Callable[[Record], object]]:
+def open_output(path: Path | None) -> AbstractContextManager[Callable[[Record], object]]:
     if path is None:
         return nullcontext(lambda _record: None)
     from qkv.corpus.output import new_records

@@ -1,4 +1,4 @@
-"""`qkv demo`: a translator between two built-in languages, trained from nothing and shown."""
+"""`qkv demo`: train a translator between two built-in languages, and show what it has learned."""
 
 import shlex
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from qkv.cli import program
+from qkv.cli.inputs import OutputFolder
 from qkv.cli.options import read_options
 from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
@@ -20,19 +21,19 @@ if TYPE_CHECKING:
 Language = Literal["en", "de", "es"]
 TRAINED_ON, VALIDATED_ON, TESTED_ON = 100_000, 500, 1_000
 ALIGNED_ON = 200  # sentences whose words are aligned
-LONGEST_MINUTES = 2.6  # from the start to the end of training: on a slow machine there are fewer steps
+MAX_MINUTES = 2.6  # from the start to the end of training; a slow machine trains for fewer steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    out: Path = Path("runs/demo")
-    """Folder for the model and the pictures."""
+    output: OutputFolder = Path("runs/demo")
+    """Folder for the model and the plots. An earlier demo in it is replaced."""
     source_language: Language = "en"
-    """Translate from English, German or Spanish …"""
+    """Source language: English, German or Spanish."""
     target_language: Language = "de"
-    """… into another of the three."""
+    """Target language: another of the three."""
     seed: int = 1
-    """Another seed gives other sentences and other weights."""
+    """Seed of the sentences and of the weights."""
 
 
 def main(arguments: list[str]) -> None:
@@ -40,40 +41,40 @@ def main(arguments: list[str]) -> None:
         Demo,
         arguments,
         prog="qkv demo",
-        description="Train a translator between two of the built-in languages, in two to three minutes, and show it.",
+        description="Train a translator between two built-in languages in two to three minutes, and show what it has learned.",
     )
     if under_torchrun():
-        raise UserError("the demo is for one machine: start it without torchrun.")
+        raise UserError("the demo runs on one machine: start it without torchrun.")
     if command.source_language == command.target_language:
-        raise UserError("--source-language and --target-language are the same: choose two of en, de, es.")
+        raise UserError("--source-language and --target-language are the same: choose two different ones.")
     from qkv.cli.terminal import say
     from qkv.data.worlds import deck_pairs
 
     began = time.monotonic()
-    previous = None if is_helper() else set_aside(command.out)
+    previous = None if is_helper() else set_aside(command.output)
     try:
         translator, report = train(command, arguments, began)
         show_scores(translator, report, command)
         show_deck_sentences(translator, command)
         show_attention(translator, command)
-    except BaseException:  # also Ctrl-C: the earlier demo comes back
+    except BaseException:  # also Ctrl-C: restore the earlier demo
         if previous is not None:
-            shutil.rmtree(command.out, ignore_errors=True)
-            previous.rename(command.out)
+            shutil.rmtree(command.output, ignore_errors=True)
+            previous.rename(command.output)
         raise
     if previous is not None:
         shutil.rmtree(previous)
-    folder = shlex.quote(str(command.out))
+    folder = shlex.quote(str(command.output))
     sentence = shlex.quote(deck_pairs(command.source_language, command.target_language)[1].source)
-    say(f"\nThe model is in {folder}, with its report and its model card. To go on:")
+    say(f"\nThe model is in {folder}, with its report and its model card. Next steps:")
     say(f"  {program()} translate {folder} {sentence}")
     say(f"  {program()} info {folder}")
-    say(f"  {program()} demo --target-language es --out runs/demo-es")
-    say(f"  {program()} train translator --source YOURS.en --target YOURS.de --out runs/mine")
+    say(f"  {program()} demo --target-language es --output runs/demo-es")
+    say(f"  {program()} train translator --source YOURS.en --target YOURS.de --output runs/mine")
 
 
 def set_aside(out: Path) -> Path | None:
-    """A demo takes the place of an earlier demo, which is kept until the new one is done, and of nothing else."""
+    """Move an earlier demo aside until the new one is complete. Nothing else is ever replaced."""
     from qkv.checkpoint.files import read_json
     from qkv.training.runs import RUN_FILE
 
@@ -81,9 +82,9 @@ def set_aside(out: Path) -> Path | None:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
     if not run_file.is_file() or not read_json(run_file).get("demo"):
-        raise UserError(f"{out} holds something that is not a demo: give another --out.")
+        raise UserError(f"{out} holds something other than a demo: give another --output.")
     previous = out.with_name(f"{out.name}.previous")
-    if previous.exists():  # a demo was killed: what it had set aside is the last whole one
+    if previous.exists():  # a demo was killed: the last complete one is still aside
         shutil.rmtree(out)
     else:
         out.rename(previous)
@@ -106,9 +107,9 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
 
     source, target = command.source_language, command.target_language
     names = f"{LANGUAGES[source]} to {LANGUAGES[target]}"
-    say(f"A translator from {names}, from nothing: {TRAINED_ON:,} sentence pairs of the built-in grammar.")
+    say(f"Training a translator from {names} on {TRAINED_ON:,} sentence pairs of the built-in grammar.")
     settings = replace(built_in(TRAINED_ON), seed=command.seed)
-    # Two processes are as fast as one here, and do not come to a standstill where another program keeps a core busy.
+    # Two processes are as fast as one here, and do not stall if another program keeps a core busy.
     processes = processes_for(0, 2 * settings.training.batch_tokens)
     settings = replace(settings, training=replace(settings.training, processes=processes))
     with shared_run(["demo", *arguments], processes) as group:
@@ -127,28 +128,32 @@ def train(command: Demo, arguments: list[str], began: float) -> tuple["Translato
             origin=f"the built-in grammar, {names}",
             shown=deck_pairs(source, target)[-2].source,
         )
-        left = LONGEST_MINUTES - (time.monotonic() - began) / 60
-        [minutes] = group.agree(max(0.1, left) if group.rank == 0 else 0.0)  # all have the first one's clock
+        left = MAX_MINUTES - (time.monotonic() - began) / 60
+        [minutes] = group.agree(
+            max(0.1, left) if group.rank == 0 else 0.0
+        )  # all processes use the clock of the first
         settings = replace(settings, minutes=minutes)
         task = translator_task(corpus, settings, Setup(group=group))
         with TrainingDisplay(task.example()) as display:
-            outcome = train_task(task, command.out, watch=display.watch, group=group, remember={"demo": True})
+            outcome = train_task(
+                task, command.output, watch=display.watch, group=group, remember={"demo": True}
+            )
     if is_helper():
         sys.exit(outcome.exit_code)
     if outcome.report is None:
-        say(f"stopped; to start again: {program()} {shlex.join(['demo', *arguments])}")
+        say(f"stopped. To start again: {program()} {shlex.join(['demo', *arguments])}")
         sys.exit(outcome.exit_code)
     steps = outcome.report["training"]["steps"]
     if steps < settings.steps:
         warn(
-            f"the demo's clock has ended the training after {steps:,} of {settings.steps:,} steps, for this machine is "
-            "slow or busy: what follows is the worse for it."
+            f"time limit reached after {steps:,} of {settings.steps:,} steps, because this machine is slow or busy; "
+            "results will be worse."
         )
     return outcome.product, outcome.report
 
 
 def show_scores(translator: "Translator", report: dict[str, Any], command: Demo) -> None:
-    """What it does with sentences that it has never seen, also kept in the report."""
+    """Print the scores on unseen sentences, and add them to the report."""
     from rich.table import Table
 
     from qkv.checkpoint.bundle import save_report
@@ -174,16 +179,16 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
         "pronoun_agreement_two_candidates": share(agrees, [pair.contested for pair in tested]),
         "alignment_error": alignment_error_of(translator, tested[:ALIGNED_ON]),
     }
-    save_report(command.out, report, model_card(report))
+    save_report(command.output, report, model_card(report))
     training = report["training"]
-    table = Table(title=f"{TESTED_ON:,} sentences it has never seen", show_header=False, title_justify="left")
+    table = Table(title=f"{TESTED_ON:,} unseen sentences", show_header=False, title_justify="left")
     table.add_row("BLEU", f"{scores.bleu.value:.1f}")
     table.add_row("exact match", f"{scores.exact_match:.1f} %")
-    table.add_row("  words in known combinations", f"{test['exact_match_known_combinations']:.1f} %")
-    table.add_row("  combinations never shown", f"{test['exact_match_new_combinations']:.1f} %")
+    table.add_row("  seen combinations of words", f"{test['exact_match_known_combinations']:.1f} %")
+    table.add_row("  unseen combinations of words", f"{test['exact_match_new_combinations']:.1f} %")
     table.add_row("pronoun agrees with its noun", f"{test['pronoun_agreement']:.1f} %")
-    table.add_row("  where it could be either of two", f"{test['pronoun_agreement_two_candidates']:.1f} %")
-    table.add_row("words aligned wrongly (AER)", f"{test['alignment_error']:.1f} %")
+    table.add_row("  if two nouns are possible", f"{test['pronoun_agreement_two_candidates']:.1f} %")
+    table.add_row("alignment error rate (AER)", f"{test['alignment_error']:.1f} %")
     table.add_row("training time", f"{training['minutes']:.1f} minutes, {training['steps']:,} steps")
     table.add_row("speed", f"{training['tokens_per_second']:,} target tokens/s")
     table.add_row("size", f"{report['parameters']:,} parameters, {report['vocab_size']:,} tokens")
@@ -191,7 +196,7 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
 
 
 def alignment_error_of(translator: "Translator", pairs: list["Pair"]) -> float:
-    """Of the words that the attention links in the right translations, against the grammar's own links."""
+    """AER of the word alignments that the attention gives for the references, against the grammar's own."""
     from qkv.evaluation.alignment import alignment_error
 
     found = [translator.word_links(pair.source, pair.target) for pair in pairs]
@@ -211,7 +216,9 @@ def show_deck_sentences(translator: "Translator", command: Demo) -> None:
 
     pairs: list[Pair] = deck_pairs(command.source_language, command.target_language)
     answers = translator.translate([pair.source for pair in pairs])
-    table = Table("", "sentence of the decks (not in the training data)", "translation", title="", box=None)
+    table = Table(
+        "", "sentence from the lecture slides (not in the training data)", "translation", title="", box=None
+    )
     for pair, answer in zip(pairs, answers, strict=True):
         if answer == pair.target:
             table.add_row("[green]✓[/green]", pair.source, escaped(answer))
@@ -229,12 +236,12 @@ def show_attention(translator: "Translator", command: Demo) -> None:
 
     sentence = deck_pairs(command.source_language, command.target_language)[-1].source
     attention = translator.attention(sentence)
-    say("\nWhere it looked while it translated (encoder-decoder attention, last block, mean of the heads):\n")
+    say("\nAttention of each target word (encoder-decoder attention, last block, mean of the heads):\n")
     err.print(heat_map(attention.source, attention.target, attention.weights[-1].mean(dim=0).tolist()))
-    attention_file, curve_file = command.out / "attention.png", command.out / "learning-curve.png"
+    attention_file, curve_file = command.output / "attention.png", command.output / "learning-curve.png"
     try:
         attention_picture(attention_file, attention)
-        learning_curve_picture(curve_file, command.out / "training")
-        say(f"\nPictures: {attention_file} and {curve_file}")
-    except (UserError, OSError, ValueError) as error:  # without matplotlib, or room, there is all the rest
-        say(f"\nNo pictures: {error}")
+        learning_curve_picture(curve_file, command.output / "training")
+        say(f"\nPlots: {attention_file} and {curve_file}")
+    except (UserError, OSError, ValueError) as error:  # no matplotlib, or a full disk
+        say(f"\nNo plots: {error}")

@@ -1,28 +1,28 @@
-"""`qkv evaluate`: each kind of model has its own scores and options; this finds the right ones."""
+"""`qkv evaluate`: find the evaluator of a model. Each kind has its own scores and options."""
 
 from pathlib import Path
 from typing import NoReturn
 
 from qkv.cli.fields import names_in
+from qkv.cli.help import HELP_ALL, wants_help
 from qkv.errors import UserError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 
-HELP = {"-h", "--help"}
 OF_FILES = "translator"  # the kind that also scores a file of translations, without a model
 
 
 def main(arguments: list[str]) -> None:
     model, names = find_model(arguments), names_in(arguments)
-    if HELP & set(arguments):
-        show_help(model, names)
+    if wants_help(arguments):
+        show_help(model, names, HELP_ALL if HELP_ALL in arguments else "--help")
     kind = kind_without_model(names) if model is None else kind_to_evaluate(model, names)
     assert kind.evaluate is not None
     resolve(kind.evaluate)(arguments)
 
 
 def find_model(arguments: list[str]) -> Path | None:
-    """The bundle among the arguments. It can stand after options, whose values can be folders too."""
+    """The bundle among the arguments. It may follow options whose values are folders too."""
     paths = [Path(argument) for argument in arguments if not argument.startswith("-")]
     for path in paths:
         if (path / "config.json").is_file():
@@ -32,7 +32,7 @@ def find_model(arguments: list[str]) -> Path | None:
 
 
 def kind_without_model(names: set[str]) -> BundleKind:
-    """A file of translations is scored without a model. Other kinds then say that the model is missing."""
+    """A file of translations needs no model. The evaluators of other kinds report that the model is missing."""
     return next(iter(kinds_with(names)), bundle_kinds()[OF_FILES])
 
 
@@ -55,11 +55,11 @@ def kind_to_evaluate(model: Path, names: set[str]) -> BundleKind:
 
 
 def kinds_with(names: set[str]) -> list[BundleKind]:
-    """The kinds that have one of these options to themselves."""
+    """The kinds that one of these options belongs to."""
     return [kind for kind in bundle_kinds().values() if kind.evaluate and names & set(kind.evaluate_options)]
 
 
-def show_help(model: Path | None, names: set[str]) -> NoReturn:
+def show_help(model: Path | None, names: set[str], option: str) -> NoReturn:
     """The help of the model's kind, or of the kinds that the options belong to."""
     wanted = kinds_with(names)
     if model is not None and model.is_dir():
@@ -69,8 +69,8 @@ def show_help(model: Path | None, names: set[str]) -> NoReturn:
     references = dict.fromkeys(kind.evaluate for kind in wanted if kind.evaluate is not None)
     for reference in references or [bundle_kinds()[OF_FILES].evaluate]:
         try:
-            resolve(str(reference))(["--help"])
-        except SystemExit:  # the parser of options ends the program after each help
+            resolve(str(reference))([option])
+        except SystemExit:  # raised after each help text
             print()
     if not references:
         print(other_helps())
@@ -78,7 +78,7 @@ def show_help(model: Path | None, names: set[str]) -> NoReturn:
 
 
 def other_helps() -> str:
-    """How to see the options of the other kinds."""
+    """The commands that show the options of other kinds."""
     rows: dict[str, list[str]] = {}
     for kind in bundle_kinds().values():
         if kind.evaluate_options:

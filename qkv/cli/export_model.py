@@ -1,11 +1,12 @@
-"""`qkv export`: a bundle in the format of another library."""
+"""`qkv export`: convert a bundle to the format of another library."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import tyro
 
+from qkv.cli.inputs import OptionalFile, OutputFolder
 from qkv.cli.options import read_options
 from qkv.errors import UserError
 
@@ -15,14 +16,14 @@ class Export:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     to: Literal["huggingface", "ctranslate2"]
-    """For transformers, or for CTranslate2."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"])]
-    """Folder to write."""
+    """The library: transformers (huggingface) or CTranslate2."""
+    output: OutputFolder
+    """Folder for the exported model."""
     compute_type: Literal["float32", "int8"] = "float32"
-    """For CTranslate2: how weights are stored."""
-    source: Path | None = None
-    """For CTranslate2: lines to translate with both, so that the difference in BLEU can be told."""
-    target: Path | None = None
+    """For CTranslate2: number format of the weights."""
+    source: OptionalFile = None
+    """For CTranslate2: sentences to translate with both, to compare BLEU."""
+    target: OptionalFile = None
     """Reference translations of --source, line by line."""
 
 
@@ -32,12 +33,12 @@ def main(arguments: list[str]) -> None:
         arguments,
         prog="qkv export",
         description=(
-            "Write a model for transformers or CTranslate2, open it there, and say how far the two are apart:\n"
+            "Convert a model for transformers or CTranslate2, open it there, and compare the outputs:\n"
             "  qkv export runs/en-de --to huggingface -o en-de-hf"
         ),
     )
     if (command.source is None) != (command.target is None):
-        raise UserError("--source and --target go together: sentences, and what they should become.")
+        raise UserError("give both --source and --target, or neither.")
     if command.to == "huggingface":
         if command.compute_type != "float32" or command.source is not None:
             raise UserError("--compute-type, --source and --target are for CTranslate2.")
@@ -53,7 +54,7 @@ def to_huggingface(command: Export) -> None:
     exported = export_to_transformers(command.model, command.output)
     say(exported.proof.sentence())
     if exported.greedy is not None:
-        say(f"greedy output of {exported.greedy} probes is the same")
+        say(f"greedy outputs of {exported.greedy} probes are the same")
     say(f"transformers opens {command.output} as {exported.class_name}")
 
 
@@ -69,7 +70,8 @@ def to_ctranslate2(command: Export) -> None:
     )
     if len(lines) != len(references):
         raise UserError(
-            f"{command.source} has {len(lines):,} lines and {command.target} {len(references):,}."
+            f"{command.source} has {len(lines):,} lines but {command.target} has {len(references):,}; "
+            "the files must match line by line."
         )
     exported = export_to_ctranslate2(command.model, command.output, command.compute_type, lines)
     say(exported.proof.sentence())
@@ -79,8 +81,8 @@ def to_ctranslate2(command: Export) -> None:
         ours, theirs = exported.translations
         own, other = (score_translations(each, references).bleu.value for each in (ours, theirs))
         say(
-            f"greedily, BLEU {own:.2f} here, {other:.2f} there ({other - own:+.2f}) on {len(lines):,} sentences"
+            f"greedy BLEU on {len(lines):,} sentences: {own:.2f} in qkv, {other:.2f} in CTranslate2 ({other - own:+.2f})"
         )
         same = sum(a == b for a, b in zip(ours, theirs, strict=True))
-        say(f"{same:,} of {len(lines):,} translations are the same, letter by letter")
+        say(f"{same:,} of {len(lines):,} translations are identical")
     say(f"ctranslate2.{exported.opened_as} opens {command.output}")

@@ -1,6 +1,6 @@
-"""The options of a command, read off its dataclass: flags, types, defaults and help texts.
+"""The options of a command, read from its dataclass: flags, types, defaults and help texts.
 
-A field and its docstring are the only statement of an option. A nested dataclass whose name is "" for tyro has no prefix.
+An option is stated once, as a field with a docstring. A nested dataclass adds no prefix if its name for tyro is "".
 """
 
 import ast
@@ -31,10 +31,12 @@ class OptionField:
     hint: Any
     metavar: str
     default: Any
-    """dataclasses.MISSING for what must be given."""
+    """dataclasses.MISSING if the option is required."""
     doc: str
     aliases: tuple[str, ...] = ()
     positional: bool = False
+    repeated: bool = False
+    """Given once per value: --avoid a --avoid b."""
 
     @property
     def flag(self) -> str:
@@ -43,25 +45,50 @@ class OptionField:
         return f"--no-{self.name}" if self.hint is bool and self.default is True else f"--{self.name}"
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """All flags; none of a positional argument."""
+        return () if self.positional else (self.flag, *self.aliases)
+
+    @property
     def takes_value(self) -> bool:
         return self.hint is not bool
 
     @property
     def takes_many(self) -> bool:
-        return typing.get_origin(self.hint) is tuple and typing.get_args(self.hint)[-1] is Ellipsis
+        return not self.repeated and self.hint not in STRING_TYPES and has_any_length(self.hint)
+
+    @property
+    def count(self) -> int:
+        """Values that it takes, if it does not take many."""
+        hint = without_none(self.hint)
+        is_tuple = typing.get_origin(hint) is tuple and hint not in STRING_TYPES
+        return 1 if not is_tuple or has_any_length(hint) else len(typing.get_args(hint))
+
+
+def without_none(hint: Any) -> Any:
+    """The first member of a union that is not None; other types as they are."""
+    if typing.get_origin(hint) not in (Union, types.UnionType):
+        return hint
+    return next(each for each in typing.get_args(hint) if each is not type(None))
+
+
+def has_any_length(hint: Any) -> bool:
+    return typing.get_origin(hint) is tuple and typing.get_args(hint)[-1] is Ellipsis
 
 
 def option_fields(kind: Any, default: Any = None) -> list[OptionField]:
-    """All options of a command. `default` is an instance that has the defaults, where the class has none."""
+    """All options of a command. `default` is an instance whose values replace the defaults of the class."""
     return list(walk(kind, default, (), ""))
 
 
-def walk(kind: Any, default: Any, path: tuple[str, ...], prefix: str) -> Iterator[OptionField]:
+def walk(
+    kind: Any, default: Any, path: tuple[str, ...], prefix: str, repeated: bool = False
+) -> Iterator[OptionField]:
     kind, arguments = typing.get_origin(kind) or kind, typing.get_args(kind)
     types_of_parameters = dict(zip(getattr(kind, "__parameters__", ()), arguments, strict=False))
     hints = typing.get_type_hints(kind, include_extras=True)
     for field in dataclasses.fields(kind):
-        hint, extras = unwrapped(hints[field.name])
+        hint, extras = unwrap(hints[field.name])
         hint = types_of_parameters.get(hint, hint)
         argument: Any = next((each for each in extras if type(each).__name__ == "_ArgConfig"), None)
         name = field.name.replace("_", "-")
@@ -71,23 +98,27 @@ def walk(kind: Any, default: Any, path: tuple[str, ...], prefix: str) -> Iterato
         spelled = STRING_TYPES.get(hint)
         if spelled is None and dataclasses.is_dataclass(hint):
             inner = f"{prefix}{name}." if name else prefix
-            yield from walk(hint, None if is_missing(value) else value, (*path, field.name), inner)
+            inherited = None if is_missing(value) else value
+            append = tyro.conf.UseAppendAction in extras
+            yield from walk(hint, inherited, (*path, field.name), inner, append)
             continue
+        positional = tyro.conf.Positional in extras
         yield OptionField(
             name=prefix + name,
             path=(*path, field.name),
             hint=hint,
             metavar=(argument.metavar if argument is not None else None)
-            or (metavar_of(hint, field.name) if spelled is None else spelled.metavar),
+            or (metavar_of(hint, field.name, positional) if spelled is None else spelled.metavar),
             default=value if spelled is None or is_missing(value) else spelled.show(value),
             doc=docstrings(kind).get(field.name, ""),
             aliases=tuple((argument.aliases if argument is not None else None) or ()),
-            positional=any(each is tyro.conf.Positional or "Positional" in str(each) for each in extras),
+            positional=positional,
+            repeated=repeated or tyro.conf.UseAppendAction in extras,
         )
 
 
-def unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A type without Annotated, and what Annotated adds to it."""
+def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Split an Annotated type into the type and its annotations."""
     extras: tuple[Any, ...] = ()
     while hasattr(hint, "__metadata__"):
         extras += hint.__metadata__
@@ -107,15 +138,16 @@ def is_missing(value: Any) -> bool:
     return value is dataclasses.MISSING or value is tyro.MISSING
 
 
-def metavar_of(hint: Any, name: str) -> str:
+def metavar_of(hint: Any, name: str, positional: bool = False) -> str:
+    hint = without_none(hint)
     origin, choices = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         return "|".join(map(str, choices))
-    if origin in (Union, types.UnionType):
-        return metavar_of(next(each for each in choices if each is not type(None)), name)
     if origin is tuple:
-        first = metavar_of(choices[0], name)
+        first = metavar_of(choices[0], name, positional)
         return f"{first} [{first} ...]" if choices[-1] is Ellipsis else " ".join([first] * len(choices))
+    if positional:
+        return name.upper()
     if hint is Path:
         return "PATH"
     return {int: "N", float: "X", bool: "", str: "TEXT"}.get(hint, name.upper())
@@ -123,7 +155,7 @@ def metavar_of(hint: Any, name: str) -> str:
 
 @cache
 def docstrings(kind: Any) -> dict[str, str]:
-    """The text below each field of a dataclass and of its bases."""
+    """The docstring of each field of a dataclass and its bases."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if dataclasses.is_dataclass(base) and isinstance(base, type):
@@ -147,14 +179,14 @@ def texts_in(body: ast.ClassDef) -> dict[str, str]:
 
 
 def names_in(arguments: list[str]) -> set[str]:
-    """The flags that were given, without values. Underscores and hyphens are the same."""
+    """The flags among the arguments, without values, with hyphens for underscores."""
     given = [argument.split("=", 1)[0] for argument in arguments if argument.startswith("-")]
     return {name.replace("_", "-") for name in given if not name.lstrip("-")[:1].isdigit()}
 
 
 def fields_given(fields: list[OptionField], arguments: list[str]) -> list[OptionField]:
     names = names_in(arguments)
-    return [field for field in fields if {field.flag, *field.aliases} & names]
+    return [field for field in fields if names.intersection(field.names)]
 
 
 def value_at(settings: Any, path: tuple[str, ...]) -> Any:
@@ -164,7 +196,7 @@ def value_at(settings: Any, path: tuple[str, ...]) -> Any:
 
 
 def with_value(settings: Settings, path: tuple[str, ...], value: Any) -> Settings:
-    """A copy of nested dataclasses in which one field has another value."""
+    """A copy of nested dataclasses with one field replaced."""
     name, *rest = path
     if rest:
         value = with_value(getattr(settings, name), tuple(rest), value)

@@ -24,14 +24,14 @@ def help_text(
     *,
     everything: bool,
 ) -> str:
-    """`common` are the names of options to show first; None for all."""
+    """The help of a command. `common` names the options to show first; None for all."""
     width = max(60, min(110, shutil.get_terminal_size((100, 24)).columns))
     positional = [field for field in fields if field.positional]
     options = [field for field in fields if not field.positional]
     first = [field for field in options if common is None or field.name in common]
     rest = [field for field in options if field not in first]
     usage = " ".join([prog, *(shown_positional(field) for field in positional), "[OPTIONS]"])
-    parts = [f"usage: {usage}", filled(description, width)]
+    parts = [f"usage: {usage}", wrap(description, width)]
     if positional:
         parts.append(section("Arguments", positional, width))
     parts.append(section("Options", first, width))
@@ -46,8 +46,8 @@ def shown_positional(field: OptionField) -> str:
     return field.metavar if is_missing(field.default) else f"[{field.metavar}]"
 
 
-def filled(text: str, width: int) -> str:
-    """Wrapped, but for lines that are indented: they hold commands."""
+def wrap(text: str, width: int) -> str:
+    """Wrap the text, but not indented lines, which hold commands."""
     lines = []
     for line in text.splitlines():
         lines += [line] if line.startswith(" ") else textwrap.wrap(line, width) or [""]

@@ -1,29 +1,28 @@
-"""`qkv import`: a published model becomes a bundle."""
+"""`qkv import`: convert a published model to a bundle."""
 
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
 import tyro
 
+from qkv.cli.inputs import OutputFolder
 from qkv.cli.options import read_options
 
 
 @dataclass(frozen=True, kw_only=True)
 class Import:
     model: tyro.conf.Positional[str]
-    """Folder in Hugging Face's layout, or the name of a model on its hub, such as Helsinki-NLP/opus-mt-en-de."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"])]
+    """Folder in Hugging Face format, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de."""
+    output: OutputFolder
     """Folder for the bundle."""
     target_language: str | None = None
-    """For a translator into several languages: the code of the one that is wanted where a text does not say."""
+    """For a multilingual translator: the default target language."""
     pairs: bool = False
-    """For a classifier of texts: it compares two texts, which published folders seldom say."""
+    """For a text classifier: it takes pairs of texts. Published models rarely state this."""
     revision: str | None = None
-    """Of a model on the hub: a branch, a tag or a commit."""
+    """Branch, tag or commit of a model on the hub."""
     allow_pickle: bool = False
-    """Read weights from a pickled .bin file too, by torch's restricted loader."""
+    """Also read weights from a pickled .bin file, with torch's restricted loader."""
 
 
 def main(arguments: list[str]) -> None:
@@ -32,7 +31,7 @@ def main(arguments: list[str]) -> None:
         arguments,
         prog="qkv import",
         description=(
-            "Make a bundle of a published model (Marian, GPT, GPT-2, BERT, ViT), and prove that it computes the same:\n"
+            "Convert a published model (Marian, GPT, GPT-2, BERT, ViT) to a bundle, and check that it computes the same:\n"
             "  qkv import Helsinki-NLP/opus-mt-en-de -o runs/en-de"
         ),
     )
@@ -54,7 +53,7 @@ def main(arguments: list[str]) -> None:
     for name, value in imported.product.facts().items():
         say(f"{name}: {value}")
     if imported.proof is None:
-        say("not compared with the original: install transformers, and import it again for a proof.")
+        say("not compared with the original: install transformers and import the model again to check it.")
     else:
         say(imported.proof.sentence())
-    say(f"the model is in {command.output}: try  {program()} info {shlex.quote(str(command.output))}")
+    say(f"the model is in {command.output}. Try: {program()} info {shlex.quote(str(command.output))}")

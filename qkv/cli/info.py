@@ -1,4 +1,4 @@
-"""`qkv info`: what a model is, from its bundle."""
+"""`qkv info`: describe a model from its bundle."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,10 @@ class Info:
 
 def main(arguments: list[str]) -> None:
     command = read_options(
-        Info, arguments, prog="qkv info", description="What a model is and how good it is."
+        Info,
+        arguments,
+        prog="qkv info",
+        description="Show what a model is, what it was trained on, and how good it is.",
     )
     from qkv.checkpoint.files import read_json
     from qkv.families.loading import load
@@ -28,19 +31,19 @@ def main(arguments: list[str]) -> None:
     report_file = command.model / "report.json"
     try:
         rows |= (
-            reported(read_json(report_file))
+            report_rows(read_json(report_file))
             if report_file.is_file()
-            else {"report": "none: training has not ended"}
+            else {"report": "none: training is not complete"}
         )
     except (KeyError, TypeError, AttributeError):
-        raise UserError(f"{report_file} lacks something that qkv writes: restore it, or delete it.") from None
+        raise UserError(f"{report_file} is incomplete: restore it or delete it.") from None
     wide = max(16, *map(len, rows)) + 2
     for name, value in rows.items():
         print(f"{name:<{wide}}{value}")
 
 
-def reported(report: dict[str, Any]) -> dict[str, str]:
-    if "imported" in report:  # it was trained elsewhere
+def report_rows(report: dict[str, Any]) -> dict[str, str]:
+    if "imported" in report:  # trained elsewhere
         results: dict[str, str] = report["results"]
         return results
     data, training = report["data"], report["training"]
@@ -50,11 +53,11 @@ def reported(report: dict[str, Any]) -> dict[str, str]:
         "training": f"{training['steps']:,} steps, {training['minutes']} minutes, seed {training['seed']}",
         "weights": training["weights"],
     }
-    return rows | (report["results"] if "results" in report else scored(report))
+    return rows | (report["results"] if "results" in report else score_rows(report))
 
 
-def scored(report: dict[str, Any]) -> dict[str, str]:
-    """Of a translator."""
+def score_rows(report: dict[str, Any]) -> dict[str, str]:
+    """The scores of a translator."""
     validation = report["validation"]
     rows = {
         "BLEU": f"{validation['bleu']['value']:.2f}   {validation['bleu']['signature']}",
@@ -65,7 +68,7 @@ def scored(report: dict[str, Any]) -> dict[str, str]:
         rows[name] = (
             f"BLEU {test['bleu']['value']:.2f}, chrF {test['chrf']['value']:.2f} on {test['sentences']:,} sentences"
         )
-    if "test" in report:  # of the demo
+    if "test" in report:  # from `qkv demo`
         test = report["test"]
         rows["on new sentences"] = (
             f"BLEU {test['bleu']['value']:.1f}, exact match {test['exact_match']:.1f} %, "

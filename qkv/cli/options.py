@@ -3,15 +3,16 @@
 import io
 import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any, TypeVar
 
 import tyro
 
-from qkv.cli.fields import names_in, option_fields
+from qkv.cli.fields import OptionField, names_in, option_fields
 from qkv.cli.help import HELP_ALL, help_text, wants_help
+from qkv.cli.mistakes import find_mistake
 from qkv.cli.renamed import new_name
 from qkv.cli.string_types import REGISTRY
 from qkv.environment import with_variable
@@ -19,7 +20,8 @@ from qkv.errors import UserError
 
 Command = TypeVar("Command")
 WIDE = "2000"  # columns: tyro must not wrap its messages
-PART = "\n"  # between the parts of what is said
+LONG = 1_000  # characters: the time tyro takes to suggest an option is quadratic
+PART = "\n"  # between the parts of an error box
 
 
 def read_options(
@@ -41,25 +43,35 @@ def read_options(
         default: An instance with the defaults, if they differ from the class's.
         common: Names of the options that `--help` shows; `--help-all` shows the rest. None for all.
     """
+    fields = option_fields(kind, default)
     if wants_help(arguments):
-        fields = option_fields(kind, default)
         sys.stdout.write(help_text(prog, description, fields, common, everything=HELP_ALL in arguments))
         sys.exit(0)
-    for name in sorted(names_in(arguments)):
-        renamed = new_name(prog, name)
-        if renamed is not None:
-            raise UserError(f"{name} is now {renamed}.")
-    complaint = io.StringIO()
+    check_renamed(prog, fields, arguments)
+    if any(len(argument) > LONG for argument in arguments):
+        mistake = find_mistake(prog, fields, arguments)
+        if mistake:
+            raise UserError(mistake)
+    box = io.StringIO()
     try:
-        with with_variable("COLUMNS", WIDE), redirect_stderr(complaint):
-            return parsed(kind, arguments, prog, default)
+        with with_variable("COLUMNS", WIDE), redirect_stderr(box):
+            return parse(kind, arguments, prog, default)
     except SystemExit as end:
-        if not end.code:  # a shell's completions were printed
+        if not end.code:  # tyro has printed the completions of a shell
             raise
-        raise UserError(f"{one_sentence(complaint.getvalue())} See `{prog} --help`.") from None
+        raise UserError(find_mistake(prog, fields, arguments) or first_sentence(box.getvalue())) from None
 
 
-def parsed(kind: type[Command], arguments: list[str], prog: str, default: Any) -> Command:
+def check_renamed(prog: str, fields: list[OptionField], arguments: list[str]) -> None:
+    """Name the new flag for a flag of version 0.1."""
+    known = {name for field in fields for name in field.names}
+    for name in sorted(names_in(arguments) - known):
+        renamed = new_name(prog, name)
+        if renamed in known:
+            raise UserError(f"{name} is now {renamed}.")
+
+
+def parse(kind: type[Command], arguments: list[str], prog: str, default: Any) -> Command:
     with REGISTRY:
         command: Command = tyro.cli(
             kind,
@@ -72,68 +84,17 @@ def parsed(kind: type[Command], arguments: list[str], prog: str, default: Any) -
 
 
 def check_output(option: str, path: Path) -> None:
-    """Before the work whose results go there: is there a place for the file?"""
+    """Before the work starts: can this file be written?"""
     if path.is_dir() or not path.parent.is_dir():
         raise UserError(f"{option} {path} cannot be written: give a file in a folder that exists.")
 
 
-def one_sentence(box: str) -> str:
-    """What tyro draws as a box in several parts, said in one sentence; in its own words where they are new."""
+def first_sentence(box: str) -> str:
+    """The first part of tyro's error box, on one line."""
     plain = re.sub(r"\x1b\[[\d;]*m", "", box)
     rows = [row.strip("│ ") for row in plain.splitlines() if row[:1] not in ("╭", "╰")]
     text = " ".join(PART if set(row) <= {"─", "-"} else row for row in rows if row)
-    if "╭" not in plain:  # where the terminal knows no frames, the title is a part like the others
+    if "╭" not in plain:  # without a frame, the title is a part of its own
         text = text.partition(PART)[2].strip()
-    for pattern, say in SENTENCES.items():
-        found = re.match(pattern, text)
-        if found:
-            return say(found, text)
     first = text.split(PART)[0].strip().rstrip(".")
     return f"{first}." if first else "the options cannot be read."
-
-
-def unknown(found: re.Match[str], text: str) -> str:
-    name = found[1]
-    near = re.search(r"Perhaps you meant:\s+(--[\w.-]+)", text)
-    return (
-        f"unrecognized argument {name}; did you mean {near[1]}?" if near else f"unrecognized argument {name}."
-    )
-
-
-def not_a_choice(found: re.Match[str], text: str) -> str:
-    choices = found[3].replace("'", "").rstrip(",")
-    return f"{found[2]} cannot be '{found[1]}', only one of {choices}."
-
-
-def not_a_value(found: re.Match[str], text: str) -> str:
-    """The value is quoted, in a list where there may be several; the explanation below says what kind it should be."""
-    name, reason = found[1], text.split(PART)[0]
-    several = re.search(r"\[(.*?)\]", reason)
-    values = re.findall(r"'([^']*)'", several[1] if several else reason)
-    explained = re.search(
-        rf"Argument helptext: {re.escape(name)} (?:\{{None\}}\|)?\{{?([A-Z]+(?: [A-Z]+)*)\b", text
-    )
-    kind = KINDS.get(explained[1]) if explained else None
-    return f"{name} cannot be '{' '.join(values)}'" + (f": it takes {kind}." if kind else ".")
-
-
-def missing(found: re.Match[str], text: str) -> str:
-    name, what = found[1].split(maxsplit=1)
-    return (
-        f"{name} is missing." if name.startswith("-") else f"{name} is missing: {what[0].lower()}{what[1:]}"
-    )
-
-
-KINDS = {
-    "INT": "a whole number",
-    "FLOAT": "a number",
-    "FLOAT FLOAT": "two numbers",
-    "STR STR": "two words",
-}
-SENTENCES: dict[str, Callable[[re.Match[str], str], str]] = {
-    r"Unrecognized options: ([^\s,]+)": unknown,
-    r"invalid choice '(.*?)' for argument '(.*?)'\. Expected one of \((.*?)\)": not_a_choice,
-    r"Error parsing (\S+):": not_a_value,
-    r"Missing value for argument '(.*?)'": lambda found, text: f"{found[1]} needs a value after it.",
-    r"Missing from .*?: (.*?) \(required\)": missing,
-}

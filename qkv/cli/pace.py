@@ -1,4 +1,4 @@
-"""How much is done at once: enough to be fast, and little enough that output comes while work goes on."""
+"""Batch sizes for streaming output: large enough to be fast, small enough to print results early."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 
 class Pace:
-    """Portions are small at first, and grow as long as each is done soon after it is asked for."""
+    """Portions start small, grow while they finish quickly, and shrink if they take long."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic):
         self.size, self.most, self.clock = min(FEWEST, most), most, clock

@@ -1,4 +1,4 @@
-"""Options for the pictures that training reads, shared by all models of pictures."""
+"""Training options that all image models share."""
 
 from __future__ import annotations
 
@@ -8,35 +8,37 @@ from pathlib import Path
 from qkv.errors import UserError
 from qkv.training.trainable import Inputs
 
-FEWEST_SCENES, MOST_SCENES = 100, 1_000_000  # the last are 3 GB
+FEWEST_SCENES, MOST_SCENES = 100, 1_000_000  # a million are 3 GB
 
 
 def check_picture_path(option: str, path: Path) -> None:
-    """Before minutes of drawing: is there a place for the picture?"""
+    """Before minutes of drawing: can this image be written?"""
     if path.suffix.lower() != ".png":
-        raise UserError(f"{option} must end in .png, and {path.name} does not.")
+        raise UserError(f"{option} must end in .png, but {path.name} does not.")
     if not path.parent.is_dir():
         raise UserError(
-            f"there is no folder {path.parent} for the picture: make it, or give another {option}."
+            f"there is no folder {path.parent} for the image: create it, or give another {option}."
         )
     if path.is_dir():
-        raise UserError(f"{path} is a folder: give {option} the name of a file.")
+        raise UserError(f"{path} is a folder: give {option} a file name.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PicturesOrScenes(Inputs):
-    """What every command that trains on pictures is given."""
+    """Inputs of every command that trains on images."""
 
     images: Path | None = None
-    """Folder of pictures."""
+    """Folder of images."""
     scenes: int = 0
-    """Instead: so many built-in scenes."""
+    """Train on this many built-in scenes instead."""
 
     def check(self) -> None:
         if (self.images is None) == (self.scenes == 0):
-            raise UserError("give --images with pictures, or --scenes with a number of built-in ones.")
+            raise UserError(
+                "give either --images with a folder, or --scenes with a number of built-in scenes."
+            )
         if self.images is None and not FEWEST_SCENES <= self.scenes <= MOST_SCENES:
-            raise UserError(f"--scenes must lie between {FEWEST_SCENES} and {MOST_SCENES:,}.")
+            raise UserError(f"--scenes must be from {FEWEST_SCENES} to {MOST_SCENES:,}.")
 
 
 def side_of_scenes(size: int | None) -> int:
@@ -50,12 +52,12 @@ def side_of_scenes(size: int | None) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenPictures(PicturesOrScenes):
-    """For a new model."""
+    """Inputs for a new model."""
 
     size: int | None = None
-    """Make all pictures so many pixels wide and high."""
+    """Resize all images to this many pixels on a side."""
 
     @property
     def side(self) -> int:
-        """Of built-in scenes."""
+        """Pixels on a side of a built-in scene."""
         return side_of_scenes(self.size)

@@ -1,4 +1,4 @@
-"""What every `qkv evaluate` of images shares: its data, and how scores are printed."""
+"""What every `qkv evaluate` of image models shares: the check of its data, and the output of scores."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ def check_scenes_or_images(scenes: int, images: Path | None) -> None:
     if bool(scenes) == (images is not None):
         raise UserError("give either --scenes with a number, or --images.")
     if scenes < 0 or scenes > MOST_SCENES:
-        raise UserError(f"--scenes must lie between 1 and {MOST_SCENES:,}.")
+        raise UserError(f"--scenes must be from 1 to {MOST_SCENES:,}.")
 
 
 def show_scores(found: dict[str, Any], as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Flags of version 0.1, and what they are called now."""
+"""Flags of version 0.1 and their new names."""
 
 TRAINING = {
     "--training.rate": "--learning-rate",
@@ -23,15 +23,19 @@ TRAINING = {
     "--data.longest": "--max-characters",
     "--data.ratio": "--max-length-ratio",
     "--decoding.beam": "--beam-size",
-    "--language": "--target-language",
+    "--language": "--language-token",
     "--pieces": "--token-type",
     "--masking.share": "--mask-share",
     "--masking.masked": "--mask-token-share",
     "--masking.other": "--random-token-share",
     "--masking.whole-words": "--whole-word-masking",
     "--auxiliary": "--auxiliary-weight",
+    "--augment.no-colours": "--no-augment-colours",
+    "--measured.captions": "--measured-captions",
+    "--measured.candidates": "--measured-candidates",
 }
-PREFIXES = ("training", "model", "data", "decoding", "scoring", "augment", "masking", "drawing", "measured")
+PREFIXES = ("training", "model", "data", "decoding", "scoring", "augment", "drawing")
+"""Of flags that have only lost their prefix."""
 
 COMMANDS = {
     "qkv translate": {
@@ -41,22 +45,18 @@ COMMANDS = {
         "--compute": "--compute-type",
         "--language": "--target-language",
     },
-    "qkv generate": {
-        "--tokens": "--max-new-tokens",
-        "--no-repeat": "--no-repeat-ngram-size",
-        "--compute": "--compute-type",
-    },
+    "qkv generate": {"--tokens": "--max-new-tokens", "--compute": "--compute-type"},
     "qkv classify": {"--best": "--top-k"},
-    "qkv fill": {"--best": "--top-k", "--compute": "--compute-type"},
+    "qkv fill": {"--best": "--top-k"},
+    "qkv draw": {"--best": "--top-k"},
     "qkv embed": {"--compute": "--compute-type"},
-    "qkv similar": {"--compute": "--compute-type"},
     "qkv import": {"--language": "--target-language"},
     "qkv export": {"--numbers": "--compute-type"},
 }
 
 
 def new_name(prog: str, flag: str) -> str | None:
-    """What an old flag of this command is called now; None if it is not an old flag."""
+    """The new name of an old flag of this command, or None. A training command may lack the new flag."""
     if not prog.startswith("qkv train"):
         return COMMANDS.get(prog, {}).get(flag)
     if flag in TRAINING:

@@ -1,4 +1,4 @@
-"""Types of options that are given as one string, such as a file or a list with commas."""
+"""Types of options that are given as one string, such as a file or a comma-separated list."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ import tyro
 class StringType:
     metavar: str
     read: Callable[[str], Any]
-    """The value of what was given; a UserError where there is none."""
+    """Convert the string; raises UserError if it is invalid."""
     show: Callable[[Any], str]
-    """A value as it would be given, for the help."""
+    """Convert a value back, for the help."""
 
 
 STRING_TYPES: dict[Any, StringType] = {}

@@ -1,4 +1,4 @@
-"""The lines of log.jsonl for TensorBoard as well."""
+"""Write the log for TensorBoard too."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ FOLDER = "tensorboard"  # in OUT/training
 
 
 class Scalars:
-    """A Watch that notes what is logged and hands everything on to another one."""
+    """A Watch that writes what is logged to TensorBoard and passes everything to another Watch."""
 
     def __init__(self, inner: Watch, folder: Path):
         self.inner, self.folder = inner, folder
@@ -32,7 +32,7 @@ class Scalars:
     def logged(self, facts: Mapping[str, Any]) -> None:
         self.inner.logged(facts)
         step = facts["step"]
-        if self.writer is None:  # a resumed run has perhaps shown steps before that it now makes again
+        if self.writer is None:  # a resumed run may repeat steps that were written before
             self.writer = summary_writer()(str(self.folder), purge_step=step)
         for name, value in facts.items():
             if name != "step":
@@ -44,7 +44,5 @@ def summary_writer() -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise UserError(
-            "--tensorboard needs the package tensorboard: install qkv[tensorboard], or leave the option out."
-        ) from None
+        raise UserError("--tensorboard needs tensorboard: pip install 'qkv[tensorboard]'.") from None
     return SummaryWriter

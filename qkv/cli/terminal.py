@@ -1,4 +1,4 @@
-"""What people look at while they wait. All of it goes to standard error."""
+"""Progress bars, messages and warnings. All of it goes to standard error."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from qkv.training.loop import Position
     from qkv.training.runs import Example
 
-LINE_EVERY = 10.0  # seconds between lines that tell how far a work has come, where there is no bar
-STEP_LINE_EVERY = 30.0  # seconds between lines about a training run, which may take hours
+LINE_EVERY = 10.0  # seconds between progress lines, if there is no bar
+STEP_LINE_EVERY = 30.0  # seconds between progress lines of a training run, which may take hours
 
 
 class Notices(Console):
-    """That nobody can read what it says, for it goes to a full disk or to a program that has ended, ends no command."""
+    """A console whose write errors do not end the command: a full disk, or a closed pipe."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with suppress(OSError):
             super().print(*objects, **options)
 
     def on_broken_pipe(self) -> None:
-        """`qkv train … 2>&1 | head`: rich would end the program here, and what a run has reached would not be saved."""
+        """In `qkv train … 2>&1 | head` rich would end the program here, before the run is saved."""
         self.quiet = True
 
 
@@ -44,7 +44,7 @@ class Speed(ProgressColumn):
 
 
 class TrainingDisplay:
-    """A live line with loss, speed and time left; a lasting line at every validation, with an example.
+    """A live line with loss, speed and time left, and a permanent line for every validation, with an example.
 
     `unit` is what the speed counts.
     """
@@ -56,7 +56,7 @@ class TrainingDisplay:
         now: Callable[[], float] = time.monotonic,
     ):
         self.example, self.unit, self.now = example, unit, now
-        self.told = now()  # when the last line was printed
+        self.printed = now()  # when the last line was
         self.work: tuple[str, Lines] | None = None
         self.product: Any = None
         columns = (
@@ -102,10 +102,10 @@ class TrainingDisplay:
         )
 
     def step_line(self, position: Position, progress: float, how: str, left: float) -> None:
-        """Without a terminal there is no bar, and the first validation may be an hour away."""
-        if progress >= 1 or self.now() - self.told < STEP_LINE_EVERY:
+        """Without a terminal there is no bar, and the first validation may come after an hour."""
+        if progress >= 1 or self.now() - self.printed < STEP_LINE_EVERY:
             return
-        self.told = self.now()
+        self.printed = self.now()
         say(f"step {position.step:>6,}   {position.seconds / 60:4.1f} min   {how}, about {clock(left)} left")
 
     def working(self, what: str, completed: int, total: int) -> None:
@@ -120,7 +120,7 @@ class TrainingDisplay:
         self.work[1].advance(completed - self.work[1].completed)
 
     def validated(self, position: Position, loss: float, improved: bool) -> None:
-        self.told = self.now()
+        self.printed = self.now()
         mark = "  [green]best so far[/green]" if improved else ""
         say_line = self.progress.console.print
         say_line(
@@ -130,14 +130,14 @@ class TrainingDisplay:
             say_line(f"              [dim]{escaped(self.example.make(self.product))}[/dim]")
 
     def logged(self, facts: Mapping[str, object]) -> None:
-        """For files, not for eyes."""
+        """Not shown: this is for log files."""
 
     def warn(self, sentence: str) -> None:
-        self.progress.console.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]")
+        self.progress.console.print(f"[yellow]warning: {escaped(sentence)}[/yellow]")
 
 
 def escaped(text: str) -> str:
-    """Text from a model or a file is never markup, nor a control sequence for the terminal."""
+    """Text from a model or a file, without markup or control sequences."""
     from rich.markup import escape
 
     return escape("".join(c if c.isprintable() else "·" for c in text))
@@ -149,20 +149,20 @@ def clock(seconds: float) -> str:
 
 
 class Lines:
-    """How far a long work has come, a line at most every so many seconds."""
+    """Progress of a long task: a line every LINE_EVERY seconds at most."""
 
     def __init__(self, what: str, total: int, before: int, now: Callable[[], float] = time.monotonic):
         self.what, self.total, self.before, self.completed = what, total, before, before
         self.now = now
-        self.begun = self.told = now()
+        self.started = self.printed = now()
 
     def advance(self, count: int) -> None:
         self.completed += count
         now = self.now()
-        if now - self.told < LINE_EVERY or self.completed >= self.total:
+        if now - self.printed < LINE_EVERY or self.completed >= self.total:
             return
-        self.told = now
-        left = (now - self.begun) * (self.total - self.completed) / max(1, self.completed - self.before)
+        self.printed = now
+        left = (now - self.started) * (self.total - self.completed) / max(1, self.completed - self.before)
         say(f"{self.what}: {self.completed:,} of {self.total:,}, about {clock(left)} left")
 
 
@@ -170,9 +170,9 @@ class Lines:
 def counting(
     what: str, total: int, *, before: int = 0, lines: bool = False
 ) -> Iterator[Callable[[int], None]]:
-    """A bar for work over many sentences, gone when it is done; it is told how many more are.
+    """A progress bar that disappears at the end. Yields a function that advances it by a count.
 
-    `before` are done already. Where there is no terminal for it, nothing, or with `lines` a line now and then.
+    `before` items are done already. Without a terminal nothing is shown, or with `lines` a line every few seconds.
     """
     if lines and not err.is_terminal:
         yield Lines(what, total, before).advance
@@ -190,7 +190,7 @@ def counting(
 
 
 def heat_map(source: Sequence[str], target: Sequence[str], weights: Sequence[Sequence[float]]) -> Text:
-    """Attention in the terminal: a row for each word said, a column for each word read, darker is more."""
+    """Attention in the terminal: a row per target word, a column per source word, darker is more."""
     shades = " ░▒▓█"
     margin = max(map(len, target))
     widths = [max(3, len(word)) for word in source]
@@ -205,10 +205,10 @@ def heat_map(source: Sequence[str], target: Sequence[str], weights: Sequence[Seq
 
 
 def say(text: str = "") -> None:
-    """A line for the person at the terminal: never markup, and never broken, for it may hold a command."""
+    """Print a line for the user, without markup and without wrapping, since it may hold a command."""
     err.print(text, markup=False, soft_wrap=True)
 
 
 def warn(sentence: str) -> None:
-    """Something that the person should know, though the command goes on."""
-    err.print(f"[yellow]qkv: {escaped(sentence)}[/yellow]", soft_wrap=True)
+    """Warn the user; the command continues."""
+    err.print(f"[yellow]warning: {escaped(sentence)}[/yellow]", soft_wrap=True)

@@ -25,12 +25,12 @@ class LabelInputs(Inputs):
     def required(self) -> tuple[Path, Path]:
         """The model and the labels."""
         if self.fine_tune is None or self.labels is None:
-            raise UserError("fine-tuning needs a model and examples: give --fine-tune and --labels.")
+            raise UserError("fine-tuning needs a model and examples: give both --fine-tune and --labels.")
         return self.fine_tune, self.labels
 
 
 def width_of(base: Path, *path: str) -> int | None:
-    """The width in a bundle's config.json, found without opening the model. None if it is not there."""
+    """The width in the config.json of a bundle, or None. Does not open the model."""
     from qkv.checkpoint.bundle import read_config
 
     found: Any = read_config(base)

@@ -1,4 +1,4 @@
-"""Texts that commands are given: as arguments, or as lines of standard input."""
+"""The input texts of commands: arguments, or lines of standard input."""
 
 import codecs
 import os
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from qkv.errors import UserError
 
-LINES_AT_ONCE = 2_000  # bounds the memory that a long file takes
+LINES_AT_ONCE = 2_000  # limits the memory that a long file takes
 
 
 def check_text(text: str) -> None:
@@ -20,31 +20,31 @@ def check_text(text: str) -> None:
 
 
 def standard_input() -> Iterator[list[str]]:
-    """Lines as they come: many at a time from a file, one by one from a person or a slow pipe."""
+    """Lines as they arrive: many at a time from a file, one by one from a user or a slow pipe."""
     rest, number, ended = b"", 0, False
     while not ended:
         block = os.read(0, 1 << 16)
         ended = not block
         rest += block
-        if not ended and more_is_there() and rest.count(b"\n") < LINES_AT_ONCE:
+        if not ended and has_more_input() and rest.count(b"\n") < LINES_AT_ONCE:
             continue
         *lines, rest = rest.split(b"\n")
         if ended and rest:
             lines.append(rest)
         for start in range(0, len(lines), LINES_AT_ONCE):
             chunk = lines[start : start + LINES_AT_ONCE]
-            yield [decoded(line, number + index, "standard input") for index, line in enumerate(chunk, 1)]
+            yield [decode(line, number + index, "standard input") for index, line in enumerate(chunk, 1)]
             number += len(chunk)
 
 
-def more_is_there() -> bool:
+def has_more_input() -> bool:
     try:
         return bool(select.select([0], [], [], 0)[0])
-    except (OSError, ValueError):  # Windows can select sockets only
+    except (OSError, ValueError):  # Windows can only select sockets
         return False
 
 
-def decoded(line: bytes, number: int, where: str) -> str:
+def decode(line: bytes, number: int, where: str) -> str:
     if number == 1:
         line = line.removeprefix(codecs.BOM_UTF8)
     try:

@@ -1,14 +1,14 @@
-"""`--threads` of every command that computes: how many are allowed, and that torch is told."""
+"""`--threads`: check the number and pass it to torch."""
 
 import os
 
 from qkv.errors import UserError
 
-MOST = 64  # on a machine with fewer cores, too: a script may have been written on a larger one
+MOST = 64  # also on a machine with fewer cores: a script may come from a larger one
 
 
 def check_threads(threads: int | None) -> None:
-    """More than a machine can start end the process without a word."""
+    """Starting more threads than the machine allows would kill the process without a message."""
     if threads is None:
         return
     cores = os.cpu_count() or 1
@@ -16,7 +16,7 @@ def check_threads(threads: int | None) -> None:
         raise UserError("--threads must be at least 1.")
     if threads > max(MOST, cores):
         raise UserError(
-            f"--threads can be at most {max(MOST, cores)}: more than cores, of which there are {cores}, gain nothing."
+            f"--threads must be at most {max(MOST, cores)}. This machine has {cores} cores; more threads gain nothing."
         )
 
 

@@ -1,4 +1,4 @@
-"""`qkv train …`: options, recipes, resuming, and the processes that share the work. The same for every family."""
+"""`qkv train`: options, recipes, resuming and processes, for every family."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from qkv.cli.fields import (
     value_at,
     with_values,
 )
-from qkv.cli.help import wants_help
+from qkv.cli.help import HELP_ALL, wants_help
 from qkv.cli.options import read_options
 from qkv.configs import changed_paths, from_dict
 from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
 from qkv.families import trainings
 from qkv.families.family import resolve
+from qkv.training.extension import current_settings, raised_limits
 from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings, find_recipe
 from qkv.training.trainable import Inputs, Setup, Trainable
 
@@ -41,10 +42,15 @@ if TYPE_CHECKING:
 GivenInputs = TypeVar("GivenInputs", bound=Inputs)
 Settings = TypeVar("Settings", bound=RunSettings)
 OUTPUT = ("--output", "--out", "-o")
+TEXTS_OF_FORM = {
+    "entailment": 2,
+    "similarity": 2,
+    "choice": 3,
+}  # that `qkv classify` needs for one prediction
 COMMON = {
     "output", "recipe", "resume", "steps", "minutes", "epochs", "seed", "architecture", "width", "depth", "encoder-depth",
     "decoder-depth", "heads", "dropout", "max-length", "vocab-size", "batch-tokens", "learning-rate", "patience",
-    "precision",
+    "precision", "language-token",
 }  # fmt: skip
 
 
@@ -66,17 +72,16 @@ Command = TrainCommand[Any, Any]
 
 
 def main(name: str, arguments: list[str]) -> None:
-    # Before torch is imported: its large tensors then use huge pages, which are found and cleared faster.
+    # Must be set before torch is imported: large tensors then use huge pages, which is faster.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     siblings: tuple[Trainable, ...] = resolve(trainings()[name].trainables)
     trainable = choose(siblings, arguments)
     if wants_help(arguments):
-        recipe = option(arguments, "--recipe")
         parse(
-            trainable, ["--help-all" if "--help-all" in arguments else "--help"], nominal(trainable, recipe)
+            trainable, [HELP_ALL if HELP_ALL in arguments else "--help"], shown_defaults(trainable, arguments)
         )
     check_options(trainable, siblings, arguments)
-    if "--resume" in arguments and run_exists(arguments):
+    if is_resumed(arguments):
         command = read_resumed(trainable, arguments)
         train(trainable, command, arguments, given=frozenset())
         return
@@ -91,13 +96,12 @@ def main(name: str, arguments: list[str]) -> None:
     train(trainable, command, arguments, given=frozenset(path for path in given if path))
 
 
-# Which trainable, and which options ----------------------------------------------------------------------------
+# Trainables and their options ----------------------------------------------------------------------------
 
 
 def choose(siblings: Sequence[Trainable], arguments: list[str]) -> Trainable:
-    """The most specific trainable whose inputs are given, by the command line or by the run that is resumed."""
-    names = {name.removeprefix("--").replace("-", "_") for name in names_in(arguments)}
-    names |= inputs_of_run(arguments)
+    """The most specific trainable whose inputs are given. A run that is resumed has its own."""
+    names = inputs_of_run(arguments) if is_resumed(arguments) else input_names(arguments)
     fitting = [each for each in siblings if each.needs <= names]
     if wants_help(arguments):  # `--fine-tune --help` names no other input
         fitting = [each for each in siblings if each.needs & names] or fitting
@@ -105,10 +109,12 @@ def choose(siblings: Sequence[Trainable], arguments: list[str]) -> Trainable:
     return max(fitting, key=lambda each: len(each.needs))
 
 
+def input_names(arguments: list[str]) -> set[str]:
+    return {name.removeprefix("--").replace("-", "_") for name in names_in(arguments)}
+
+
 def inputs_of_run(arguments: list[str]) -> set[str]:
     """Names of the inputs of the run that is resumed."""
-    if "--resume" not in arguments or not run_exists(arguments):
-        return set()
     from qkv.checkpoint.files import read_sealed
 
     return {
@@ -117,24 +123,32 @@ def inputs_of_run(arguments: list[str]) -> set[str]:
 
 
 def check_options(trainable: Trainable, siblings: Sequence[Trainable], arguments: list[str]) -> None:
-    """Explain an option that belongs to another trainable of the same name, and a list of files that is empty."""
+    """Explain an option of another trainable with the same name, and an empty list of files."""
     own = {name: field for field in fields_of(trainable) for name in (field.flag, *field.aliases)}
     for name in sorted(names_in(arguments) - set(own)):
-        for other in siblings:
-            if name in {field.flag for field in fields_of(other)}:
-                raise UserError(why_not(name, trainable, other))
+        homes = [other for other in siblings if name in {field.flag for field in fields_of(other)}]
+        if homes and is_resumed(arguments):
+            raise UserError(f"the run in {output_in(arguments)} was started without {name}: leave it out.")
+        if homes:
+            raise UserError(why_not(name, trainable, homes, input_names(arguments)))
     for name in names_in(arguments) & set(own):
         if own[name].takes_many and (option(arguments, name) or "--").startswith("--"):
-            raise UserError(f"{name} names no file. Give at least one, or leave the option out.")
+            raise UserError(f"{name} needs at least one file.")
 
 
-def why_not(name: str, trainable: Trainable, other: Trainable) -> str:
-    missing = other.needs - trainable.needs
-    if missing:
-        wanted = " and ".join(sorted(flag_of(each) for each in missing - {name.removeprefix("--")}))
-        return f"{name} needs {wanted}."
-    ours = " and ".join(sorted(flag_of(each) for each in trainable.needs - other.needs))
-    return f"{name} cannot be combined with {ours}."
+def why_not(name: str, trainable: Trainable, homes: Sequence[Trainable], given: set[str]) -> str:
+    """Why an option of the trainables `homes` is not one of this trainable."""
+    nearest = min(homes, key=lambda each: (-len(each.needs & trainable.needs), len(each.needs - given)))
+    conflicts = trainable.needs - nearest.needs - {field.path[-1] for field in option_fields(nearest.inputs)}
+    if conflicts:
+        return f"{name} cannot be combined with {' and '.join(sorted(map(flag_of, conflicts)))}."
+    ways = sorted(" and ".join(sorted(map(flag_of, each.needs - given))) for each in homes)
+    return f"{name} needs {listed(ways)}."
+
+
+def listed(ways: Sequence[str]) -> str:
+    *others, last = ways
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def flag_of(name: str) -> str:
@@ -149,9 +163,19 @@ def command_type(trainable: Trainable) -> Any:
     return TrainCommand[trainable.inputs, trainable.settings]  # type: ignore[name-defined]
 
 
-def nominal(trainable: Trainable, recipe: str | None) -> Command:
-    """The defaults that the help shows."""
-    settings = find_recipe(recipe or "automatic", trainable.recipes(None))(trainable.nominal)
+def shown_defaults(trainable: Trainable, arguments: list[str]) -> Command:
+    """The defaults in the help: those of the given recipe and architecture."""
+    recipe, architecture = option(arguments, "--recipe"), option(arguments, "--architecture")
+    default = nominal(trainable, recipe)
+    paths = [field.path for field in fields_of(trainable) if field.name == "architecture"]
+    if architecture is None or not paths:
+        return default
+    return nominal(trainable, recipe, with_values(default, {paths[0]: architecture}))
+
+
+def nominal(trainable: Trainable, recipe: str | None, command: Command | None = None) -> Command:
+    """A command with the settings of a recipe for the nominal amount of data."""
+    settings = find_recipe(recipe or "automatic", trainable.recipes(command))(trainable.nominal)
     made: Command = command_type(trainable)(inputs=trainable.inputs(), output=tyro.MISSING, settings=settings)
     return made
 
@@ -180,7 +204,7 @@ def description(trainable: Trainable) -> str:
 
 
 def option(arguments: list[str], *names: str) -> str | None:
-    """The value of an option before the rest is parsed, or None."""
+    """The value of an option, before parsing; None if it is not given."""
     for index, argument in enumerate(arguments):
         given, equals, value = argument.partition("=")
         if given.replace("_", "-") not in names:
@@ -198,7 +222,7 @@ def option(arguments: list[str], *names: str) -> str | None:
 def output_in(arguments: list[str]) -> Path:
     out = option(arguments, *OUTPUT)
     if out is None:
-        raise UserError("--resume needs the folder of the run: --resume --output DIR.")
+        raise UserError("--resume needs --output with the folder of the run.")
     return Path(out)
 
 
@@ -206,12 +230,13 @@ def run_file(out: Path) -> Path:
     return out / "training" / "run.json"
 
 
-def run_exists(arguments: list[str]) -> bool:
-    return run_file(output_in(arguments)).is_file()
+def is_resumed(arguments: list[str]) -> bool:
+    """Is there a run to resume? Without one, --resume starts it."""
+    return "--resume" in arguments and run_file(output_in(arguments)).is_file()
 
 
 def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
-    """One command with --resume starts a run and resumes it later, but a misspelt folder must not start one."""
+    """The same command starts and resumes a run, but a misspelled folder must not start one."""
     of_any_run = {"--resume", *OUTPUT, "--tensorboard", "--processes", "--precision", "--validate-every"}
     given = names_in(arguments) - of_any_run
     wanted = {flag_of(name) for name in trainable.starts_with}
@@ -222,13 +247,14 @@ def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
 
 
 def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
-    """All options come from the run itself. One that is given again must be the same, except where the data are."""
+    """Take all options from the run. Options that are given again must not differ, except for paths of data and for
+    limits on steps and minutes that are higher than before."""
     from qkv.checkpoint.files import read_sealed
 
     out = output_in(arguments)
     stored = read_sealed(run_file(out))
     if "files" not in stored:
-        raise UserError(f"{out} holds a run of `qkv demo`, which cannot be resumed. Run the demo again.")
+        raise UserError(f"{out} holds a run of `qkv demo`, which cannot be resumed. Start the demo again.")
     if stored.get("kind") != trainable.name:
         raise UserError(
             f"{out} holds a run of `qkv train {stored.get('kind')}`. Resume it with that command."
@@ -239,7 +265,7 @@ def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
         recipe=stored["recipe"],
         resume=True,
         tensorboard=stored.get("tensorboard", False),
-        settings=from_dict(trainable.settings, stored["settings"], str(run_file(out))),
+        settings=from_dict(trainable.settings, current_settings(stored), str(run_file(out))),
     )
     given = [each for each in arguments if each != "--resume"]
     command = parse(trainable, given, replace(before, resume=False))
@@ -253,11 +279,22 @@ def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
         command, replace(wanted, processes=processes, precision=precision, validate_every=often)
     )
     before = with_training(before, replace(decided, processes=processes))
+    before = extended(before, command)
     both = zip(comparable(before), comparable(command), strict=True)
     changed = sorted({flag_of(path[-1]) for then, now in both for path in changed_paths(then, now)})
     if changed:
-        raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
+        raise UserError(
+            f"a resumed run keeps its options, but these differ: {', '.join(changed)}. Only --steps and --minutes may "
+            "be higher than before."
+        )
     return replace(before, tensorboard=command.tensorboard, inputs=command.inputs)
+
+
+def extended(before: Command, command: Command) -> Command:
+    """The run with the limits that the command raises."""
+    limits = asdict(command.settings)
+    raised = {name: limits[name] for name in raised_limits(asdict(before.settings), limits)}
+    return replace(before, settings=replace(before.settings, **raised))
 
 
 def data_of_run(out: Path) -> dict[str, str]:
@@ -273,13 +310,13 @@ def with_training(command: Command, training: TrainingSettings) -> Command:
 
 
 def comparable(command: Command) -> list[dict[str, Any]]:
-    """A file may lie elsewhere now; the hash of its content may not differ."""
+    """What must not change. A file may have moved; the hash of its content is checked elsewhere."""
     inputs = {name: without_paths(value) for name, value in vars(command.inputs).items()}
     return [{"recipe": command.recipe}, inputs, asdict(command.settings)]
 
 
 def without_paths(value: Any) -> Any:
-    """Of one path or several, whether there is any."""
+    """Replace paths by whether there are any."""
     return bool(value) if isinstance(value, Path | tuple) else value
 
 
@@ -295,7 +332,7 @@ def train(
     if command.tensorboard:
         from qkv.cli.tensorboard import summary_writer
 
-        summary_writer()  # whether it is installed is better known before the work
+        summary_writer()  # fails now, not after the run has started, if it is not installed
     with nullcontext() if is_helper() else claimed(command.output, resume=command.resume):
         data = command.inputs.read(command.settings, say)
         again = command.inputs.can_be_read_again()
@@ -304,7 +341,7 @@ def train(
                 "under torchrun every process reads the data: give files or a folder, not a pipe."
             )
         if not command.resume:
-            command = settled(trainable, command, given, data.amount, again=again)
+            command = settle(trainable, command, given, data.amount, again=again)
         elif not again:
             command = with_training(command, replace(command.settings.training, processes=1))
         with shared_run(["train", trainable.name, *arguments], command.settings.training.processes) as group:
@@ -318,16 +355,16 @@ def train(
     if is_helper():
         sys.exit(outcome.exit_code)
     if outcome.report is None:
-        how = "stopped and saved" if outcome.saved else "stopped; the last checkpoint is an earlier one"
+        how = "stopped and saved" if outcome.saved else "stopped without saving; the last checkpoint is older"
         say(f"{how}. To resume: {resume_command(trainable, command.output)}")
         sys.exit(outcome.exit_code)
     summarize(trainable, outcome.report, command.output)
 
 
-def settled(
+def settle(
     trainable: Trainable, command: Command, given: frozenset[tuple[str, ...]], amount: int, *, again: bool
 ) -> Command:
-    """The recipe's settings for this amount of data, with the options that the user gave."""
+    """Apply the recipe for this amount of data, then the options that the user gave."""
     from qkv.training.distributed import processes_for
 
     recipe = find_recipe(command.recipe, trainable.recipes(command))
@@ -357,7 +394,7 @@ def run(trainable: Trainable, command: Command, data: Any, setup: Setup) -> Outc
         return train_task(
             task,
             command.output,
-            watch=partial(watched, command, display),
+            watch=partial(make_watch, command, display),
             group=setup.group,
             resume=command.resume,
             remember={
@@ -369,7 +406,7 @@ def run(trainable: Trainable, command: Command, data: Any, setup: Setup) -> Outc
         )
 
 
-def watched(command: Command, display: TrainingDisplay, product: Any) -> Watch:
+def make_watch(command: Command, display: TrainingDisplay, product: Any) -> Watch:
     watch = display.watch(product)
     if not command.tensorboard:
         return watch
@@ -380,7 +417,7 @@ def watched(command: Command, display: TrainingDisplay, product: Any) -> Watch:
 
 @contextmanager
 def resumable(trainable: Trainable, out: Path) -> Iterator[None]:
-    """After a Ctrl-C between steps, while a vocabulary is learned or a report written, say how to resume."""
+    """Print how to resume after a Ctrl-C outside training steps, such as while learning a vocabulary."""
     try:
         yield
     except KeyboardInterrupt:
@@ -393,7 +430,7 @@ def resume_command(trainable: Trainable, out: Path) -> str:
     return f"{program()} train {trainable.name} --resume --output {shlex.quote(str(out))}"
 
 
-# What the user is told -----------------------------------------------------------------------------------------
+# Output -----------------------------------------------------------------------------------------
 
 
 def say(line: str) -> None:
@@ -413,7 +450,7 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
         f"{training['steps']:,} steps in {training['minutes']} minutes, {speed}; kept the {training['weights']}"
     )
     if training["ended_by"] == "minutes" and training["still_falling"]:
-        say(advice_on_time(trainable))
+        say(advice_on_time(trainable, out))
     for line in trainable.tells(report):
         say(line)
     for name, value in report.get("results", {}).items():
@@ -422,16 +459,17 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
         trainable.shows(report)
     draw_learning_curve(out)
     folder = shlex.quote(str(out))
-    say(f"the model is in {out}. Try: {program()} {trainable.usage.format(out=folder)}")
+    texts = " ".join(['"…"'] * TEXTS_OF_FORM.get(report["data"].get("form"), 1))
+    say(f"the model is in {out}. Try: {program()} {trainable.usage.format(out=folder, texts=texts)}")
 
 
-def advice_on_time(trainable: Trainable) -> str:
+def advice_on_time(trainable: Trainable, out: Path) -> str:
     siblings: tuple[Trainable, ...] = resolve(trainings()[trainable.name].trainables)
     fine_tunes = any("fine_tune" in each.needs for each in siblings)
-    others = ", or continue from this model or a published one with --fine-tune" if fine_tunes else ""
+    others = " Or start from a published model with --fine-tune." if fine_tunes else ""
     return (
-        "advice: the time limit ended training while the validation loss was still falling. For a better model, train "
-        f"again with more --minutes{others}."
+        "advice: the time limit ended training while the validation loss was still falling. For a better model, resume "
+        f"with more time: {resume_command(trainable, out)} --minutes MINUTES, where MINUTES is the new total.{others}"
     )
 
 
@@ -441,7 +479,7 @@ def draw_learning_curve(out: Path) -> None:
     picture = out / "learning-curve.png"
     try:
         learning_curve_picture(picture, out / "training")
-    except (UserError, OSError, ValueError) as error:  # without matplotlib, room on the disk, or a whole log
-        say(f"no picture of the learning curve: {error}")
+    except (UserError, OSError, ValueError) as error:  # no matplotlib, a full disk, or a damaged log
+        say(f"no plot of the learning curve: {error}")
     else:
         say(f"learning curve: {picture}")

@@ -1,4 +1,4 @@
-"""On the built-in languages the truth is known: which head aligns words, and which finds what a pronoun stands for."""
+"""Score heads on the built-in languages, where word alignments and pronoun antecedents are known."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def measured(translator: Translator, done: Callable[[int], None], count: int = S
         for place, head in looks.cross.items():
             links[place].append(head)
         pronouns += len(pair.references)
-        words += len(pair.references) * (len(looks.source_words) + 1)  # the end can be looked at too
+        words += len(pair.references) * (len(looks.source_words) + 1)  # the end can be attended to as well
         count_right(right, pair, looks)
         done(1)
     gold = [pair.alignment for pair in tested]
@@ -46,7 +46,7 @@ def measured(translator: Translator, done: Callable[[int], None], count: int = S
 
 
 def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordAttention) -> None:
-    """Every head gets its place in the table, also where it is never right."""
+    """Every head is in the table, even if it is never right."""
     for side, places in [("encoder", looks.encoder), ("decoder", looks.decoder)]:
         for layer, head in places:
             right[side, layer, head] += 0

@@ -1,4 +1,4 @@
-"""Opening a bundle, whatever kind of model it holds."""
+"""Open a bundle of any kind."""
 
 from pathlib import Path
 from typing import Any, TypeVar

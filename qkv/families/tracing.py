@@ -1,4 +1,4 @@
-"""trace(): one output of a model of any kind, with every intermediate value on the way to it."""
+"""trace(): every intermediate value of one output, for models of any kind."""
 
 import copy
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from qkv.tracing.trace import Trace
 
 
 class Tracer(Protocol):
-    """Of one kind of model."""
+    """Traces one kind of model."""
 
     def __call__(
         self,
@@ -42,13 +42,13 @@ def kind_of_product(product: Any) -> BundleKind:
     for kind in bundle_kinds().values():
         if kind.product in classes:
             return kind
-    raise UserError(f"a {type(product).__name__} cannot be traced: give a model that `qkv.load` has opened.")
+    raise UserError(f"a {type(product).__name__} cannot be traced: give a model from `qkv.load`.")
 
 
 def tracer_of(kind: BundleKind) -> Tracer:
     if kind.trace is None:
         traced = ", ".join(each.name for each in bundle_kinds().values() if each.trace is not None)
-        raise UserError(f"a model of kind '{kind.name}' cannot be traced, only these kinds: {traced}.")
+        raise UserError(f"a model of kind '{kind.name}' cannot be traced. Kinds that can: {traced}.")
     tracer: Tracer = resolve(kind.trace)
     return tracer
 

@@ -1,4 +1,4 @@
-"""`qkv clean` as people call it."""
+"""`qkv clean` from the command line."""
 
 import gzip
 import json
@@ -28,7 +28,7 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_corpus_is_written_without_what_was_dropped_and_a_report_says_why(
+def test_dropped_pairs_are_not_written_and_the_report_says_why(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output, report = tmp_path / "clean.tsv.gz", tmp_path / "report.json"
@@ -53,19 +53,19 @@ def test_a_corpus_is_written_without_what_was_dropped_and_a_report_says_why(
     [
         ([], "give the corpus: either --pairs, or both --source and --target"),
         (["--source", "train.en-de.tsv"], "give the corpus"),
-        (["--pairs", "no.tsv"], "the languages are not known: give --source-language"),
+        (["--pairs", "no.tsv"], "the languages are unknown: give --source-language"),
         (
             ["--pairs", "/dev/null", "--language-confidence", "0"],
-            "/dev/null is not a regular file, but a corpus is read several",
+            "/dev/null is not a regular file. A corpus is read several",
         ),
         (["--pairs", "no.en-de.tsv"], "There is no file no.en-de.tsv"),
         (["--pairs", "train.en-de.tsv", "--output", "train.en-de.tsv"], "--output would overwrite"),
         (["--pairs", "train.en-de.tsv", "--output", "clean.txt"], "must end in .tsv or .tsv.gz"),
         (["--pairs", "train.en-de.tsv", "--max-ratio", "0"], "max-ratio must be at least 1"),
-        (["--pairs", "train.en-de.tsv", "--max-words", "1", "--output", "x.tsv"], "no pair is left"),
+        (["--pairs", "train.en-de.tsv", "--max-words", "1", "--output", "x.tsv"], "no pairs are left"),
     ],
 )
-def test_a_mistake_is_one_sentence_and_nothing_is_written(
+def test_a_mistake_is_one_error_message_and_nothing_is_written(
     options: list[str],
     sentence: str,
     corpus: Path,

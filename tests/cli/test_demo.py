@@ -1,4 +1,4 @@
-"""The demo, on few sentences and few steps; and, among the slow tests, as a newcomer runs it."""
+"""The demo with few sentences and steps, and in full as a slow test."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qkv.families.translator.recipes.built_in", built_in)
 
 
-def test_the_demo_writes_a_bundle_a_report_and_two_pictures(
+def test_the_demo_writes_a_bundle_a_report_and_two_plots(
     short: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "demo"
@@ -54,15 +54,15 @@ def test_the_demo_writes_a_bundle_a_report_and_two_pictures(
     assert isinstance(qkv.load(out).translate("el gato bailó"), str)
 
 
-def test_a_demo_that_its_clock_has_ended_says_so(
+def test_a_demo_that_reaches_its_time_limit_warns(
     short: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = recipes.built_in(300)
     longer = replace(settings, steps=10**6, training=replace(settings.training, validate_every=10**6))
     monkeypatch.setattr("qkv.families.translator.recipes.built_in", lambda _: longer)
-    monkeypatch.setattr("qkv.cli.demo.LONGEST_MINUTES", 0.0)
+    monkeypatch.setattr("qkv.cli.demo.MAX_MINUTES", 0.0)
     main(["demo", "--out", str(tmp_path / "demo")])
-    assert "clock has ended the training after" in capsys.readouterr().err.replace("\n", " ")
+    assert "time limit reached after" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_a_second_demo_replaces_the_first_and_nothing_else(short: None, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_second_demo_replaces_the_first_and_nothing_else(short: None, tmp_path
 @pytest.mark.parametrize(
     "arguments", [["--out", "taken"], ["--source-language", "de"], ["--target-language", "fr"]]
 )
-def test_what_the_demo_cannot_do_is_refused_and_nothing_is_touched(
+def test_wrong_options_of_the_demo_change_no_file(
     arguments: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -93,7 +93,7 @@ def test_what_the_demo_cannot_do_is_refused_and_nothing_is_touched(
     assert (tmp_path / "taken" / "letter.txt").read_text() == "mine"
 
 
-def test_an_interrupted_demo_gives_the_earlier_one_back(
+def test_an_interrupted_demo_restores_the_earlier_one(
     short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "demo"
@@ -113,9 +113,7 @@ def test_an_interrupted_demo_gives_the_earlier_one_back(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [("en", "de"), ("en", "es"), ("de", "en")])
-def test_the_demo_learns_the_language_and_what_its_pronouns_stand_for(
-    source: str, target: str, tmp_path: Path
-) -> None:
+def test_the_demo_learns_the_language_and_its_pronouns(source: str, target: str, tmp_path: Path) -> None:
     out = tmp_path / "demo"
     command = ["demo", "--out", str(out), "--source-language", source, "--target-language", target]
     as_a_person_runs_it = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}

@@ -1,4 +1,4 @@
-"""`qkv evaluate` finds the scores and options of the kind of model that it is given."""
+"""`qkv evaluate` finds the evaluator of a model."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_help_for_a_model_is_that_of_its_kind(tmp_path: Path, capsys: Output) ->
     assert "--reference" not in told
 
 
-def test_the_model_may_stand_after_the_options(tmp_path: Path, capsys: Output) -> None:
+def test_the_model_may_follow_the_options(tmp_path: Path, capsys: Output) -> None:
     save_gpt(tmp_path / "model")
     (tmp_path / "a.txt").write_text("one two three\n")
     assert (
@@ -59,7 +59,7 @@ def test_a_model_is_not_evaluated_as_another_kind(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_a_translator_is_told_whose_option_was_given(model: Path, capsys: Output) -> None:
+def test_an_option_of_another_kind_is_named_for_a_translator(model: Path, capsys: Output) -> None:
     code = code_of("evaluate", model, "--text", "a.txt")
     shown = capsys.readouterr()
     assert "kind 'translator'. Leave out --text, which is for gpt." in refused(shown.err, shown.out, code)

@@ -1,4 +1,4 @@
-"""`qkv explore` without its page: one file, pictures, a heat map; and the command that serves it."""
+"""`qkv explore`: HTML files, images, heat maps, and the server."""
 
 import re
 import signal
@@ -20,7 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_one_file_is_written_that_holds_all_it_needs(folder: Path, tmp_path: Path) -> None:
+def test_the_html_file_is_self_contained(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.html"
     assert code_of("explore", folder, "--text", f"{SENTENCE} </script>", "--html", out) == 0
     html = out.read_text(encoding="utf-8")
@@ -37,7 +37,7 @@ def recurrent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_recurrent_model_is_shown_in_the_same_ways(
+def test_a_recurrent_model_can_be_explored(
     recurrent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
@@ -72,7 +72,7 @@ def test_an_existing_file_is_replaced_only_with_overwrite(
 
 
 @pytest.mark.parametrize("station", [1, 7, 19])
-def test_a_station_can_be_a_picture(folder: Path, tmp_path: Path, station: int) -> None:
+def test_a_station_can_be_written_as_an_image(folder: Path, tmp_path: Path, station: int) -> None:
     pytest.importorskip("matplotlib")
     out = tmp_path / "station.png"
     assert code_of("explore", folder, "--text", "one $2 two", "--png", out, "--station", str(station)) == 0
@@ -112,7 +112,7 @@ def test_the_terminal_shows_attention(folder: Path, capsys: pytest.CaptureFixtur
         (["--png", "."], "--png . cannot be written"),
     ],
 )
-def test_a_mistake_is_one_sentence(
+def test_a_mistake_is_one_error_message(
     options: list[str], sentence: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)

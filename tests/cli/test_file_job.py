@@ -1,4 +1,4 @@
-"""`qkv translate --input --output`: in order, in parts, and a job that was interrupted goes on where it stopped."""
+"""`qkv translate --input --output`: in order, in parts, and resumed after an interruption."""
 
 import json
 import os
@@ -35,13 +35,19 @@ def test_every_line_is_translated_in_order(model: Path, source: Path, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
 
 
-def test_a_file_may_go_to_standard_output(
+def test_an_ensemble_can_translate_a_file(model: Path, source: Path, tmp_path: Path) -> None:
+    files = ("--input", source, "--output", tmp_path / "out.txt")
+    assert code_of("translate", model, "--ensemble", model, *files, "--compute-type", "float32") == 0
+    assert len((tmp_path / "out.txt").read_text(encoding="utf-8").split("\n")) == len(LINES) + 1
+
+
+def test_a_file_can_be_translated_to_standard_output(
     model: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert code_of("translate", model, "--input", source, "--num_hypotheses", "2") == 0
+    assert code_of("translate", model, "--input", source, "--num-hypotheses", "2") == 0
     printed = capsys.readouterr().out
     assert (
-        code_of("translate", model, "--input", source, "--num_hypotheses", "2", "--output", tmp_path / "out")
+        code_of("translate", model, "--input", source, "--num-hypotheses", "2", "--output", tmp_path / "out")
         == 0
     )
     assert printed == (tmp_path / "out").read_text(encoding="utf-8")
@@ -50,9 +56,9 @@ def test_a_file_may_go_to_standard_output(
     assert set(numbers) == set(range(1, len(LINES) + 1))
 
 
-@pytest.mark.parametrize("options", [[], ["--json"], ["--num_hypotheses", "3"]], ids=str)
+@pytest.mark.parametrize("options", [[], ["--json"], ["--num-hypotheses", "3"]], ids=str)
 @pytest.mark.parametrize("parts", [0, 1, 3])
-def test_an_interrupted_job_ends_as_if_nothing_had_happened(
+def test_an_interrupted_job_is_resumed_with_the_same_result(
     parts: int,
     options: list[str],
     model: Path,
@@ -81,12 +87,12 @@ def test_an_interrupted_job_ends_as_if_nothing_had_happened(
     capsys.readouterr()
     assert code_of(*command) == 0
     assert out.read_bytes() == whole.read_bytes()
-    assert ("was begun before" in capsys.readouterr().err) == (parts > 0)
+    assert ("resuming " in capsys.readouterr().err) == (parts > 0)
     assert not (tmp_path / "out.part").exists()
     assert not (tmp_path / "out.job").exists()
 
 
-def test_a_job_without_a_terminal_tells_now_and_then_how_far_it_is(
+def test_a_job_without_a_terminal_prints_its_progress(
     model: Path,
     source: Path,
     tmp_path: Path,
@@ -110,7 +116,7 @@ def test_a_job_without_a_terminal_tells_now_and_then_how_far_it_is(
     assert capsys.readouterr().err == ""
 
 
-def test_what_was_begun_otherwise_is_not_mixed_with_this(
+def test_a_job_with_other_options_is_not_resumed(
     model: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "out.part").write_text("something\n")
@@ -118,7 +124,7 @@ def test_what_was_begun_otherwise_is_not_mixed_with_this(
     (tmp_path / "out.job").write_text(json.dumps(note))
     code = code_of("translate", model, "--input", source, "--output", tmp_path / "out")
     shown = capsys.readouterr()
-    assert "was begun with other options" in refused(shown.err, shown.out, code)
+    assert "was started with other options" in refused(shown.err, shown.out, code)
     assert (tmp_path / "out.part").read_text() == "something\n"
 
 
@@ -127,16 +133,16 @@ def test_what_was_begun_otherwise_is_not_mixed_with_this(
     [
         (["--input", "none.txt", "--output", "out"], "there is no file"),
         (["--input", "none.txt"], "cannot be read"),
-        (["--input", "in.txt", "--output", "there"], "exists already"),
-        (["--input", "in.txt", "--output", "."], "exists already"),
+        (["--input", "in.txt", "--output", "there"], "already exists"),
+        (["--input", "in.txt", "--output", "."], "already exists"),
         (["--input", "in.txt", "--output", "no/folder/out"], "there is no folder"),
-        (["--output", "out"], "--output belongs to --input"),
+        (["--output", "out"], "--output needs --input"),
         (["one", "--input", "in.txt"], "either texts or --input"),
         (["--input", "latin1.txt", "--output", "out"], "line 2 of .*latin1.txt is not UTF-8"),
     ],
     ids=str,
 )
-def test_files_that_make_no_sense_are_refused(
+def test_wrong_files_are_rejected(
     options: list[str],
     sentence: str,
     model: Path,
@@ -156,7 +162,7 @@ def test_files_that_make_no_sense_are_refused(
     assert (tmp_path / "there").read_text() == "kept"
 
 
-def test_a_second_process_is_kept_out_of_a_job(
+def test_two_processes_cannot_run_the_same_job(
     model: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out.txt"
@@ -172,7 +178,7 @@ def test_a_second_process_is_kept_out_of_a_job(
 
 
 @pytest.mark.parametrize("appears", ["file", "folder", "link"])
-def test_a_finished_job_neither_overwrites_nor_is_lost_when_its_output_appears_meanwhile(
+def test_a_file_that_appears_during_a_job_is_not_overwritten_and_the_result_is_kept(
     appears: str,
     model: Path,
     source: Path,
@@ -222,7 +228,7 @@ def test_a_finished_job_neither_overwrites_nor_is_lost_when_its_output_appears_m
     ],
     ids=lambda note: note[:40],
 )
-def test_a_damaged_note_of_a_job_is_one_sentence(note: str, source: Path, tmp_path: Path) -> None:
+def test_a_damaged_note_of_a_job_is_one_error_message(note: str, source: Path, tmp_path: Path) -> None:
     part = tmp_path / "out.part"
     part.write_text("something\n")
     (tmp_path / "out.job").write_text(note)

@@ -1,23 +1,24 @@
-"""Output comes while work goes on."""
+"""Results are printed while later ones are computed."""
 
 from qkv.cli.pace import FEWEST, LATE, SOON, Pace
 
 
 def sizes(seconds_per_item: float, items: int, most: int) -> list[int]:
-    """Of the portions of so many items, each of which takes so long."""
+    """The sizes of the portions of these items, each of which takes this long."""
     now, found = 0.0, []
-    for portion in Pace(most, clock=lambda: now).portions(range(items)):
+    pace = Pace(most, clock=lambda: now)
+    for portion in pace.portions(range(items)):
         now += seconds_per_item * len(portion)
         found.append(portion)
     assert [item for portion in found for item in portion] == list(range(items))
     return [len(portion) for portion in found]
 
 
-def test_portions_grow_as_long_as_they_are_done_soon() -> None:
+def test_portions_grow_while_they_finish_quickly() -> None:
     assert sizes(0.0, 100, 40) == [8, 16, 32, 40, 4]
     assert max(sizes(SOON / 20, 400, 1_000)) <= 40
 
 
-def test_slow_work_is_done_in_small_portions() -> None:
+def test_slow_work_has_small_portions() -> None:
     assert sizes(LATE, 24, 1_000) == [FEWEST] * 3
     assert sizes(LATE, 3, 2) == [2, 1]

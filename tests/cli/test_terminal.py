@@ -1,4 +1,4 @@
-"""Without a terminal, lines say now and then how far a run has come."""
+"""Without a terminal, progress is printed as lines."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def walk(display: TrainingDisplay, clock: Clock, steps: range, total: int) -> No
         display.step(Position(step=step, seconds=clock.seconds), step / total, 2.5, 1234.0)
 
 
-def test_training_says_step_loss_speed_and_time_left_every_thirty_seconds(
+def test_training_prints_step_loss_speed_and_time_left_every_thirty_seconds(
     display: TrainingDisplay, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     walk(display, clock, range(1, 91), total=120)
@@ -41,7 +41,7 @@ def test_training_says_step_loss_speed_and_time_left_every_thirty_seconds(
     assert " ".join(lines[0].split()) == "step 30 0.5 min loss 2.500, 1,234 tokens/s, about 1:30 left"
 
 
-def test_a_validation_is_a_line_too_and_puts_off_the_next_one(
+def test_a_validation_line_delays_the_next_progress_line(
     display: TrainingDisplay, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     walk(display, clock, range(1, 21), total=120)
@@ -50,7 +50,7 @@ def test_a_validation_is_a_line_too_and_puts_off_the_next_one(
     assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["20", "50"]
 
 
-def test_work_after_the_last_step_is_named_at_once_and_counted_every_so_often(
+def test_work_after_the_last_step_is_named_at_once_and_its_progress_printed(
     display: TrainingDisplay, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     walk(display, clock, range(1, 3), total=2)

@@ -1,4 +1,4 @@
-"""More threads than a machine can start end a process without a word: every command refuses them."""
+"""Every command rejects more threads than a machine can start, which would kill the process."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_hundred_thousand_threads_are_refused(
+def test_a_hundred_thousand_threads_are_rejected(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -28,7 +28,7 @@ def test_a_hundred_thousand_threads_are_refused(
     (tmp_path / "M" / "config.json").write_text('{"format": 1, "kind": "vit"}')  # for `qkv evaluate`
     code = code_of(*command.split(), "--threads", "100000")
     shown = capsys.readouterr()
-    assert "--threads can be at most" in refused(shown.err, shown.out, code)
+    assert "--threads must be at most" in refused(shown.err, shown.out, code)
 
 
 def test_as_many_threads_as_cores_are_always_allowed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def picture_classes(product: Any, given: Given, folder: Path) -> Observed:
 
 
 def guesses(product: Any, given: Given, _: Path) -> Observed:
-    return {"words": [[guess.word for guess in place] for place in product.fill(given["text"], best=2)]}
+    return {"words": [[guess.word for guess in place] for place in product.fill(given["text"], top_k=2)]}
 
 
 def embeddings(product: Any, given: Given, _: Path) -> Observed:

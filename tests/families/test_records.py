@@ -1,4 +1,4 @@
-"""The family records are true: what they name exists."""
+"""Everything that the family records name exists."""
 
 import pytest
 
@@ -16,15 +16,15 @@ REFERENCES += [format.mapping for format in hub_formats().values()] + list(expor
 
 
 @pytest.mark.parametrize("reference", sorted(set(REFERENCES)))
-def test_what_a_record_names_can_be_imported(reference: str) -> None:
+def test_every_reference_in_a_record_can_be_imported(reference: str) -> None:
     assert resolve(reference) is not None
 
 
-def test_what_can_be_traced_can_be_recomputed() -> None:
+def test_every_kind_with_a_trace_has_a_recomputation() -> None:
     assert all((kind.trace is None) == (kind.recompute is None) for kind in bundle_kinds().values())
 
 
-def test_what_can_be_evaluated_is_said_to_be_for_that_command() -> None:
+def test_every_kind_with_an_evaluator_lists_evaluate() -> None:
     for kind in bundle_kinds().values():
         assert ("evaluate" in kind.commands) == (kind.evaluate is not None), kind.name
 

@@ -96,7 +96,7 @@ def test_a_killed_process_ends_the_job_with_a_sentence_and_the_job_can_be_resume
         os.kill(process_of_rank(process.pid, rank), signal.SIGKILL)
         _, message = process.communicate(timeout=120)
     assert process.returncode != 0
-    assert "qkv: another process of this training run has ended" in message
+    assert "error: another process of this training run has ended" in message
     before = max(log_of(out, "step"))
     resumed = [sys.executable, "-m", "qkv", "train", "translator", "--resume", "--out", str(out)]
     with subprocess.Popen(torchrun(resumed), stderr=subprocess.DEVNULL) as process:
@@ -109,7 +109,7 @@ def test_a_killed_process_ends_the_job_with_a_sentence_and_the_job_can_be_resume
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
-    [(["--version"], 0, "qkv "), (["train", "nothing"], 2, "qkv: "), (["fault"], 1, "ZeroDivisionError")],
+    [(["--version"], 0, "qkv "), (["train", "nothing"], 2, "error: "), (["fault"], 1, "ZeroDivisionError")],
 )
 def test_under_torchrun_a_process_ends_without_pythons_clean_up_in_which_gloo_could_abort_it(
     arguments: list[str], code: int, said: str
@@ -154,7 +154,7 @@ def test_a_network_that_is_not_there_is_a_sentence(pairs: Path, tmp_path: Path) 
         run, env={**os.environ, "GLOO_SOCKET_IFNAME": "nosuch"}, capture_output=True, text=True, timeout=120
     )
     assert ended.returncode != 0
-    assert "qkv: the processes of torchrun cannot reach each other" in ended.stderr
+    assert "error: the processes of torchrun cannot reach each other" in ended.stderr
     assert "init_process_group" not in ended.stderr, "no traceback of ours"
 
 

@@ -32,7 +32,7 @@ FAMILY = Family(
     commands=(
         Command(
             name="fill",
-            summary="fill in the words that [MASK] hides in a text",
+            summary="predict the words that [MASK] stands for",
             run=f"{HERE}.commands.fill:main",
         ),
         Command(name="embed", summary="turn texts into vectors", run=f"{HERE}.commands.embed:main"),

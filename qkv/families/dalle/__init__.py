@@ -30,9 +30,9 @@ FAMILY = Family(
         ),
         Training(
             name="dalle",
-            summary="train a model that draws what a caption says (DALL-E)",
+            summary="train a model that draws captions (DALL-E)",
             trainables=f"{HERE}.commands.train:TRAINABLES",
         ),
     ),
-    commands=(Command(name="draw", summary="draw pictures of a caption", run=f"{HERE}.commands.draw:main"),),
+    commands=(Command(name="draw", summary="draw images of a caption", run=f"{HERE}.commands.draw:main"),),
 )

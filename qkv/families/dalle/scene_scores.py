@@ -145,9 +145,9 @@ def percent(value: float) -> str:
 
 def measured_on_scenes(painter: Painter, wanted: MeasuredSettings) -> dict[str, Any]:
     """For the report of a run on built-in scenes."""
-    how = DrawingOptions(candidates=wanted.candidates)
-    scores = scene_scores(painter, wanted.captions, how)
-    return {"scenes": scores, "results": as_results(scores, wanted.captions, how)}
+    how = DrawingOptions(candidates=wanted.measured_candidates)
+    scores = scene_scores(painter, wanted.measured_captions, how)
+    return {"scenes": scores, "results": as_results(scores, wanted.measured_captions, how)}
 
 
 # Codebooks

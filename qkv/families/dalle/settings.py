@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from qkv.errors import Rule
-from qkv.families.dalle.options import rules_of_drawing
+from qkv.families.dalle.options import drawing_rules
 from qkv.training.picture_settings import HeldOutSettings, SmoothedBlockSettings
 from qkv.training.settings import FLAT, RunSettings, share_below_one
 
@@ -69,18 +69,21 @@ class DrawingSettings:
     """How strongly what the caption changes is exaggerated; 1 for not at all."""
 
     def rules(self) -> list[Rule]:
-        return rules_of_drawing(self.temperature, self.top_p, self.guidance)
+        return drawing_rules(self.temperature, self.top_p, self.guidance)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredSettings:
-    captions: int = 200
+    OLD_NAMES: ClassVar = {"captions": "measured_captions", "candidates": "measured_candidates"}
+
+    measured_captions: int = 200
     """Captions of built-in scenes drawn for the report, of seen and of unseen combinations each."""
-    candidates: int = 8
+    measured_candidates: int = 8
     """Pictures drawn for each, of which the best counts."""
 
     def rules(self) -> list[Rule]:
-        return [("captions, candidates", "must be at least 1", min(self.captions, self.candidates) >= 1)]
+        least = min(self.measured_captions, self.measured_candidates)
+        return [("measured_captions, measured_candidates", "must be at least 1", least >= 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +95,7 @@ class DalleSettings(RunSettings):
     model: Annotated[DalleModelSettings, FLAT]
     data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid_size="1000")  # noqa: RUF009  (it is frozen)
     drawing: Annotated[DrawingSettings, FLAT] = DrawingSettings()
-    measured: MeasuredSettings = MeasuredSettings()
+    measured: Annotated[MeasuredSettings, FLAT] = MeasuredSettings()
 
     def rules(self) -> list[Rule]:
         groups = (self.model, self.data, self.drawing, self.measured)

@@ -23,7 +23,7 @@ class ClassedPictureSettings(RunSettings):
     """What every run on pictures with classes has."""
 
     data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid_size="5000")  # noqa: RUF009  (it is frozen)
-    augment: Augmentation = field(default_factory=Augmentation)
+    augment: Annotated[Augmentation, FLAT] = field(default_factory=Augmentation)
 
     def rules(self) -> list[Rule]:
         augment = self.augment

@@ -80,7 +80,7 @@ def test_a_forced_token_is_output_and_the_rest_follows_from_it() -> None:
     other = next(each.id for each in free.choices[1].candidates if each.id != free.choices[1].chosen)
     forced = trace_translator(translator, SENTENCE, Experiment(force=(free.choices[0].chosen, other)))
     assert [choice.chosen for choice in forced.choices[:2]] == [free.choices[0].chosen, other]
-    with pytest.raises(UserError, match="a forced piece"):
+    with pytest.raises(UserError, match="a forced token"):
         trace_translator(translator, SENTENCE, Experiment(force=(99_999,)))
 
 

@@ -1,18 +1,19 @@
-"""`qkv embed`: texts to vectors."""
+"""`qkv embed`: turn texts into vectors."""
 
 import json
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated
 
 import tyro
 
-from qkv.cli.inputs import ComputeType
+from qkv.cli.inputs import ComputeType, OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError, naming
+from qkv.families.bert.options import EmbeddingOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,19 +21,16 @@ class Embed:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     text: tyro.conf.Positional[tuple[str, ...]] = ()
-    """What to embed; without it, lines are read from --input or from standard input."""
-    input: Path | None = None
-    """File whose lines are embedded."""
-    output: Path | None = None
-    """File for the vectors: .npy (a row for each text) or .jsonl. Without it, JSON lines go to standard output."""
-    pooling: Literal["mean", "first"] | None = None
-    """A text's vector is the mean over its places, or the state of its first one. The model has its own default."""
-    raw: bool = False
-    """Leave the vectors as long as they are, instead of a length of 1."""
+    """Texts to embed. By default, lines are read from --input or from standard input."""
+    input: OptionalFile = None
+    """File to embed, line by line."""
+    output: OptionalOutput = None
+    """File for the vectors: .npy (one row per text) or .jsonl. By default, JSON lines go to standard output."""
+    options: Annotated[EmbeddingOptions, tyro.conf.arg(name="")] = field(default_factory=EmbeddingOptions)
     compute_type: ComputeType = "float32"
-    """Number format: int8 is faster on a CPU, and a little less exact."""
+    """Number format: int8 is faster on a CPU, and slightly less accurate."""
     threads: int | None = None
-    """Cores to use; by default all."""
+    """CPU cores to use; by default all."""
 
 
 def main(arguments: list[str]) -> None:
@@ -40,7 +38,7 @@ def main(arguments: list[str]) -> None:
         Embed,
         arguments,
         prog="qkv embed",
-        description="Turn texts into vectors that lie close together where the texts mean the like.",
+        description="Turn texts into vectors. Texts with similar meanings have similar vectors.",
     )
     check(command)
     from qkv.cli.terminal import counting, say, warn
@@ -50,10 +48,8 @@ def main(arguments: list[str]) -> None:
     use_threads(command.threads)
     model = load_for(command.model, "embed", Bert).computing_in(command.compute_type, warn)
     texts = all_texts(command)
-    with as_they_came(command), counting("embedding", len(texts)) as done:
-        vectors = model.embed(
-            texts, pooling=command.pooling, normalized=False if command.raw else None, done=done
-        )
+    with name_lines(command), counting("embedding", len(texts)) as done:
+        vectors = model.embed(texts, done=done, **asdict(command.options))
     if command.output is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
         for text, vector in zip(texts, vectors.tolist(), strict=True):
@@ -66,7 +62,7 @@ def main(arguments: list[str]) -> None:
     else:
         lines = [record(text, vector) for text, vector in zip(texts, vectors.tolist(), strict=True)]
         write_file(command.output, "".join(f"{line}\n" for line in lines).encode())
-    say(f"{len(vectors):,} vectors of {vectors.shape[1]} numbers are in {command.output}")
+    say(f"wrote {len(vectors):,} vectors of {vectors.shape[1]} numbers to {command.output}")
 
 
 def check(command: Embed) -> None:
@@ -79,11 +75,9 @@ def check(command: Embed) -> None:
     check_threads(command.threads)
     out = command.output
     if out is not None and out.suffix not in (".npy", ".jsonl"):
-        raise UserError(
-            f"--output ends in .npy or .jsonl, which says how vectors are stored, not '{out.name}'."
-        )
+        raise UserError(f"--output must end in .npy or .jsonl, but {out.name} does not.")
     if out is not None and out.exists():
-        raise UserError(f"{out} exists already: remove it, or give another --output.")
+        raise UserError(f"{out} already exists: remove it, or give another --output.")
     if out is not None and not out.parent.is_dir():
         raise UserError(f"there is no folder {out.parent} for the output.")
 
@@ -97,14 +91,12 @@ def all_texts(command: Embed) -> list[str]:
     lines = standard_input() if command.input is None else lines_of(command.input, 0)
     texts = [line for part in lines for line in part]
     if not texts:
-        raise UserError(
-            "there is no text to embed: give texts, a file as --input, or lines on standard input."
-        )
+        raise UserError("no text to embed: give texts, --input, or lines on standard input.")
     return texts
 
 
-def as_they_came(command: Embed) -> AbstractContextManager[None]:
-    """Texts that are lines are called by their lines in complaints."""
+def name_lines(command: Embed) -> AbstractContextManager[None]:
+    """Errors name the line of a text."""
     if command.text:
         return nullcontext()
     return naming(lambda number: f"{command.input or 'standard input'}, line {number + 1}")

@@ -1,14 +1,15 @@
-"""`qkv fill`: the words that could stand where a text has [MASK]."""
+"""`qkv fill`: predict the words that [MASK] stands for."""
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.families.bert.options import FillOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,11 +17,10 @@ class Fill:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     text: tyro.conf.Positional[str]
-    """A text with [MASK] in the place of each hidden word."""
-    top_k: int = 5
-    """Words to show for each place, the likeliest first."""
+    """A text with [MASK] for each masked word."""
+    options: Annotated[FillOptions, tyro.conf.arg(name="")] = field(default_factory=FillOptions)
     json: bool = False
-    """One JSON object for each place."""
+    """Print one JSON object per [MASK]."""
 
 
 def main(arguments: list[str]) -> None:
@@ -28,17 +28,15 @@ def main(arguments: list[str]) -> None:
         Fill,
         arguments,
         prog="qkv fill",
-        description='Fill in hidden words: qkv fill M "the cat [MASK] on the mat". Each line is a word, a tab and its '
-        "probability; where the text has several places, their number comes first.",
+        description='Predict masked words: qkv fill M "the cat [MASK] on the mat". Each line is a word, a tab and its '
+        "probability. If the text has several [MASK], each line starts with the number of its [MASK].",
     )
-    if command.top_k < 1:
-        raise UserError("--top-k must be at least 1.")
     from qkv.cli.texts import check_text
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
 
     check_text(command.text)
-    places = load_for(command.model, "fill", Bert).fill(command.text, command.top_k)
+    places = load_for(command.model, "fill", Bert).fill(command.text, **asdict(command.options))
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     for number, guesses in enumerate(places, 1):
         if command.json:

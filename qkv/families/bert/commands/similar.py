@@ -1,4 +1,4 @@
-"""`qkv similar`: how alike two texts are."""
+"""`qkv similar`: measure how similar two texts are."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 
 import tyro
 
+from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
 from qkv.errors import UserError, naming
 
@@ -17,12 +18,12 @@ class Similar:
     """Folder of the model."""
     text: tyro.conf.Positional[tuple[str, ...]] = ()
     """Two texts."""
-    pairs: Path | None = None
-    """File of pairs of texts, with a tab between: one number for each line."""
-    labels: Path | None = None
-    """File of pairs with how alike people find them: how well the model agrees, as one line of JSON."""
+    pairs: OptionalFile = None
+    """File of pairs of texts, separated by a tab: print one similarity per line."""
+    labels: OptionalFile = None
+    """File of pairs with human similarity ratings: print the correlation with the model, as one line of JSON."""
     columns: str = ""
-    """Columns of --labels: text,second,label, by names or by numbers from 1; 6,7,5 for STS-B."""
+    """Columns of --labels: text,second,label, by name or by number from 1. For STS-B: 6,7,5."""
 
 
 def main(arguments: list[str]) -> None:
@@ -30,15 +31,15 @@ def main(arguments: list[str]) -> None:
         Similar,
         arguments,
         prog="qkv similar",
-        description="Say how alike two texts are: the cosine between their vectors, 1 for the same.",
+        description="Measure how similar two texts are: the cosine of their vectors, 1 for identical texts.",
     )
     given = [bool(command.text), command.pairs is not None, command.labels is not None]
     if sum(given) != 1:
-        raise UserError("give two texts, --pairs or --labels, one of them.")
+        raise UserError("give exactly one of two texts, --pairs and --labels.")
     if command.text and len(command.text) != 2:
-        raise UserError(f"similarity is between two texts, not {len(command.text)}.")
+        raise UserError(f"give two texts to compare, not {len(command.text)}.")
     if command.columns and command.labels is None:
-        raise UserError("--columns belongs to --labels: it says which columns of that file to read.")
+        raise UserError("--columns needs --labels.")
     import json
 
     from qkv.cli.terminal import warn
@@ -55,22 +56,24 @@ def main(arguments: list[str]) -> None:
     if command.pairs is None:
         found = cosines(model.embed, [command.text[0]], [command.text[1]])
     else:
-        lines, firsts, seconds = pairs_in(command.pairs)
+        lines, firsts, seconds = read_text_pairs(command.pairs)
         with naming(lambda number: f"{command.pairs}, line {lines[number % len(lines)]}"):
             found = cosines(model.embed, firsts, seconds)
     for number in found:
         print(f"{number:.6f}")
 
 
-def pairs_in(path: Path) -> tuple[list[int], list[str], list[str]]:
-    """The number of each line, its first text and its second."""
+def read_text_pairs(path: Path) -> tuple[list[int], list[str], list[str]]:
+    """Line numbers, first texts and second texts."""
     from qkv.data.lines import numbered_lines
 
     lines, firsts, seconds = [], [], []
     for number, line in numbered_lines(path):
         texts = line.split("\t")
         if len(texts) != 2:
-            raise UserError(f"{path}, line {number} is no pair: write two texts with a tab between.")
+            raise UserError(
+                f"{path}, line {number} is not a pair: it must hold two texts separated by a tab."
+            )
         lines.append(number)
         firsts.append(texts[0])
         seconds.append(texts[1])
@@ -78,11 +81,12 @@ def pairs_in(path: Path) -> tuple[list[int], list[str], list[str]]:
 
 
 def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
-    """Of all firsts and then all seconds one vector each."""
+    """The cosine of each pair."""
     from qkv.cli.terminal import counting
+    from qkv.families.bert.encoding import normalize
 
     with counting("embedding", 2 * len(firsts)) as done:
-        vectors = embed([*firsts, *seconds], normalized=True, done=done)
+        vectors = normalize(embed([*firsts, *seconds], raw=True, done=done))
     found: list[float] = (vectors[: len(firsts)] * vectors[len(firsts) :]).sum(1).tolist()
     return found
 
@@ -94,7 +98,7 @@ def agreement(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, 
 
     examples = read_labelled(path, columns, say)
     if examples.seconds is None:
-        raise UserError(f"{path}: similarity needs two texts in a row; say which columns by --columns.")
+        raise UserError(f"{path}: similarity needs two texts per row. Name the columns with --columns.")
     numbers = examples.numbers()
     lines = examples.lines
     with naming(lambda number: f"{path}, line {lines[number % len(lines)]}"):

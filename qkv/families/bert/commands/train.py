@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class ProseFiles(Inputs):
     text: SomeFiles = ()
-    """Text to train on. A blank line ends a document; lines that end like sentences are sentences. By default, the help
-    texts and docstrings of Python's standard library."""
+    """Text to train on. A blank line ends a document. By default, the help texts and docstrings of Python's standard
+    library."""
     valid_text: SomeFiles = ()
     """Text to validate on; by default some of the training text is held out."""
 

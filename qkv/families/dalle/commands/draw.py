@@ -1,4 +1,4 @@
-"""`qkv draw`: pictures of a caption."""
+"""`qkv draw`: draw images of a caption."""
 
 import math
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from qkv.families.dalle.options import DrawingOptions
 if TYPE_CHECKING:
     from qkv.families.dalle.product import Drawing
 
-GAP = 2  # white pixels between the pictures of a sheet
+GAP = 2  # white pixels between the images of a sheet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,14 +26,14 @@ class Draw:
     caption: tyro.conf.Positional[str]
     """What to draw."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"])]
-    """File for the picture, .png."""
+    """File for the image, .png."""
     top_k: int = 1
-    """So many of the best candidates on one sheet, the best first."""
+    """Put this many of the best candidates on one sheet, the best first."""
     scale: int = 8
-    """Pixels on a side of the file for one of the picture."""
+    """Enlarge each pixel to this many on a side."""
     how: Annotated[DrawingOptions, tyro.conf.arg(name="")] = field(default_factory=DrawingOptions)
     threads: int | None = None
-    """Cores to use; by default all."""
+    """CPU cores to use; by default all."""
 
 
 def main(arguments: list[str]) -> None:
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> None:
     if not 1 <= command.top_k <= command.how.candidates:
         raise UserError("--top-k must be from 1 to the number of candidates.")
     if not 1 <= command.scale <= 64:
-        raise UserError("--scale must lie between 1 and 64.")
+        raise UserError("--scale must be from 1 to 64.")
     check_threads(command.threads)
     from qkv.cli.texts import check_text
 
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> None:
 
 
 def write_sheet(path: Path, drawings: "list[Drawing]", scale: int) -> None:
-    """Pictures in rows, as square a sheet as they make."""
+    """Arrange the images in rows, on a sheet that is as square as possible."""
     import io
 
     from PIL import Image

@@ -1,4 +1,4 @@
-"""`qkv evaluate` of models that draw, and of the codebooks that they draw with."""
+"""`qkv evaluate` of DALL-E and its codebooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qkv.families.dalle.product import Painter
     from qkv.pictures import Exhibit
 
-ON_SHEET = 24  # pictures of each part on a sheet
+ON_SHEET = 24  # images of each part on a sheet
 FEW_CANDIDATES = 8
 
 
@@ -31,23 +31,23 @@ class EvaluateDrawing:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     scenes: int = 0
-    """This many built-in scenes. DALL-E draws their captions, of seen and of unseen combinations, and the drawings are
-    checked. A codebook encodes and decodes their pictures, and the results are checked."""
+    """Evaluate on this many built-in scenes. DALL-E draws captions of seen and of unseen combinations; a codebook
+    encodes and decodes images. The results are compared with the captions."""
     part: Literal["test", "valid"] = "test"
-    """Captions of --scenes: choose --guidance, --ranking and the like by valid ones, and measure with test ones."""
+    """Captions of --scenes: tune options such as --guidance on valid, and report scores on test."""
     images: Path | None = None
-    """DALL-E: the pictures that it was trained on, for --sheet. A codebook: any pictures of its size."""
+    """DALL-E: its training images, for --sheet. A codebook: any images of its size."""
     captions: Path | None = None
     """Captions of --images, as for training."""
     sheet: Path | None = None
     """DALL-E: write the drawings with their captions to this .png file."""
     json: bool = False
-    """Everything as one JSON document."""
+    """Print everything as one JSON document."""
     how: Annotated[DrawingOptions, tyro.conf.arg(name="")] = field(
         default_factory=lambda: DrawingOptions(candidates=FEW_CANDIDATES)
     )
     threads: int | None = None
-    """Cores to use; by default all."""
+    """CPU cores to use; by default all."""
 
 
 def main(arguments: list[str]) -> None:
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> None:
         EvaluateDrawing,
         arguments,
         prog="qkv evaluate",
-        description="How much of its captions DALL-E draws, or how well a codebook reconstructs pictures.",
+        description="Measure how much of its captions DALL-E draws, or how well a codebook reconstructs images.",
     )
     check_scenes_or_images(command.scenes, command.images)
     if command.sheet is not None:
@@ -69,24 +69,24 @@ def main(arguments: list[str]) -> None:
     if command.sheet is not None:
         from qkv.pictures import figure_class, sheet_picture
 
-        figure_class()  # what is not installed is said before minutes of drawing
+        figure_class()  # fails now, not after minutes of drawing, if matplotlib is missing
     model: Any = load_for(command.model, "evaluate", object)
     exhibits: list[Exhibit] = []
     if isinstance(model, Painter):
         if command.images is not None and "--part" in names_in(arguments):
-            raise UserError("--part is for --scenes: leave it out.")
-        found, exhibits = on_scenes(command, model) if command.scenes else on_own_pictures(command, model)
+            raise UserError("--part needs --scenes.")
+        found, exhibits = draw_scenes(command, model) if command.scenes else draw_own_captions(command, model)
     elif isinstance(model, Codes):
-        refuse_drawing(names_in(arguments), command.model)
-        found = of_codebook(command, model)
+        reject_drawing_options(names_in(arguments), command.model)
+        found = evaluate_codebook(command, model)
     else:
-        raise UserError(f"{command.model} neither draws pictures nor encodes them.")
+        raise UserError(f"{command.model} is neither a DALL-E nor a codebook.")
     show_scores(found, command.json)
     if command.sheet is not None:
         sheet_picture(command.sheet, exhibits)
 
 
-def refuse_drawing(given: set[str], model: Path) -> None:
+def reject_drawing_options(given: set[str], model: Path) -> None:
     kept = {"--scenes", "--images", "--json", "--threads"}
     others = sorted(
         {f"--{field.name.replace('_', '-')}" for field in (*fields(EvaluateDrawing), *fields(DrawingOptions))}
@@ -94,11 +94,11 @@ def refuse_drawing(given: set[str], model: Path) -> None:
     )
     drawing = [name for name in others if name in given]
     if drawing:
-        raise UserError(f"{model} draws nothing: leave out {drawing[0]}.")
+        raise UserError(f"{model} is a codebook and cannot draw: leave out {drawing[0]}.")
 
 
-def of_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
-    """Reconstruction error and use of the codes; of scenes also what can be read off them."""
+def evaluate_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
+    """Reconstruction error and use of the codes; for scenes also what the reconstructions show."""
     from qkv.data.captioned import read_plain, scene_pictures
     from qkv.families.dalle.codebook_task import reconstruction
     from qkv.families.dalle.scene_scores import reconstructed_scenes
@@ -111,12 +111,12 @@ def of_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
         pictures, known = read_plain(command.images, side if command.images.is_dir() else None), {}
     if pictures.shape[2] != side:
         raise UserError(
-            f"the pictures of {command.images} are {pictures.shape[2]} pixels large, and those of the codebook {side}."
+            f"the images of {command.images} have {pictures.shape[2]} pixels on a side, but the codebook needs {side}."
         )
     return {"pictures": len(pictures), "reconstruction": reconstruction(codes, pictures), **known}
 
 
-def on_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
+def draw_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
     from qkv.cli.terminal import counting
     from qkv.families.dalle.scene_scores import PARTS, scene_scores
     from qkv.pictures import Exhibit
@@ -134,23 +134,23 @@ def on_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any
     return {"part": command.part, "captions": command.scenes, "how": asdict(command.how), **found}, exhibits
 
 
-def on_own_pictures(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
-    """Drawings of captions that training has shown, and of others that it has not, beside the real pictures."""
+def draw_own_captions(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
+    """Drawings of captions from the training data and of held-out captions, next to the real images."""
     from qkv.checkpoint.files import read_json
     from qkv.configs import from_dict
     from qkv.families.dalle.commands.files import CaptionedPictures
     from qkv.families.dalle.settings import DalleSettings
 
     if command.sheet is None or command.images is None:
-        raise UserError("--images of a painter are for a sheet of drawings: give --sheet too.")
+        raise UserError("to evaluate a DALL-E on --images, give --sheet too.")
     report = command.model / "report.json"
     settings = from_dict(DalleSettings, read_json(report)["settings"], str(report))
-    size = painter.codes.model.config.side if command.images.is_dir() else None  # as --size of the training
+    size = painter.codes.model.config.side if command.images.is_dir() else None  # as --size in training
     files = CaptionedPictures(images=command.images, captions=command.captions, size=size)
     shown, unshown = files.parts(settings.data.valid_size)
     exhibits = [
         each
-        for part, name in ((shown, "in the training data"), (unshown, "never seen in training"))
+        for part, name in ((shown, "in the training data"), (unshown, "held out"))
         for each in side_by_side(painter, part, name, command.how)
     ]
     return {"sheet": str(command.sheet), "in training": len(shown), "held out": len(unshown)}, exhibits

@@ -1,4 +1,4 @@
-"""Pictures, with captions or without, that training is given: as options of a command, and from there to memory."""
+"""The images and captions that `qkv train codebook` and `qkv train dalle` read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class PlainPictures(GivenPictures):
     images: Path | None = None
-    """Folder of pictures, or an .npz file with an array `images`."""
+    """Folder of images, or an .npz file with an array `images`."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Sights:
         from qkv.data.captioned import read_plain, scene_pictures
@@ -52,17 +52,17 @@ class PlainPictures(GivenPictures):
 @dataclass(frozen=True, kw_only=True)
 class CaptionedPictures(GivenPictures):
     images: Path | None = None
-    """Folder of pictures with captions.tsv (file name, tab, caption), or an .npz file with an array `images`."""
+    """Folder of images with captions.tsv (file name, tab, caption), or an .npz file with an array `images`."""
     captions: Path | None = None
-    """Where the captions are, if not there: .tsv for a folder, a list in .json for an .npz file."""
+    """File of captions, if it is elsewhere: .tsv for a folder, a .json list for an .npz file."""
     codebook: Path | None = None
-    """Folder of a codebook made by `qkv train codebook` from pictures of the same kind."""
+    """Folder of a codebook from `qkv train codebook`, trained on similar images."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Album:
         return read_album(self, settings.data.valid_size)
 
     def parts(self, valid_size: str) -> tuple[Captioned, Captioned]:
-        """To train on, and held out."""
+        """Training and validation part."""
         from qkv.data.captioned import read_captioned, scene_pictures
         from qkv.training.picture_data import hold_out
 
@@ -86,16 +86,14 @@ def read_album(files: CaptionedPictures, valid_size: str) -> Album:
 
     files.check()
     if files.codebook is None:
-        raise UserError(
-            "--codebook is missing: the folder of one that `qkv train codebook` has made from such pictures."
-        )
+        raise UserError("--codebook is missing: give the folder of a codebook from `qkv train codebook`.")
     codes = load_for(files.codebook, "train dalle", Codes)
     train, valid = files.parts(valid_size)
     own, shape = codes.model.config, train.pictures.shape[1:]
     if shape != (own.channels, own.side, own.side):
         raise UserError(
-            f"the pictures have {shape[2]} × {shape[1]} pixels of {shape[0]} numbers each, and those of the codebook "
-            f"{own.side} × {own.side} of {own.channels}: train one with these pictures."
+            f"the images have {shape[2]} × {shape[1]} pixels and {shape[0]} channels, but the codebook needs "
+            f"{own.side} × {own.side} and {own.channels}: train a codebook on these images."
         )
     built_in = files.images is None
     return Album(

@@ -1,4 +1,4 @@
-"""`qkv evaluate MODEL --text FILE`: how surprised a language model is by a text, or by music."""
+"""`qkv evaluate` of a language model: perplexity on text or music."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class EvaluateText:
     model: tyro.conf.Positional[Path]
     """Folder of a language model."""
     text: Files = ()
-    """Texts that it has not seen: each file is a document, or of .jsonl each line."""
+    """Unseen text. Each file is a document; of .jsonl, each line."""
     music: Files = ()
-    """Music instead, for a model of music: chorales as .json, or MIDI files."""
+    """Music, for a music model: chorales as .json, or MIDI files."""
     part: Literal["train", "valid", "test"] = "test"
-    """Part of a file of chorales."""
+    """Part of a file of chorales to use."""
     json: bool = False
-    """Everything as one JSON document."""
+    """Print everything as one JSON document."""
 
 
 def main(arguments: list[str]) -> None:
@@ -38,8 +38,8 @@ def main(arguments: list[str]) -> None:
         EvaluateText,
         arguments,
         prog="qkv evaluate",
-        description="How likely a language model finds a text, read in windows of its context of which every token sees "
-        "at least half: perplexity per token and per word, and bits per byte, which compares any two models.",
+        description="Perplexity of a language model per token and per word, and bits per byte, which can be compared "
+        "between any two models. Long texts are read in overlapping windows.",
     )
     from qkv.families.gpt.product import Generator
     from qkv.families.loading import load_for
@@ -49,21 +49,21 @@ def main(arguments: list[str]) -> None:
     generator = load_for(command.model, "evaluate", Generator)
     if (generator.defaults.token_type == "notes") != bool(command.music):
         wanted = (
-            "--music, for it is a model of music" if command.text else "--text, for it is a model of text"
+            "--music, because it is a music model" if command.text else "--text, because it is a text model"
         )
         raise UserError(f"{command.model} needs {wanted}.")
-    facts = of_text(generator, command.text) if command.text else of_music(generator, command)
+    facts = score_text(generator, command.text) if command.text else score_music(generator, command)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     if command.json:
         print(json.dumps(facts, indent=2))
         return
     wide = max(map(len, facts)) + 2
     for name, value in facts.items():
-        shown = "beyond all numbers" if value is None else f"{value:,}" if isinstance(value, int) else value
+        shown = "infinite" if value is None else f"{value:,}" if isinstance(value, int) else value
         print(f"{name.replace('_', ' '):<{wide}}{shown}")
 
 
-def of_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
+def score_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
     from qkv.cli.terminal import counting
     from qkv.data.documents import read_documents
     from qkv.evaluation.perplexity import Surprise
@@ -75,7 +75,7 @@ def of_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
     return Surprise.of(texts, nats, sum(map(len, documents))).to_dict()
 
 
-def of_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
+def score_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
     from qkv.cli.terminal import counting, say
     from qkv.data.chorales import VOICES, is_midi, read_chorales, read_midi
 
@@ -83,10 +83,10 @@ def of_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
     for path in command.music:
         parts = {command.part: [read_midi(path, say)]} if is_midi(path) else read_chorales(path)
         if command.part not in parts:
-            raise UserError(f"{path} has no part {command.part}: it has {', '.join(parts)}.")
+            raise UserError(f"{path} has no part {command.part}, only {', '.join(parts)}.")
         chorales += parts[command.part]
     frames = sum(map(len, chorales))
-    with counting("listening", VOICES * frames, lines=True) as done:
+    with counting("reading", VOICES * frames, lines=True) as done:
         nats = generator.nats_of_music(chorales, done)
     return {
         "chorales": len(chorales),

@@ -1,4 +1,4 @@
-"""`qkv generate`: what a language model makes of a beginning; text as it comes, or music as a MIDI file."""
+"""`qkv generate`: continue a text, or compose music as a MIDI file."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Generate:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     prompt: tyro.conf.Positional[str] = ""
-    """How the text begins; - reads it from standard input. Of music, a MIDI file. Without one, the model begins."""
+    """Text to continue; - reads it from standard input. For music, a MIDI file. By default, nothing."""
     options: Annotated[GenerationOptions, tyro.conf.arg(name="")] = field(default_factory=GenerationOptions)
     output: OutputFile = None
-    """Where music is written."""
+    """File for music, .mid."""
     threads: int | None = None
-    """Cores to use; by default all."""
+    """CPU cores to use; by default all."""
     compute_type: ComputeType = "float32"
-    """Number format: int8 is the fastest on a CPU, and changes a word now and then."""
+    """Number format: int8 is the fastest on a CPU, and can change a few words."""
 
 
 def main(arguments: list[str]) -> None:
@@ -41,17 +41,17 @@ def main(arguments: list[str]) -> None:
         Generate,
         arguments,
         prog="qkv generate",
-        description="Continue a text, or make music. The prompt is printed too, so that standard output has the whole.",
+        description="Continue a text, or compose music. The prompt is printed too.",
     )
     generation = command.options
-    generator = opened(command)
+    generator = open_model(command)
     if generator.defaults.token_type == "notes":
         compose(generator, command, generation)
     else:
         write(generator, command, generation)
 
 
-def opened(command: Generate) -> Generator:
+def open_model(command: Generate) -> Generator:
     from qkv.cli.terminal import warn
     from qkv.families.gpt.product import Generator
     from qkv.families.loading import load_for
@@ -63,13 +63,13 @@ def opened(command: Generate) -> Generator:
 
 def write(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
     if command.output is not None:
-        raise UserError("-o is for music: this model writes text to standard output; redirect that.")
+        raise UserError("--output is for music. This model writes text to standard output.")
     from qkv.cli.terminal import err, say
 
     def slides() -> None:
         if err.is_terminal and sys.stdout.isatty():
-            say()  # the text stands in the midst of a line there
-        tell_of_sliding(generator)
+            say()  # end the line that the text is on
+        warn_of_sliding(generator)
 
     prompt = prompt_of(command)
     stream = generator.stream(prompt, generation, slides)
@@ -84,14 +84,14 @@ def write(generator: Generator, command: Generate, generation: GenerationOptions
 
 
 def prompt_of(command: Generate) -> str:
-    from qkv.cli.texts import check_text, decoded
+    from qkv.cli.texts import check_text, decode
     from qkv.data.documents import with_plain_breaks
 
     if command.prompt != "-":
         check_text(command.prompt)
         return with_plain_breaks(command.prompt)
     lines = sys.stdin.buffer.read().split(b"\n")
-    return "\n".join(decoded(line, number, "standard input") for number, line in enumerate(lines, 1))
+    return "\n".join(decode(line, number, "standard input") for number, line in enumerate(lines, 1))
 
 
 def compose(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
@@ -99,24 +99,24 @@ def compose(generator: Generator, command: Generate, generation: GenerationOptio
     from qkv.data.chorales import PER_BEAT, read_midi, write_midi
 
     if command.output is None:
-        raise UserError("this model makes music: say where to write it, with -o NAME.mid.")
+        raise UserError("this model composes music: give --output NAME.mid.")
     if command.options.stop:
-        raise UserError("--stop is for text: leave it out.")
-    check_output("-o", command.output)
+        raise UserError("--stop is for text: leave it out for music.")
+    check_output("--output", command.output)
     beginning = read_midi(Path(command.prompt), say) if command.prompt else []
     with counting("composing", command.options.max_new_tokens) as done:
-        chorale = generator.compose(beginning, generation, lambda: tell_of_sliding(generator), done)
+        chorale = generator.compose(beginning, generation, lambda: warn_of_sliding(generator), done)
     if not chorale:
-        raise UserError("not one sixteenth was made: ask for at least 4 tokens.")
+        raise UserError("no note was generated: --max-new-tokens must be at least 4.")
     write_midi(command.output, chorale)
     say(f"{len(chorale) / PER_BEAT:g} beats in {command.output}")
 
 
-def tell_of_sliding(generator: Generator) -> None:
-    from qkv.cli.terminal import say
+def warn_of_sliding(generator: Generator) -> None:
+    from qkv.cli.terminal import warn
 
     context = generator.model.config.max_length
-    say(
-        f"qkv: the text is longer than the model's context of {context:,} tokens: what is older than the last "
-        f"{context // 2:,} to {context:,} is forgotten from here on."
+    warn(
+        f"the text is longer than the model's context of {context:,} tokens: from here on the model sees only the last "
+        f"{context // 2:,} to {context:,} tokens."
     )

@@ -36,7 +36,7 @@ NOMINAL_WIDTH = 128  # of the model to fine-tune, for the defaults in --help
 @dataclass(frozen=True, kw_only=True)
 class TextFiles(Inputs):
     text: SomeFiles = ()
-    """Text to train on. Each file is a document; of .jsonl, each line's "text". By default, the source code of Python's
+    """Text to train on. Each file is a document; of .jsonl, the "text" of each line is. By default, the source code of Python's
     standard library."""
     valid_text: SomeFiles = ()
     """Text to validate on; by default some of the training text is held out."""
@@ -69,7 +69,7 @@ class MoreText(TextFiles):
     fine_tune: OptionalModel = None
     """Folder of the language model to fine-tune, from `qkv train gpt` or `qkv import`."""
     text: SomeFiles = ()
-    """Text to train on. Each file is a document; of .jsonl, each line's "text"."""
+    """Text to train on. Each file is a document; of .jsonl, the "text" of each line is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,13 +132,13 @@ MUSIC = Trainable(
     task="qkv.families.gpt.task:music_task",
     needs=frozenset(("music",)),
     starts_with=frozenset(("music",)),
-    usage="generate {out} -o music.mid --tokens 1024",
+    usage="generate {out} -o music.mid --max-new-tokens 1024",
 )
 MORE_TEXT = Trainable(
     name="gpt",
     summary="Fine-tune a language model on your own text, for example\n"
     "  qkv train gpt --fine-tune runs/gpt2 --text mine.txt --output runs/mine\n\n"
-    "Its sizes and its vocabulary stay as they are.",
+    "Its sizes and its vocabulary do not change.",
     inputs=MoreText,
     settings=FineTuneTextSettings,
     recipes=recipes_by_width(more_text),
@@ -153,7 +153,7 @@ MORE_MUSIC = Trainable(
     name="gpt",
     summary="Fine-tune a music model on your own music in four voices, for example\n"
     "  qkv train gpt --fine-tune runs/chorales --music mine.json --output runs/mine\n\n"
-    "Its sizes stay as they are.",
+    "Its sizes do not change.",
     inputs=MoreMusic,
     settings=FineTuneMusicSettings,
     recipes=recipes_by_width(more_music),
@@ -162,7 +162,7 @@ MORE_MUSIC = Trainable(
     task="qkv.families.gpt.fine_tuning:music_task",
     needs=frozenset(("fine_tune", "music")),
     starts_with=frozenset(("music",)),
-    usage="generate {out} -o music.mid --tokens 1024",
+    usage="generate {out} -o music.mid --max-new-tokens 1024",
 )
 LABELS = Trainable(
     name="gpt",
@@ -177,6 +177,6 @@ LABELS = Trainable(
     task="qkv.families.gpt.labels_task:labels_task",
     needs=frozenset(("fine_tune", "labels")),
     starts_with=frozenset(("labels",)),
-    usage="classify {out} …",
+    usage="classify {out} {texts}",
 )
 TRAINABLES = (TEXT, MUSIC, LABELS, MORE_TEXT, MORE_MUSIC)

@@ -1,4 +1,4 @@
-"""`qkv evaluate`: how good translations are, where they are weak, and whether another system's are better."""
+"""`qkv evaluate` of translations: scores, weaknesses, and comparison with another system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from qkv.cli.inputs import OptionalFile, OptionalLanguage
+from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import check_output, read_options
 from qkv.errors import UserError
 from qkv.families.translator.settings import ScoringSettings
@@ -25,53 +25,53 @@ ModelOrFile = Annotated[Path, tyro.conf.arg(metavar="MODEL|FILE")]
 OtherModelOrFile = Annotated[Path | None, tyro.conf.arg(metavar="MODEL|FILE", help_behavior_hint="")]
 ReferenceFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
 OptionalName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
-STANDARD = asdict(ScoringSettings())  # where no report says how a model is scored
+STANDARD = asdict(ScoringSettings())  # for models without a report
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
     model: tyro.conf.Positional[ModelOrFile]
-    """Folder of a model, or a file of translations made by any tool, one per line."""
+    """Folder of a model, or a file of translations from any tool, one per line."""
     source: OptionalFile = None
-    """Sentences to translate, one per line; a file of translations can do without."""
+    """Sentences to translate, one per line; optional for a file of translations."""
     reference: ReferenceFiles = ()
-    """Their translations by people, line by line; one file or several."""
+    """Reference translations, line by line; one file or several."""
     pairs: OptionalFile = None
-    """One file with both sentences and translations instead: .tsv, .jsonl, .tmx or .po."""
+    """One file with sources and references instead: .tsv, .jsonl, .tmx or .po."""
     source_language: OptionalLanguage = None
-    """Which language of --pairs is translated, where the model does not tell; such as en."""
+    """Source language of --pairs, such as en; by default that of the model."""
     target_language: OptionalLanguage = None
-    """Which language of --pairs it is translated into."""
+    """Target language of --pairs; by default that of the model."""
     merge: bool = False
-    """The same source on several lines is one sentence, and each of its translations is right."""
+    """Treat lines with the same source as one sentence with several references."""
     against: OtherModelOrFile = None
     """Another model, or another file of translations, to compare with."""
     json: bool = False
-    """Everything as one JSON document instead of tables."""
-    output: OptionalFile = None
+    """Print one JSON document instead of tables."""
+    output: OptionalOutput = None
     """Write the translations to this file, one per line."""
     beam_size: Annotated[int | None, tyro.conf.arg(aliases=["--beam"])] = None
     """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
     length_penalty: float | None = None
     """Exponent of the length penalty; 0 for none."""
     tokenize: OptionalName = None
-    """sacrebleu's tokenizer; none for text that is tokenised already. As the model's report says, or else 13a."""
+    """Tokenizer of sacrebleu; none for tokenized text. By default as in the model's report, or 13a."""
     lowercase: bool = False
-    """Ignore case, also where the model's report does not say so."""
+    """Ignore case. By default as in the model's report."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """What made the translations: a model that will make them now, or a tool that has left a file of them."""
+    """The source of translations: a model, or a file from any tool."""
 
     path: Path
     translator: Translator | None
     seen: Seen | None
     scoring: dict[str, Any]
-    translations: list[str]  # empty as long as a model has not made them
+    translations: list[str]  # empty for a model
 
     @classmethod
-    def opened(cls, path: Path) -> System:
+    def open(cls, path: Path) -> System:
         from qkv.cli.terminal import warn
         from qkv.data.parallel import read_lines
         from qkv.evaluation.overlap import read_seen
@@ -79,7 +79,7 @@ class System:
         from qkv.families.translator.product import Translator
 
         if path.is_dir():
-            # The engine gives the same translations in float32, several times as fast.
+            # The engine gives the same translations in float32, several times faster.
             translator = load_for(path, "evaluate", Translator).computing_in("float32", warn)
             scoring = scoring_in_report(path / "report.json")
             return cls(
@@ -101,22 +101,20 @@ def main(arguments: list[str]) -> None:
     from qkv.evaluation.evaluation import merged
     from qkv.evaluation.overlap import warning
 
-    model = System.opened(command.model)
-    other = None if command.against is None else System.opened(command.against)
+    model = System.open(command.model)
+    other = None if command.against is None else System.open(command.against)
     systems = [model] if other is None else [model, other]
     sentences = read_sentences(command, systems)
     check_systems(command, sentences, systems)
     scorer = scorer_for(command, model if model.translator or other is None else other)
     if other is not None and model.translator and other.translator and model.scoring != other.scoring:
-        warn(
-            f"the reports of the two models ask for different scoring: both are scored as {model.path} asks."
-        )
+        warn(f"the two models were scored with different settings: using those of {model.path} for both.")
     sentences, belongs = merged(sentences) if command.merge else (sentences, list(range(len(sentences))))
     hypotheses = translations_of(model, sentences, belongs, command)
     if command.output is not None:
         write_translations(command.output, [hypotheses[place] for place in belongs])
     others = None if other is None else translations_of(other, sentences, belongs, command)
-    evaluation = measured(scorer, sentences, model, hypotheses, other, others)
+    evaluation = score(scorer, sentences, model, hypotheses, other, others)
 
     names = short_names(command.model, command.against)
     if evaluation.overlap is not None and evaluation.overlap.lines:
@@ -124,7 +122,7 @@ def main(arguments: list[str]) -> None:
     if evaluation.against is not None and evaluation.against.overlap and evaluation.against.overlap.lines:
         warn(warning(names[1], evaluation.against.overlap, None, place_in(command)))
     facts = {
-        **how_measured(command, model, other, scorer),
+        **measurement(command, model, other, scorer),
         "references_each": list(sentences.references_each()),
     }
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
@@ -137,43 +135,43 @@ def main(arguments: list[str]) -> None:
     sys.stdout.flush()
 
 
-# What is given -----------------------------------------------------------------------------------------------
+# Input -----------------------------------------------------------------------------------------------
 
 
 def check_options(command: Evaluate) -> None:
-    """What would fail after minutes of work, or do harm."""
+    """Reject what would fail after minutes of work, or overwrite files."""
     for path in (command.model, command.against):
         if path is not None and not path.exists():
             raise UserError(
-                f"there is no folder and no file {path}: give a model that `qkv train` or `qkv demo` has made, "
-                "or a file of translations."
+                f"there is no folder or file {path}: give a model from `qkv train` or `qkv demo`, or a file of "
+                "translations."
             )
     if (command.pairs is None) == (not command.reference):
         raise UserError("give either --reference with one file or more, or --pairs.")
     if command.pairs is not None and command.source is not None:
-        raise UserError("--pairs holds the sentences to translate as well: leave out --source.")
+        raise UserError("--pairs includes the source sentences: leave out --source.")
     if command.pairs is None and (command.source_language or command.target_language):
-        raise UserError("--source-language and --target-language are for --pairs: leave them out.")
+        raise UserError("--source-language and --target-language need --pairs.")
     if command.merge and command.source is None and command.pairs is None:
-        raise UserError("--merge goes by what was translated: give --source, or --pairs.")
+        raise UserError("--merge needs --source or --pairs.")
     translated = [path for path in (command.model, command.against) if path is not None and path.is_dir()]
     if not translated and (command.beam_size is not None or command.length_penalty is not None):
         raise UserError(
-            f"{command.model} is not a model's folder: leave out --beam-size and --length-penalty, "
-            "which change how a model translates."
+            f"{command.model} is a file of translations: leave out --beam-size and --length-penalty, which are for "
+            "models."
         )
     if translated and command.source is None and command.pairs is None:
-        raise UserError(f"give --source: {translated[0]} is a model, and needs sentences to translate.")
+        raise UserError(f"{translated[0]} is a model and needs sentences to translate: give --source.")
     if command.output is None:
         return
     given = [command.model, command.source, command.pairs, command.against, *command.reference]
     if any(path is not None and path.resolve() == command.output.resolve() for path in given):
-        raise UserError(f"--output would overwrite {command.output}, which is read: give another name.")
+        raise UserError(f"--output would overwrite the input {command.output}: give another name.")
     check_output("--output", command.output)
 
 
 def place_in(command: Evaluate) -> str:
-    """What a sentence is found by in the files: of --pairs, some have no lines, and some lines that do not count."""
+    """What the number of a sentence counts. Files for --pairs may have no lines, or lines that are skipped."""
     if command.merge:
         return "sentence"
     return "line" if command.pairs is None else "pair"
@@ -209,20 +207,19 @@ def check_equally_long(files: list[tuple[Path, int]]) -> None:
     others = [f"{path} has {count:,}" for path, count in rest if count != lines]
     if others:
         raise UserError(
-            f"{first} has {lines:,} lines but {' and '.join(others)}: line N of each file must belong to the same "
-            "sentence, so make them equally long."
+            f"{first} has {lines:,} lines but {' and '.join(others)}; the files must match line by line."
         )
 
 
 def scoring_in_report(path: Path) -> dict[str, Any]:
-    """How the model is scored where nobody says otherwise: as its own training was."""
+    """The scoring settings of the model's training."""
     from qkv.checkpoint.files import read_json
 
     report = read_json(path) if path.is_file() else {}
     try:
         found = {**STANDARD, **(report.get("settings", {}).get("scoring") or {})}
     except (AttributeError, TypeError):
-        raise UserError(f"{path} lacks something that qkv writes: restore it, or delete it.") from None
+        raise UserError(f"{path} is incomplete: restore it or delete it.") from None
     return found
 
 
@@ -235,25 +232,25 @@ def scorer_for(command: Evaluate, system: System) -> Scorer:
     )
 
 
-# The work ----------------------------------------------------------------------------------------------------
+# Translation and scoring ----------------------------------------------------------------------------------------------------
 
 
 def translations_of(system: System, sentences: Sentences, belongs: list[int], command: Evaluate) -> list[str]:
-    """One for each sentence. Of a file, whose lines belong to these sentences, the first line of each counts."""
+    """One translation per sentence. If several lines of a file belong to a sentence, the first one."""
     from qkv.cli.terminal import counting
     from qkv.families.translator.commands.translate import without_breaks
 
     if system.translator is None or sentences.source is None:
-        by_place = dict(zip(reversed(belongs), reversed(system.translations), strict=True))  # the first stays
+        by_place = dict(zip(reversed(belongs), reversed(system.translations), strict=True))  # the first wins
         return [by_place[place] for place in range(len(sentences))]
     with counting("translating", len(sentences), lines=True) as done:
-        answers = system.translator.translate(
+        translations = system.translator.translate(
             sentences.source,
             beam_size=command.beam_size,
             length_penalty=command.length_penalty,
             done=done,
         )
-    return [without_breaks(answer) for answer in answers]
+    return [without_breaks(each) for each in translations]
 
 
 def write_translations(path: Path, translations: list[str]) -> None:
@@ -262,7 +259,7 @@ def write_translations(path: Path, translations: list[str]) -> None:
     write_file(path, "".join(f"{line}\n" for line in translations).encode())
 
 
-def measured(
+def score(
     scorer: Scorer,
     sentences: Sentences,
     model: System,
@@ -286,10 +283,10 @@ def measured(
         )
 
 
-# What is told ------------------------------------------------------------------------------------------------
+# Output ------------------------------------------------------------------------------------------------
 
 
-def how_measured(command: Evaluate, model: System, other: System | None, scorer: Scorer) -> dict[str, Any]:
+def measurement(command: Evaluate, model: System, other: System | None, scorer: Scorer) -> dict[str, Any]:
     import sacrebleu
 
     from qkv import __version__
@@ -298,14 +295,14 @@ def how_measured(command: Evaluate, model: System, other: System | None, scorer:
 
     source = command.source or command.pairs
     return {
-        "model": how_translated(model, command),
-        "against": None if other is None else how_translated(other, command),
+        "model": decoding_of(model, command),
+        "against": None if other is None else decoding_of(other, command),
         "source": None if source is None else str(source),
         "references": [str(path) for path in command.reference or [command.pairs]],
         "tokenize": scorer.tokenize,
         "lowercase": scorer.lowercase,
         "intervals": "95 %, bootstrap",
-        "test": f"paired bootstrap; a difference is called clear where p is below {CLEAR}",
+        "test": f"paired bootstrap; a difference is called clear if p is below {CLEAR}",
         "by_length": f"words of the {'reference' if source is None else 'source'}",
         "worst": MEASURE,
         "places": place_in(command),
@@ -314,7 +311,7 @@ def how_measured(command: Evaluate, model: System, other: System | None, scorer:
     }
 
 
-def how_translated(system: System, command: Evaluate) -> dict[str, Any]:
+def decoding_of(system: System, command: Evaluate) -> dict[str, Any]:
     if system.translator is None:
         return {"path": str(system.path), "kind": "file", "beam_size": None, "length_penalty": None}
     defaults = system.translator.defaults
@@ -329,7 +326,7 @@ def how_translated(system: System, command: Evaluate) -> dict[str, Any]:
 
 
 def short_names(model: Path, against: Path | None) -> tuple[str, str]:
-    """The last part of each path, where that tells them apart."""
+    """The last part of each path, if the two differ."""
     other = model if against is None else against
     if model.name and other.name and model.name != other.name:
         return model.name, other.name

@@ -25,30 +25,30 @@ class Files(Inputs):
     source: OptionalFile = None
     """Text to translate from, one sentence per line."""
     target: OptionalFile = None
-    """Its translation, line by line."""
+    """Translations of --source, line by line."""
     pairs: OptionalFile = None
-    """One file that holds both sides instead: .tsv, .jsonl, .tmx or .po."""
+    """One file with both sides instead: .tsv, .jsonl, .tmx or .po."""
     valid_source: OptionalFile = None
-    """Sentences to validate on; held out of the training data where none are given."""
+    """Sentences to validate on; by default some of the training data is held out."""
     valid_target: OptionalFile = None
-    """Their translation."""
+    """Translations of --valid-source."""
     valid_pairs: OptionalFile = None
-    """Both sides of the validation part in one file."""
+    """One file with both sides of the validation data."""
     source_language: OptionalLanguage = None
-    """Such as en; otherwise read off the file's ending, or off a .tmx."""
+    """Such as en; by default from the file name or the .tmx file."""
     target_language: OptionalLanguage = None
-    """Such as de; otherwise read off the file's ending, or off a .tmx."""
+    """Such as de; by default from the file name or the .tmx file."""
 
     def stored(self) -> dict[str, Any]:
-        """With the languages: the run may be resumed with files of other names."""
-        named = self.naming_languages()
+        """Includes the languages, because the run may be resumed with files of other names."""
+        named = self.with_languages()
         return super(Files, named).stored()
 
     def read(self, settings: Any, say: Callable[[str], None]) -> PairFiles:
         return read_files(self, settings.data)
 
-    def naming_languages(self) -> Self:
-        """Those that can be read off the names of two files are named."""
+    def with_languages(self) -> Self:
+        """A copy with the languages that the file names state."""
         if self.source is None or self.target is None:
             return self
         source = self.source_language or language_of(self.source)
@@ -70,10 +70,10 @@ def read_files(files: Files, settings: DataSettings) -> PairFiles:
 
     if files.data is not None:
         return read_folder(files.data, files, settings)
-    files = files.naming_languages()
+    files = files.with_languages()
     source, target = files.source_language, files.target_language
     if files.pairs is not None and files.source is None and files.target is None:
-        # Once for all: a validation file must not be read the other way round.
+        # Decided once: a validation file must not be read in the other direction.
         source, target = languages_in(files.pairs, source, target)
         pairs = read_pairs(files.pairs, source_language=source, target_language=target)
         origin = files.pairs.name
@@ -81,7 +81,7 @@ def read_files(files: Files, settings: DataSettings) -> PairFiles:
         pairs = read_two(files.source, files.target)
         origin = f"{files.source.name} and {files.target.name}"
     else:
-        raise UserError("give the training data: either --source and --target, or --pairs, or --data.")
+        raise UserError("give the training data: --source and --target, or --pairs, or --data.")
     return PairFiles(
         pairs=pairs,
         valid=read_validation(files, source, target),
@@ -91,7 +91,7 @@ def read_files(files: Files, settings: DataSettings) -> PairFiles:
 
 
 def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles:
-    """Everything from the folder of --data, by the names of its files."""
+    """Find all parts in the folder by their file names."""
     from qkv.data.folder import find_parts
     from qkv.families.translator.corpus import PairFiles
     from qkv.families.translator.defaults import Languages
@@ -105,11 +105,11 @@ def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles
         files.valid_pairs,
     )
     if any(other is not None for other in others):
-        raise UserError("--data names all files by itself: give either --data or the files one by one.")
+        raise UserError("give either --data or single files, not both.")
     usual = settings.languages or (None, None)
     source, target = files.source_language or usual[0], files.target_language or usual[1]
     if source is None or target is None:
-        raise UserError("--data needs to know the languages: give --source-language and --target-language.")
+        raise UserError("--data needs --source-language and --target-language.")
     parts = find_parts(folder, source, target, settings.variant)
     return PairFiles(
         pairs=parts.train.read(),
@@ -130,4 +130,6 @@ def read_validation(files: Files, source: str | None, target: str | None) -> Par
         return read_pairs(files.valid_pairs, source_language=source, target_language=target)
     if files.valid_source is not None and files.valid_target is not None and sum(given) == 2:
         return read_two(files.valid_source, files.valid_target)
-    raise UserError("give the validation data: either --valid-source and --valid-target, or --valid-pairs.")
+    raise UserError(
+        "give the validation data either as --valid-source and --valid-target, or as --valid-pairs."
+    )

@@ -1,4 +1,4 @@
-"""The page of `qkv evaluate` for people: narrow tables, and sentences on lines of their own."""
+"""The tables that `qkv evaluate` prints for translations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def page(evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str]) -> str:
-    """Coloured for a terminal alone, and there as wide as it is."""
+    """The whole output. Only a terminal gets colours and its own width."""
     terminal = sys.stdout.isatty()
     console = Console(file=sys.stdout, highlight=False, emoji=False, width=None if terminal else 200)
     with console.capture() as captured:
@@ -34,7 +34,7 @@ def page(evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str]) 
 
 
 def line(console: Console, text: str, style: str = "") -> None:
-    """One line, however wide the terminal is."""
+    """Print one line without wrapping."""
     console.print(escaped(text), soft_wrap=True, style=style)
 
 
@@ -44,7 +44,7 @@ def heading(console: Console, text: str) -> None:
 
 
 def table_of(rows: Sequence[Sequence[str]], *columns: str) -> Table:
-    """The first column is words, the others are figures."""
+    """The first column is text, the others are numbers."""
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="")
     for number, name in enumerate(columns):
         table.add_column(escaped(name), justify="right" if number else "left")
@@ -56,11 +56,11 @@ def table_of(rows: Sequence[Sequence[str]], *columns: str) -> Table:
 def summary(sentences: int, facts: dict[str, Any]) -> str:
     model, (fewest, most) = facts["model"], facts["references_each"]
     count = str(most) if fewest == most else f"{fewest} to {most}"
-    told = f"{sentences:,} sentences with {count} {'reference' if most == 1 else 'references'} each"
+    counted = f"{sentences:,} sentences with {count} {'reference' if most == 1 else 'references'} each"
     if model["kind"] == "file":
-        return f"{told}, translations of {model['path']}"
+        return f"{counted}, translations of {model['path']}"
     beam = f"beam {model['beam_size']}, length penalty {model['length_penalty']:g}"
-    return f"{told}, translated by {model['path']} with {beam}"
+    return f"{counted}, translated by {model['path']} with {beam}"
 
 
 # The scores --------------------------------------------------------------------------------------------------
@@ -70,11 +70,11 @@ def show_scores(console: Console, evaluation: Evaluation) -> None:
     scores, without, overlap = evaluation.scores, evaluation.without_seen, evaluation.overlap
     columns = ["", "score", "95 % interval"]
     if without is not None:
-        columns.append("on the unseen alone")
+        columns.append("unseen only")
     console.print()
     console.print(table_of(score_rows(scores, without), *columns))
     if scores.sentences < FEWEST:
-        line(console, f"Fewer than {FEWEST} sentences: the true intervals are wider than these.")
+        line(console, f"Fewer than {FEWEST} sentences: the true intervals are wider.")
     if overlap is not None:
         line(console, seen_sentence(overlap))
     console.print()
@@ -131,11 +131,11 @@ def show_against(console: Console, against: Against, names: tuple[str, str], ove
     if seen:
         line(
             console,
-            f"The comparison counts {len(seen):,} sentence{'' if len(seen) == 1 else 's'} that one of the two has seen in training.",
+            f"The comparison counts {len(seen):,} sentence{'' if len(seen) == 1 else 's'} that one of the two saw in training.",
         )
 
 
-# Where it is weak --------------------------------------------------------------------------------------------
+# Weaknesses --------------------------------------------------------------------------------------------
 
 
 def show_lengths(console: Console, buckets: Sequence[LengthBucket], measured_on: str) -> None:

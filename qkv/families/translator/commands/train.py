@@ -38,7 +38,7 @@ def improvement(report: Mapping[str, Any]) -> list[str]:
 
 
 def show_tests(report: Mapping[str, Any]) -> None:
-    """What was reached on the test parts, with the published figure for the same part beside it."""
+    """Print the scores on the test parts, next to published ones."""
     from rich.table import Table
 
     from qkv.cli.terminal import err, escaped, say
@@ -87,7 +87,7 @@ FINE_TUNE = Trainable(
     name="translator",
     summary="Fine-tune a translator on your own sentence pairs, for example\n"
     "  qkv train translator --fine-tune runs/opus --source a.en --target a.de --output runs/mine\n\n"
-    "Its sizes, its vocabulary and its decoding defaults stay as they are.",
+    "Its sizes, its vocabulary and its decoding defaults do not change.",
     inputs=FilesAndModel,
     settings=FineTuneTranslatorSettings,
     recipes=always(FINE_TUNE_RECIPES),

@@ -1,4 +1,4 @@
-"""`qkv translate`: text or lines in, one line for each out."""
+"""`qkv translate`: translate texts or lines, one output line for each."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from qkv.cli.inputs import ComputeType
+from qkv.cli.inputs import ComputeType, OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.pace import Pace
 from qkv.cli.string_types import STRING_TYPES, StringType
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from qkv.families.translator.product import Translator
     from qkv.families.translator.translations import Translation
 
-UNSURE = "[unsure] "  # before what --min-confidence marks
+UNSURE = "[unsure] "  # marks translations below --min-confidence
+COMMON = {
+    "input", "output", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "protect", "scores",
+    "alignments", "json", "min-confidence", "threads", "compute-type",
+}  # fmt: skip
 
 
 def kinds_of(names: str) -> tuple[Kind, ...]:
@@ -34,7 +38,7 @@ def kinds_of(names: str) -> tuple[Kind, ...]:
     known = tuple(kind for name in wanted for kind in PROTECTED if kind == name)
     if len(known) < len(wanted) or not wanted:
         unknown = [name for name in wanted if name not in known]
-        raise UserError(f"--protect knows {', '.join(PROTECTED)} and none, not '{', '.join(unknown)}'.")
+        raise UserError(f"--protect accepts {', '.join(PROTECTED)} or none, not '{', '.join(unknown)}'.")
     return known
 
 
@@ -51,27 +55,27 @@ class Translate:
     model: tyro.conf.Positional[Path]
     """Folder of the model."""
     text: tyro.conf.Positional[tuple[str, ...]] = ()
-    """What to translate, line by line; without it, lines are read from --input or from standard input."""
-    input: Path | None = None
-    """File whose lines are translated."""
-    output: Path | None = None
-    """File for the translations; a job that was interrupted goes on where it stopped when it is started again."""
+    """Text to translate, line by line. By default, lines are read from --input or from standard input."""
+    input: OptionalFile = None
+    """File to translate, line by line."""
+    output: OptionalOutput = None
+    """File for the translations of --input. If the job is interrupted, the same command resumes it."""
     options: Annotated[TranslationOptions, tyro.conf.arg(name=""), tyro.conf.UseAppendAction] = DEFAULTS
     scores: bool = False
-    """After each translation a tab, its log-probability, a tab, and how likely it is good (nothing for a line that was
-    copied, or where the model does not know). Tabs in the translation become spaces."""
+    """After each translation print a tab, its log-probability, a tab, and the probability that it is good. The latter is
+    empty for copied lines and for models without calibration. Tabs in the translation become spaces."""
     json: bool = False
-    """One JSON object for each line, with all that is known of its translations."""
+    """Print one JSON object per line, with scores, words and alignments."""
     min_confidence: float | None = None
-    """Mark translations that are good with less than this probability."""
+    """Mark translations whose probability of being good is lower than this."""
     withhold: bool = False
-    """Leave out what --min-confidence would mark: an empty line instead."""
+    """Print an empty line instead of a translation that --min-confidence would mark."""
     ensemble: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Another model with the same vocabulary; their probabilities are averaged. May be given several times."""
+    """Another model with the same vocabulary. Probabilities are averaged. Can be given several times."""
     threads: int | None = None
-    """Cores to use; by default all."""
+    """CPU cores to use; by default all."""
     compute_type: ComputeType = "int8"
-    """Number format: int8 is the fastest on a CPU, float32 is what the model was trained in."""
+    """Number format: int8 is the fastest on a CPU, float32 the most accurate."""
 
 
 def main(arguments: list[str]) -> None:
@@ -79,14 +83,15 @@ def main(arguments: list[str]) -> None:
         Translate,
         arguments,
         prog="qkv translate",
-        description="Translate text, or lines from a file or standard input, one line for each.",
+        common=COMMON,
+        description="Translate text, a file, or standard input, line by line.",
     )
     check(command)
     from qkv.cli.file_job import FileJob
     from qkv.cli.terminal import counting
 
     decoding = replace(command.options, alignments=command.options.alignments or command.json)
-    translator = opened(command)
+    translator = open_model(command)
     check_confidence(command, translator)
     if command.output is not None and command.input is not None:
         job = FileJob(command.input, command.output, identity(command))
@@ -110,15 +115,15 @@ def check(command: Translate) -> None:
     if command.text and command.input is not None:
         raise UserError("give either texts or --input, not both.")
     if command.output is not None and command.input is None:
-        raise UserError("--output belongs to --input: without it, translations go to standard output.")
+        raise UserError("--output needs --input. Without --input, translations go to standard output.")
     if command.withhold and command.min_confidence is None:
-        raise UserError("--withhold needs --min-confidence, which says what is left out.")
+        raise UserError("--withhold needs --min-confidence.")
     if command.min_confidence is not None and not 0 <= command.min_confidence <= 1:
-        raise UserError("--min-confidence is a probability, from 0 to 1.")
+        raise UserError("--min-confidence must be in [0, 1].")
     check_threads(command.threads)
 
 
-def opened(command: Translate) -> "Translator":
+def open_model(command: Translate) -> "Translator":
     from qkv.cli.terminal import warn
     from qkv.families.loading import load_for
     from qkv.families.translator.product import Translator
@@ -135,12 +140,12 @@ def opened(command: Translate) -> "Translator":
 def check_confidence(command: Translate, translator: "Translator") -> None:
     if command.min_confidence is not None and translator.defaults.confidence is None:
         raise UserError(
-            f"{command.model} does not know how sure it is: it was trained before qkv calibrated models, or with "
-            "too little validation data; train it again with more."
+            f"{command.model} has no calibrated confidence: it was trained by an older version of qkv, or with too little "
+            "validation data. Train it again with more."
         )
 
 
-# What is printed --------------------------------------------------------------------------------------------
+# Output --------------------------------------------------------------------------------------------
 
 
 def records(
@@ -151,7 +156,7 @@ def records(
     done: Any,
     first: int = 1,
 ) -> list[str]:
-    """The lines of the output for lines of the input, of which the first has this number."""
+    """The output lines for some input lines. `first` is the number of the first one."""
     found = []
     for number, (line, answers) in enumerate(
         zip(lines, translator.hypotheses(lines, decoding, done=done), strict=True), first
@@ -161,27 +166,27 @@ def records(
             continue
         for answer in answers:
             columns = [str(number)] if command.options.num_hypotheses > 1 else []
-            columns.append(without_breaks(told(command, answer)))
+            columns.append(without_breaks(shown_text(command, answer)))
             if command.options.num_hypotheses > 1 or command.scores or command.options.alignments:
-                columns[-1] = columns[-1].replace("\t", " ")  # which is what stands between columns
+                columns[-1] = columns[-1].replace("\t", " ")  # the separator of columns
             if command.scores:
                 sure = "" if answer.confidence is None else f"{answer.confidence:.3f}"
                 columns += [f"{answer.log_probability:.4f}", sure]
             if command.options.alignments:
-                shift = 1 if is_unsure(command, answer) else 0  # by the word that marks it
+                shift = 1 if is_unsure(command, answer) else 0  # for the mark, which is a word
                 columns.append("" if shift and command.withhold else answer.pharaoh(shift))
             found.append("\t".join(columns))
     return found
 
 
-def told(command: Translate, answer: "Translation") -> str:
+def shown_text(command: Translate, answer: "Translation") -> str:
     if not is_unsure(command, answer):
         return answer.text
     return "" if command.withhold else f"{UNSURE}{answer.text}"
 
 
 def is_unsure(command: Translate, answer: "Translation") -> bool:
-    """What was copied was not translated, and there is nothing to be unsure of."""
+    """A copied line has no confidence and is never unsure."""
     least, sure = command.min_confidence, answer.confidence
     return least is not None and sure is not None and sure < least
 
@@ -209,11 +214,11 @@ def as_json(command: Translate, number: int, line: str, answers: "list[Translati
 
 
 def without_breaks(text: str) -> str:
-    """A model may say anything, but each line of input gets one line of output."""
+    """Each input line gets one output line, whatever the model generates."""
     return text.replace("\r", " ").replace("\n", " ")
 
 
-# What is read -----------------------------------------------------------------------------------------------
+# Input -----------------------------------------------------------------------------------------------
 
 
 def chunks(command: Translate) -> Iterator[list[str]]:
@@ -227,13 +232,13 @@ def chunks(command: Translate) -> Iterator[list[str]]:
 
 
 def identity(command: Translate) -> dict[str, Any]:
-    """What makes two jobs the same: the model's files and every option that can change a translation."""
+    """Identifies a job: the files of the models, and every option that can change a translation."""
     from dataclasses import asdict
 
     from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE
     from qkv.checkpoint.files import file_hash
 
-    elsewhere = ("model", "also", "input", "output", "threads")
+    elsewhere = ("model", "ensemble", "input", "output", "threads")
     options = {name: value for name, value in asdict(command).items() if name not in elsewhere}
     del options["options"]["batch_tokens"]
     models = [

@@ -1,4 +1,4 @@
-"""`qkv evaluate` of an image classifier: how many images it gets right."""
+"""`qkv evaluate` of an image classifier."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class EvaluateClassifier:
     """Folder with one folder per class, or idx files, as for training. Its test part is used, else its validation part,
     else all of it. Images are resized to fit the model."""
     scenes: int = 0
-    """Instead: this many built-in scenes, for a classifier that was trained on scenes."""
+    """Evaluate on this many built-in scenes instead, for a classifier that was trained on scenes."""
     json: bool = False
     """Print everything as one JSON document."""
     threads: int | None = None
-    """Cores to use; by default all."""
+    """CPU cores to use; by default all."""
 
 
 def main(arguments: list[str]) -> None:
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
         EvaluateClassifier,
         arguments,
         prog="qkv evaluate",
-        description="Accuracy of an image classifier.",
+        description="Measure the accuracy of an image classifier.",
     )
     check_scenes_or_images(command.scenes, command.images)
     check_threads(command.threads)

@@ -1,4 +1,4 @@
-"""Labelled images that training is given: as options of a command, and from there to memory."""
+"""The labelled images that `qkv train vit` reads."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class LabelledPictures(GivenPictures):
     images: Path | None = None
-    """Folder whose folders are named like the classes (perhaps below train, val and test), or with idx files."""
+    """Folder with one folder per class (optionally inside train, val and test), or with idx files."""
     scenes: int = 0
-    """Instead: so many built-in pictures of one thing, whose class is its colour and shape."""
+    """Train on this many built-in images of one object instead; its class is its colour and shape."""
     colours: Literal["grey", "colour"] | None = None
-    """Make all pictures grey, or coloured."""
+    """Convert all images to greyscale or colour."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Gallery:
         from qkv.data.labelled_pictures import read_image_folder
@@ -31,9 +31,7 @@ class LabelledPictures(GivenPictures):
         valid_size = settings.data.valid_size
         self.check()
         if self.images is None and self.colours is not None:
-            raise UserError(
-                "built-in scenes are coloured, for colours are in their classes: leave out --colours."
-            )
+            raise UserError("the classes of built-in scenes include colours: leave out --colours.")
         if self.images is None:
             return gallery_of_scenes(self.scenes, self.side, valid_size)
         parts = read_image_folder(self.images, size=self.size, colours=self.colours)
@@ -45,11 +43,11 @@ class PicturesForModel(PicturesOrScenes):
     fine_tune: OptionalModel = None
     """Folder of the classifier to fine-tune, from `qkv train vit` or `qkv import`."""
     images: Path | None = None
-    """Folder whose folders are named like the classes (perhaps below train, val and test), or with idx files."""
+    """Folder with one folder per class (optionally inside train, val and test), or with idx files."""
     scenes: int = 0
-    """Instead: so many built-in pictures of one thing, whose class is its colour and shape."""
+    """Train on this many built-in images of one object instead; its class is its colour and shape."""
     fit: bool = False
-    """Bring pictures of another size or mode to those of the model instead of refusing them."""
+    """Resize and convert images of another size or mode instead of rejecting them."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Gallery:
         from qkv.data.labelled_pictures import read_images_for

@@ -1,4 +1,4 @@
-"""`qkv train vit`: train an image classifier on labelled pictures, or fine-tune one."""
+"""`qkv train vit`: train an image classifier on labelled images, or fine-tune one."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ def recipes_for_model(command: Any) -> Mapping[str, Recipe]:
 
 def head(report: Mapping[str, Any]) -> list[str]:
     tuned = report["fine_tuned"]
-    how = {"kept": "the same classes: its head is kept", "new": "other classes: its head is new"}
+    how = {"kept": "same classes, so its head is kept", "new": "other classes, so its head is new"}
     return [f"fine-tuned from {tuned['from']}; {how[tuned['head']]}"]
 
 
 CLASSES = Trainable(
     name="vit",
-    summary="Train an image classifier on your own pictures, for example\n"
-    "  qkv train vit --images pictures --size 32 --output runs/mine\n\n"
+    summary="Train an image classifier on your own images, for example\n"
+    "  qkv train vit --images photos --size 32 --output runs/mine\n\n"
     "Fine-tune a classifier that was trained or imported before:\n"
-    "  qkv train vit --fine-tune runs/published --images pictures --fit --output runs/mine     (--fine-tune --help)",
+    "  qkv train vit --fine-tune runs/published --images photos --fit --output runs/mine     (--fine-tune --help)",
     inputs=LabelledPictures,
     settings=VitSettings,
     recipes=always(VIT_RECIPES),
     nominal=60_000,
-    unit="pictures",
+    unit="images",
     task="qkv.families.vit.task:vit_task",
     starts_with=DATA,
     usage="classify {out} picture.png",
 )
 FINE_TUNE = Trainable(
     name="vit",
-    summary="Fine-tune an image classifier on your own pictures, for example\n"
-    "  qkv train vit --fine-tune runs/published --images pictures --fit --output runs/mine\n\n"
-    "Its sizes and the size of its pictures stay as they are. If the classes are those it knows, its head is kept.",
+    summary="Fine-tune an image classifier on your own images, for example\n"
+    "  qkv train vit --fine-tune runs/published --images photos --fit --output runs/mine\n\n"
+    "Its sizes and the size of its images do not change. If the classes are the same, its head is kept.",
     inputs=PicturesForModel,
     settings=FineTuneVitSettings,
     recipes=recipes_for_model,
     nominal=5_000,
-    unit="pictures",
+    unit="images",
     task="qkv.families.vit.fine_tuning:fine_tune_task",
     needs=frozenset(("fine_tune",)),
     starts_with=DATA,

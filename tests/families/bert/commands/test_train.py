@@ -1,4 +1,4 @@
-"""`qkv train bert` from files to a model that can be used, and resumed; mistakes are one sentence each."""
+"""`qkv train bert`: train, resume, fine-tune, and one error message per mistake."""
 
 import json
 import random
@@ -50,7 +50,7 @@ def labels(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_bert_is_trained_and_fills_in(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trained_bert_predicts_masked_words(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = json.loads((trained / "report.json").read_text())
     assert set(report["results"]) == {"masked words guessed", "next sentence told"}
     assert "masked words guessed" in (trained / "README.md").read_text()
@@ -58,7 +58,7 @@ def test_a_bert_is_trained_and_fills_in(trained: Path, capsys: pytest.CaptureFix
     assert len(capsys.readouterr().out.splitlines()) == 5
 
 
-def test_a_run_that_is_resumed_ends_as_if_nothing_had_happened(
+def test_a_resumed_run_gives_the_same_model(
     text: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from qkv.training.loop import Run
@@ -79,12 +79,12 @@ def test_a_run_that_is_resumed_ends_as_if_nothing_had_happened(
         assert (out / name).read_bytes() == (trained / name).read_bytes()
 
 
-def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_with_it(
+def test_the_same_command_with_resume_starts_and_resumes_a_run_on_built_in_text(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("qkv.data.sentences.python_prose", lambda: read_prose([text]))
     command = ["train", "bert", "--resume", "--out", tmp_path / "m", "--steps", "3", *TINY]
-    for told in ("holds no run yet: this one begins", "had ended already"):
+    for told in ("starting a new one", "already complete"):
         assert code_of(*command) == 0
         assert told in capsys.readouterr().err
 
@@ -104,7 +104,7 @@ def test_a_bert_is_fine_tuned_on_labels_and_classifies(
     assert report["training"]["epochs"] == pytest.approx(2, abs=0.2)
 
 
-def test_numbers_of_pairs_are_learned(
+def test_a_bert_learns_numbers_for_pairs(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [f"The {a} runs.\tThe {b} runs.\t{5.0 if a == b else 1.5}" for a in NOUNS for b in NOUNS]
@@ -125,12 +125,12 @@ def test_numbers_of_pairs_are_learned(
         ("One sentence alone.\n", "--no-next-sentence", "too few to hold some out"),
         ("", "", "is empty"),
         ("A b. C d.\n", "--mask-share 0", "--mask-share must be above 0"),
-        ("A b. C d.\n", "--heads 3", "multiple of --heads"),
+        ("A b. C d.\n", "--heads 3", "--width must be a multiple of heads"),
         ("A b. C d.\n", "--recipe none", "there is no recipe 'none'"),
-        ("A b. C d.\n", "--labels L", "give --fine-tune and --labels"),
+        ("A b. C d.\n", "--labels L", "--labels needs --fine-tune"),
     ],
 )
-def test_a_mistake_is_one_sentence(
+def test_a_mistake_is_one_error_message(
     tmp_path: Path, content: str, options: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.txt").write_text(content)
@@ -148,7 +148,11 @@ def test_a_mistake_is_one_sentence(
         ("a\tx\nb\t\n", "", "line 2 has no label"),
         ("a\tx\nb\tx\n", "", "every label is 'x'"),
         ("a\tx\nb\ty\n", "", "too few examples to hold some out"),
-        ("a\tx\nb\ty\n" * 20 + "the " * 40 + "\tx\n", "", "line 41 has 42 pieces, and this model reads 24"),
+        (
+            "a\tx\nb\ty\n" * 20 + "the " * 40 + "\tx\n",
+            "",
+            "line 41 has 42 tokens, and this model reads at most 24",
+        ),
         ("a\tx\nb\ty\n" * 20, "--valid-labels V", "line 2: the label 'z' is new"),
         ("a\tx\nb\ty\n" * 20, "--task numbers", "line 1: the label 'x' is not a number"),
         ("a\tx\nb\ty\n" * 20, "--columns 1,5", "column 5 is to be read"),
@@ -161,7 +165,7 @@ def test_a_mistake_is_one_sentence(
         ("a\tx\nb\ty\n" * 20 + "\u200b\tx\n", "", "line 41 is empty"),
     ],
 )
-def test_a_mistake_in_labels_is_one_sentence(
+def test_a_mistake_in_labels_is_one_error_message(
     trained: Path, tmp_path: Path, content: str, options: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "l.tsv").write_text(content)
@@ -173,7 +177,7 @@ def test_a_mistake_in_labels_is_one_sentence(
     assert says in refused(shown.err, shown.out, code)
 
 
-def test_an_unknown_line_of_names_is_no_class(
+def test_an_unknown_header_is_not_a_class(
     trained: Path, labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     labels.write_text(f"review\tsentiment\n{labels.read_text()}")
@@ -185,7 +189,7 @@ def test_an_unknown_line_of_names_is_no_class(
     assert "labels are 2 classes" in error
 
 
-def test_validation_text_of_which_no_word_is_known_is_refused_before_anything_is_written(
+def test_validation_text_without_known_words_is_rejected_before_anything_is_written(
     text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "chinese.txt").write_text("猫在睡觉。狗在跑。\n\n鸟在唱歌。马在等。\n", encoding="utf-8")
@@ -213,4 +217,4 @@ def test_only_a_bert_can_be_fine_tuned(
 ) -> None:
     code = code_of("train", "bert", "--fine-tune", tmp_path, "--labels", labels, "--out", tmp_path / "out")
     shown = capsys.readouterr()
-    assert "is not a model made by qkv" in refused(shown.err, shown.out, code)
+    assert "is not a qkv model" in refused(shown.err, shown.out, code)

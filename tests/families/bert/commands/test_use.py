@@ -1,4 +1,4 @@
-"""The commands around a BERT: fill, embed, similar, classify and import, and a sentence for every mistake."""
+"""The commands of a BERT: fill, embed, similar, classify and import."""
 
 import io
 import json
@@ -38,10 +38,10 @@ def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):  
 
 
 def test_fill_gives_words_with_probabilities(models: Path, said) -> None:  # type: ignore[no-untyped-def]
-    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] sat", "--best", "3")]
+    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] sat", "--top-k", "3")]
     assert len(rows) == 3
     assert all(len(row) == 2 and 0 < float(row[1]) < 1 for row in rows)
-    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] [MASK]", "--best", "2")]
+    rows = [line.split("\t") for line in said("fill", models / "bert", "the [MASK] [MASK]", "--top-k", "2")]
     assert [row[0] for row in rows] == ["1", "1", "2", "2"]
     [record] = map(json.loads, said("fill", models / "bert", "the [MASK] sat", "--json"))
     assert len(record["words"]) == 5
@@ -74,7 +74,7 @@ def test_similar_compares_two_texts_or_a_file_of_pairs(models: Path, said, tmp_p
     assert -1 <= record["spearman"] <= 1
 
 
-def test_classify_says_a_class_or_a_number(models: Path, said, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_classify_prints_a_class_or_a_number(models: Path, said, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     rows = [line.split("\t") for line in said("classify", models / "classifier", "the cat sat", "why?")]
     assert len(rows) == 2
     assert all(label in ("bad", "fine", "good") and 1 / 3 <= float(chance) <= 1 for label, chance in rows)
@@ -93,7 +93,7 @@ def test_classify_says_a_class_or_a_number(models: Path, said, tmp_path: Path) -
     assert set(record) == {"examples", "pearson", "spearman"}
 
 
-def test_info_says_what_they_are(models: Path, said) -> None:  # type: ignore[no-untyped-def]
+def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[no-untyped-def]
     assert any("masked words, next sentence" in line for line in said("info", models / "bert"))
     assert any("bad, fine, good" in line for line in said("info", models / "classifier"))
 
@@ -102,9 +102,9 @@ def test_info_says_what_they_are(models: Path, said) -> None:  # type: ignore[no
     ("arguments", "says"),
     [
         ("fill M/bert no-mask", "has no [MASK]"),
-        ("fill M/bert [MASK] --best 0", "--best must be at least 1"),
+        ("fill M/bert [MASK] --top-k 0", "--top-k must be at least 1"),
         ("fill M/classifier [MASK]", "not for `qkv fill`"),
-        ("embed M/bert x --output v.txt", "ends in .npy or .jsonl"),
+        ("embed M/bert x --output v.txt", "must end in .npy or .jsonl"),
         ("embed M/bert x --output none/v.npy", "there is no folder none"),
         ("embed M/bert x --input a.txt", "either texts or --input"),
         ("embed M/bert --input none.txt", "cannot be read"),
@@ -118,24 +118,24 @@ def test_info_says_what_they_are(models: Path, said) -> None:  # type: ignore[no
         ("classify M/classifier the \u200b", "text 2 is empty"),
         ("classify M/pairs the cat the \u200b", "pair 2 has an empty text"),
         ("embed M/bert x --threads 0", "--threads must be at least 1"),
-        ("similar M/bert one", "between two texts, not 1"),
-        ("similar M/bert", "give two texts, --pairs or --labels"),
-        ("similar M/bert --pairs T/blank.txt", "is no pair"),
-        ("similar M/bert a b --columns 1,2", "--columns belongs to --labels"),
-        ("similar M/bert --labels T/l.tsv", "two texts in a row"),
+        ("similar M/bert one", "give two texts to compare, not 1"),
+        ("similar M/bert", "exactly one of two texts, --pairs and --labels"),
+        ("similar M/bert --pairs T/blank.txt", "is not a pair"),
+        ("similar M/bert a b --columns 1,2", "--columns needs --labels"),
+        ("similar M/bert --labels T/l.tsv", "needs two texts per row"),
         ("classify M/bert x", "not for `qkv classify`"),
-        ("classify M/pairs one", "two by two"),
-        ("classify M/pairs --input T/blank.txt", "line 1 is no pair"),
-        ("classify M/classifier x --labels T/l.tsv", "one of them"),
+        ("classify M/pairs one", "an even number"),
+        ("classify M/pairs --input T/blank.txt", "line 1 is not a pair"),
+        ("classify M/classifier x --labels T/l.tsv", "only one of texts, --input and --labels"),
         ("classify M/classifier --labels T/new.tsv", "line 2: the label 'awful' is new"),
         ("classify M/classifier --labels T/missing.tsv", "line 2 has no label"),
-        ("classify M/pairs --labels T/l.tsv", "this model reads two texts in a row"),
+        ("classify M/pairs --labels T/l.tsv", "this model needs two texts per row"),
         ("import T/none/here --out T/x", "there is no folder"),
-        ("import M/bert --out T/x", "is a model of qkv already"),
-        ("import M/bert --out M", "is there already: choose another folder"),
+        ("import M/bert --out T/x", "is already a qkv model"),
+        ("import M/bert --out M", "already exists: choose another folder"),
     ],
 )
-def test_a_mistake_is_one_sentence(
+def test_a_mistake_is_one_error_message(
     models: Path, tmp_path: Path, arguments: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "blank.txt").write_text("the cat\n\n")
@@ -180,7 +180,7 @@ def test_a_line_keeps_its_number_in_later_parts_of_a_file(
 
 
 @pytest.mark.parametrize("rows", ["a\tb\t1.5\n", "a\tb\t1.5\nthe cat\twhy?\t1.5\n"])
-def test_a_correlation_that_is_no_number_is_null(rows: str, models: Path, said, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_an_undefined_correlation_is_null(rows: str, models: Path, said, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "n.tsv").write_text(rows)
     for command in (["similar", models / "bert"], ["classify", models / "numbers"]):
         [line] = said(*command, "--labels", tmp_path / "n.tsv")
@@ -188,7 +188,7 @@ def test_a_correlation_that_is_no_number_is_null(rows: str, models: Path, said, 
         assert (record["pearson"], record["spearman"]) == (None, None)
 
 
-def test_a_first_line_of_unknown_names_is_told(
+def test_an_unknown_header_is_reported(
     models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "l.tsv").write_text("one\tother\tgold\nthe cat\twhy?\t0.5\na dog\ta cat\t2.5\n")
@@ -199,15 +199,17 @@ def test_a_first_line_of_unknown_names_is_told(
         assert "l.tsv, line 1 ('one', 'other', 'gold') is read as names of the columns" in shown.err
 
 
-def test_too_long_a_text_is_refused_and_not_cut(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_that_is_too_long_is_rejected_not_truncated(
+    models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     long = "the cat sat on the mat " * 10
     for command in (["fill", models / "bert", f"[MASK] {long}"], ["classify", models / "classifier", long]):
         code = code_of(*command)
         shown = capsys.readouterr()
-        assert "reads 24 at most" in refused(shown.err, shown.out, code)
+        assert "reads at most 24" in refused(shown.err, shown.out, code)
 
 
-def test_standard_input_is_really_read(models: Path) -> None:
+def test_standard_input_is_read(models: Path) -> None:
     import subprocess
 
     answer = subprocess.run(

@@ -1,4 +1,4 @@
-"""`qkv train gpt --fine-tune` with text or music: one command, resumed by another, and sentences for what cannot be."""
+"""`qkv train gpt --fine-tune` with text or music: training, resuming and mistakes."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def chorales(path: Path) -> Path:
     return path
 
 
-def test_a_model_goes_on_with_text_is_used_and_resumed_without_its_options(
+def test_a_model_is_fine_tuned_on_text_used_and_resumed_without_its_options(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     out, text = tmp_path / "out", save_text(tmp_path / "a.txt")
@@ -55,12 +55,12 @@ def test_a_model_goes_on_with_text_is_used_and_resumed_without_its_options(
     assert code_of("info", out) == 0
     assert "a.txt, on top of model" in capsys.readouterr().out
     assert code_of("train", "gpt", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     assert code_of("train", "gpt", "--resume", "--out", out, "--dropout", "0.5") == 2
     assert "these differ: --dropout" in capsys.readouterr().err
 
 
-def test_a_model_of_music_goes_on_and_composes(tmp_path: Path, capsys: Output) -> None:
+def test_a_music_model_is_fine_tuned_and_composes(tmp_path: Path, capsys: Output) -> None:
     untrained("notes").save(tmp_path / "model")
     music, out = chorales(tmp_path / "a.json"), tmp_path / "out"
     given = ["--fine-tune", tmp_path / "model", "--music", music, "--transpose", "2"]
@@ -68,19 +68,19 @@ def test_a_model_of_music_goes_on_and_composes(tmp_path: Path, capsys: Output) -
     assert "test, negative log-likelihood before: " in capsys.readouterr().err
     assert code_of("generate", out, "-o", tmp_path / "a.mid", "--max-new-tokens", "16") == 0
     assert code_of("train", "gpt", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
 
 
-def test_the_same_command_with_resume_begins_it_and_goes_on_with_it(
+def test_the_same_command_with_resume_starts_and_resumes_fine_tuning(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     given = ["--fine-tune", base, "--text", save_text(tmp_path / "a.txt"), "--resume", *QUICK]
-    for told in ("holds no run yet: this one begins", "had ended already"):
+    for told in ("starting a new one", "already complete"):
         assert code_of("train", "gpt", *given, "--out", tmp_path / "out") == 0
         assert told in capsys.readouterr().err
 
 
-def test_two_processes_share_it(base: Path, tmp_path: Path) -> None:
+def test_two_processes_share_fine_tuning(base: Path, tmp_path: Path) -> None:
     given = ["--fine-tune", base, "--text", save_text(tmp_path / "a.txt"), *QUICK]
     for processes in ("1", "2"):
         out = tmp_path / processes
@@ -96,19 +96,19 @@ def test_two_processes_share_it(base: Path, tmp_path: Path) -> None:
     [
         (
             ["--width", "32", "--vocab-size", "300"],
-            "keeps its sizes and its vocabulary: leave out --width and --vocab-size.",
+            "--vocab-size cannot be combined with --fine-tune.",
         ),
-        (["--token-type=characters"], "leave out --token-type."),
-        (["--label-smoothing", "0.1"], "there is no place for --label-smoothing"),
+        (["--token-type=characters"], "--token-type cannot be combined with --fine-tune."),
+        (["--label-smoothing", "0.1"], "unrecognized argument --label-smoothing"),
         (["--epochs", "0"], "--epochs must be more than 0"),
         (["--dropout", "1"], "--dropout must be at least 0 and below 1"),
-        (["--valid-size", "0.9"], "--valid-size must be above 0"),
+        (["--valid-size", "0.9"], "--valid-size must be a number of at least 1, or a share"),
         (["--recipe", "gpt2"], "there is no recipe 'gpt2'"),
-        (["--labels", "a.tsv"], "learns from one kind of data: give one of --text, --labels."),
-        (["--music", "a.json"], "learns from one kind of data: give one of --text, --music."),
+        (["--labels", "a.tsv"], "--text cannot be combined with --labels."),
+        (["--music", "a.json"], "--music cannot be combined with --text."),
     ],
 )
-def test_what_the_model_decides_itself_is_refused_with_a_sentence(
+def test_options_that_the_model_fixes_are_rejected(
     options: list[str], sentence: str, base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     text, out = save_text(tmp_path / "a.txt"), tmp_path / "out"
@@ -118,9 +118,7 @@ def test_what_the_model_decides_itself_is_refused_with_a_sentence(
     assert not out.exists()
 
 
-def test_what_does_not_belong_together_is_refused_with_a_sentence(
-    base: Path, tmp_path: Path, capsys: Output
-) -> None:
+def test_options_that_do_not_fit_together_are_rejected(base: Path, tmp_path: Path, capsys: Output) -> None:
     text, music = save_text(tmp_path / "a.txt"), chorales(tmp_path / "a.json")
     short = tmp_path / "short.txt"
     short.write_text("one two")
@@ -132,8 +130,8 @@ def test_what_does_not_belong_together_is_refused_with_a_sentence(
         ([base, "--music", music], "is a model of text: give --text to go on with it."),
         ([tmp_path / "classifier", "--text", text], "not for `qkv train gpt --fine-tune`"),
         ([tmp_path / "nowhere", "--text", text], "nowhere"),
-        ([base], "say what the model shall learn from: --text or --music"),
-        ([base, "--valid-text", text], "--valid-text belongs to --text"),
+        ([base], "--fine-tune needs --labels, --music or --text."),
+        ([base, "--valid-text", text], "--fine-tune needs --labels, --music or --text."),
         ([base, "--text"], "--text"),
         ([base, "--text", short], "less than the model's context of 9: give more."),
         ([tmp_path / "characters", "--text", text], "is not among them"),
@@ -152,33 +150,31 @@ def test_characters_that_the_model_knows_are_enough(tmp_path: Path) -> None:
     assert load(tmp_path / "out").defaults.token_type == "characters"
 
 
-def test_a_run_of_another_kind_is_not_taken_for_one_that_goes_on(
-    base: Path, tmp_path: Path, capsys: Output
-) -> None:
+def test_a_run_of_another_kind_is_not_resumed(base: Path, tmp_path: Path, capsys: Output) -> None:
     text, out = save_text(tmp_path / "a.txt"), tmp_path / "out"
     sizes = "--vocab-size 290 --width 12 --heads 2 --ffn-width 16 --depth 1 --max-length 9"
     assert code_of("train", "gpt", "--text", text, "--out", out, *sizes.split(), *QUICK) == 0
     capsys.readouterr()
     code = code_of("train", "gpt", "--fine-tune", base, "--resume", "--out", out)
     shown = capsys.readouterr()
-    assert "was begun with other kinds of data" in refused(shown.err, shown.out, code)
+    assert "was started without --fine-tune: leave it out." in refused(shown.err, shown.out, code)
 
 
-def test_the_model_is_known_with_underscores_too(base: Path, tmp_path: Path) -> None:
-    """Else the rate would be that of a model of another width."""
+def test_fine_tune_can_be_written_with_an_underscore(base: Path, tmp_path: Path) -> None:
+    """Otherwise the learning rate would be that of another width."""
     text, rates = save_text(tmp_path / "a.txt"), []
     for number, name in enumerate(("--fine-tune", "--fine_tune")):
         out = tmp_path / str(number)
         assert code_of("train", "gpt", name, base, "--text", text, "--out", out, *QUICK) == 0
-        rates.append(json.loads((out / "report.json").read_text())["settings"]["training"]["rate"])
+        rates.append(json.loads((out / "report.json").read_text())["settings"]["training"]["learning_rate"])
     assert rates[0] == rates[1]
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (["--labels", "a.tsv", "--valid-text", "b.txt"], "--valid-text belongs to --text"),
-        (["--text", "a.txt", "--valid-labels", "b.tsv"], "--valid-labels belongs to --labels"),
+        (["--labels", "a.tsv", "--valid-text", "b.txt"], "--valid-text cannot be combined with --labels."),
+        (["--text", "a.txt", "--valid-labels", "b.tsv"], "--valid-labels cannot be combined with --text."),
     ],
 )
 def test_a_validation_part_of_another_kind_is_named(

@@ -1,4 +1,4 @@
-"""`qkv train gpt`, `qkv generate`, `qkv evaluate --text` and `qkv classify` as people use them, and their mistakes."""
+"""`qkv train gpt`, `qkv generate`, `qkv evaluate --text` and `qkv classify`, and their error messages."""
 
 import io
 import json
@@ -52,7 +52,7 @@ def test_a_trained_model_is_a_bundle_with_its_report(base: Path) -> None:
     assert "qkv generate" in (base / "README.md").read_text(encoding="utf-8")
 
 
-def test_info_says_what_it_is(base: Path, capsys: Output) -> None:
+def test_info_describes_the_model(base: Path, capsys: Output) -> None:
     assert code_of("info", base) == 0
     shown = capsys.readouterr().out
     assert "gpt, a language model" in shown
@@ -60,26 +60,26 @@ def test_info_says_what_it_is(base: Path, capsys: Output) -> None:
     assert "bits per byte" in shown
 
 
-def test_an_interrupted_run_of_characters_goes_on(tmp_path: Path, capsys: Output) -> None:
+def test_an_interrupted_run_on_characters_is_resumed(tmp_path: Path, capsys: Output) -> None:
     text = save_text(tmp_path / "a.txt")
     options = ["--text", text, "--out", tmp_path / "m", "--token-type", "characters", *TINY]
     assert code_of("train", "gpt", *options) == 0
     assert code_of("train", "gpt", "--resume", "--out", tmp_path / "m") == 0
-    assert "had ended already" in capsys.readouterr().err
+    assert "already complete" in capsys.readouterr().err
 
 
-def test_the_same_command_with_resume_begins_a_run_on_built_in_text_and_goes_on_with_it(
+def test_the_same_command_with_resume_starts_and_resumes_a_run_on_built_in_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     built_in = Documents(texts=[counting_text(30)] * 12, origin="a library")
     monkeypatch.setattr("qkv.data.documents.python_source", lambda: built_in)
     command = ["train", "gpt", "--vocab-size", "300", "--resume", "--out", tmp_path / "m", *TINY]
-    for told in ("holds no run yet: this one begins", "had ended already"):
+    for told in ("starting a new one", "already complete"):
         assert code_of(*command) == 0
         assert told in capsys.readouterr().err
 
 
-def test_with_no_text_it_learns_from_pythons_own_source(
+def test_without_text_it_learns_from_the_source_of_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     source = tmp_path / "library"
@@ -89,7 +89,7 @@ def test_with_no_text_it_learns_from_pythons_own_source(
     monkeypatch.setattr("sysconfig.get_paths", lambda: {"stdlib": str(source)})
     options = ["--out", tmp_path / "m", *TINY, "--vocab-size", "300", "--processes", "1"]
     assert code_of("train", "gpt", *options) == 0
-    assert "learning from the source of Python's standard library" in capsys.readouterr().err
+    assert "training on the source code of Python's standard library" in capsys.readouterr().err
     assert read_json(tmp_path / "m" / "report.json")["data"]["origin"].startswith("the source of Python")
 
 
@@ -113,16 +113,16 @@ def test_music_is_learned_and_composed(tmp_path: Path, capsys: Output) -> None:
     ("text", "options", "sentence"),
     [
         ("", [], "is empty"),
-        ("too short", [], "less than a context of 16"),
+        ("too short", [], "fewer than the context of 16"),
         (None, [], "There is no file"),
         ("fine " * 99, ["--heads", "3"], "must be a multiple of"),
         ("fine " * 99, ["--max-length", "4"], "--max-length must be at least 8"),
-        ("fine " * 99, ["--valid-size", "0.9"], "--valid-size must be above 0"),
+        ("fine " * 99, ["--valid-size", "0.9"], "--valid-size must be a number of at least 1, or a share"),
         ("fine " * 99, ["--vocab-size", "100"], "is too small"),
         ("fine " * 99, ["--recipe", "shakespeare"], "there is no recipe 'shakespeare'"),
     ],
 )
-def test_a_mistake_in_training_is_one_sentence(
+def test_a_mistake_in_training_is_one_error_message(
     text: str | None, options: list[str], sentence: str, tmp_path: Path, capsys: Output
 ) -> None:
     if text is not None:
@@ -132,7 +132,7 @@ def test_a_mistake_in_training_is_one_sentence(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_a_text_that_is_refused_leaves_no_run_in_the_way_of_another(tmp_path: Path, capsys: Output) -> None:
+def test_a_rejected_text_leaves_no_run_behind(tmp_path: Path, capsys: Output) -> None:
     given = ["--vocab-size", "300", "--out", tmp_path / "m", *TINY]
     (tmp_path / "short.txt").write_text("too short")
     assert code_of("train", "gpt", "--text", tmp_path / "short.txt", *given) == 2
@@ -162,16 +162,16 @@ def test_a_part_may_be_just_as_long_as_the_context(length: int, code: int, tmp_p
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ("--labels a.tsv", "by --fine-tune MODEL"),
-        ("--music a.json --text a.txt", "give --text or --music, one of both"),
-        ("--resume", "holds no training run to resume"),
-        ("--text", "--text names no file"),
-        ("--text= --steps 2", "--text names no file"),
-        ("--music --steps 2", "--music names no file"),
-        ("--text a.txt --valid-text", "--valid-text names no file"),
+        ("--labels a.tsv", "--labels needs --fine-tune."),
+        ("--music a.json --text a.txt", "--text cannot be combined with --music."),
+        ("--resume", "no run found in"),
+        ("--text", "--text needs at least one file"),
+        ("--text= --steps 2", "--text needs at least one file"),
+        ("--music --steps 2", "--music needs at least one file"),
+        ("--text a.txt --valid-text", "--valid-text needs at least one file"),
     ],
 )
-def test_options_that_need_another_say_so(
+def test_options_that_need_another_option_name_it(
     options: str, sentence: str, tmp_path: Path, capsys: Output
 ) -> None:
     code = code_of("train", "gpt", "--out", tmp_path / "m", *options.split())
@@ -182,12 +182,12 @@ def test_options_that_need_another_say_so(
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.json", b'{"train": [[[60', "not whole JSON"),
-        ("a.mid", b"MThd\0\0\0\6", "not a whole MIDI file (it ends too early)"),
-        ("a.json", b'{"train": [[[60]]]}', "too few to learn from"),
+        ("a.json", b'{"train": [[[60', "not valid JSON"),
+        ("a.mid", b"MThd\0\0\0\6", "not a valid MIDI file (it ends too early)"),
+        ("a.json", b'{"train": [[[60]]]}', "too few to train on"),
     ],
 )
-def test_a_corrupt_music_file_is_one_sentence(
+def test_a_corrupt_music_file_is_one_error_message(
     name: str, content: bytes, sentence: str, tmp_path: Path, capsys: Output
 ) -> None:
     (tmp_path / name).write_bytes(content)
@@ -199,7 +199,7 @@ def test_a_corrupt_music_file_is_one_sentence(
 # Generating -------------------------------------------------------------------------------------------------
 
 
-def test_the_prompt_and_its_continuation_are_printed_and_sliding_is_said_once(
+def test_the_prompt_and_its_continuation_are_printed_with_one_warning_about_the_context(
     tmp_path: Path, capsys: Output
 ) -> None:
     untrained("subwords").save(tmp_path)
@@ -220,12 +220,12 @@ def test_the_prompt_and_its_continuation_are_printed_and_sliding_is_said_once(
     ("options", "sentence"),
     [
         (["one", "--temperature", "-1"], "must not be negative"),
-        (["one", "--max-new-tokens", "0"], "must be at least 1"),
-        (["one", "-o", "a.mid"], "-o is for music"),
+        (["one", "--max-new-tokens", "0"], "--max-new-tokens must be from 1 to"),
+        (["one", "-o", "a.mid"], "--output is for music"),
         (["\udcff bad"], "the text is not UTF-8"),
     ],
 )
-def test_a_mistake_in_generating_text_is_one_sentence(
+def test_a_mistake_in_generating_text_is_one_error_message(
     options: list[str], sentence: str, base: Path, capsys: Output
 ) -> None:
     code = code_of("generate", base, *options)
@@ -233,7 +233,7 @@ def test_a_mistake_in_generating_text_is_one_sentence(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_a_prompt_from_standard_input_is_read_as_documents_are(
+def test_a_prompt_from_standard_input_is_read_like_a_document(
     base: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for raw, shown in ((b"one\r\ntwo", "one\ntwo"), (b"one two\n", "one two\n")):
@@ -246,12 +246,12 @@ def test_a_prompt_from_standard_input_is_read_as_documents_are(
     assert "line 2 of standard input is not UTF-8" in refused(told.err, told.out, code)
 
 
-def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, capsys: Output) -> None:
+def test_a_mistake_in_composing_is_one_error_message(music: Path, tmp_path: Path, capsys: Output) -> None:
     (tmp_path / "bad.mid").write_bytes(b"MThd\0\0\0\6")
     out = ["-o", tmp_path / "a.mid"]
     for options, sentence in (
-        ([], "say where to write it"),
-        ([tmp_path / "bad.mid", *out], "not a whole MIDI file"),
+        ([], "give --output NAME.mid"),
+        ([tmp_path / "bad.mid", *out], "not a valid MIDI file"),
         ([tmp_path / "none.mid", *out], "There is no file"),
         (["--stop", "x", *out], "--stop is for text"),
         (["--max-new-tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),
@@ -262,7 +262,7 @@ def test_a_mistake_in_composing_is_one_sentence(music: Path, tmp_path: Path, cap
         assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_music_goes_on_after_a_midi_file(music: Path, tmp_path: Path) -> None:
+def test_a_midi_file_is_continued(music: Path, tmp_path: Path) -> None:
     beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
     write_midi(tmp_path / "a.mid", beginning)
     assert (
@@ -272,7 +272,7 @@ def test_music_goes_on_after_a_midi_file(music: Path, tmp_path: Path) -> None:
     assert read_midi(tmp_path / "b.mid")[:2] == beginning
 
 
-def test_a_model_that_does_not_generate_says_what_it_is_for(model: Path, capsys: Output) -> None:
+def test_a_model_that_cannot_generate_names_its_commands(model: Path, capsys: Output) -> None:
     code = code_of("generate", model, "one")
     shown = capsys.readouterr()
     assert "It is for `qkv translate`" in refused(shown.err, shown.out, code)
@@ -281,7 +281,7 @@ def test_a_model_that_does_not_generate_says_what_it_is_for(model: Path, capsys:
 # Evaluating -------------------------------------------------------------------------------------------------
 
 
-def test_the_likelihood_of_a_text_is_told_in_all_units(base: Path, tmp_path: Path, capsys: Output) -> None:
+def test_perplexity_is_printed_in_all_units(base: Path, tmp_path: Path, capsys: Output) -> None:
     text = save_text(tmp_path / "new.txt", lines=5)
     assert code_of("evaluate", base, "--text", text, "--json") == 0
     facts = json.loads(capsys.readouterr().out)
@@ -291,7 +291,7 @@ def test_the_likelihood_of_a_text_is_told_in_all_units(base: Path, tmp_path: Pat
     assert f"bits per byte         {facts['bits_per_byte']}" in capsys.readouterr().out
 
 
-def test_a_mistake_in_evaluating_is_one_sentence(
+def test_a_mistake_in_evaluating_is_one_error_message(
     base: Path, music: Path, tmp_path: Path, capsys: Output
 ) -> None:
     text, empty = save_text(tmp_path / "new.txt"), tmp_path / "empty.txt"
@@ -332,7 +332,9 @@ def examples(form: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["classification", "entailment", "similarity", "choice"])
-def test_every_form_is_fine_tuned_and_asked(form: str, base: Path, tmp_path: Path, capsys: Output) -> None:
+def test_every_form_is_fine_tuned_and_classifies(
+    form: str, base: Path, tmp_path: Path, capsys: Output
+) -> None:
     labels = labelled(tmp_path / "a.tsv", examples(form))
     options = ["--form", "choice"] if form == "choice" else []
     out = tmp_path / "m"
@@ -356,14 +358,14 @@ def test_every_form_is_fine_tuned_and_asked(form: str, base: Path, tmp_path: Pat
     assert json.loads(capsys.readouterr().out)["examples"] == 30
 
 
-def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
+def test_fine_tuning_can_be_resumed_and_can_start_without_the_weights(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     labels = labelled(tmp_path / "a.tsv", examples("classification"))
     given = ["--fine-tune", base, "--labels", labels, *ONCE, "--no-pretrained", "--auxiliary-weight", "0"]
     assert code_of("train", "gpt", *given, "--out", tmp_path / "m") == 0
     assert code_of("train", "gpt", "--resume", "--out", tmp_path / "m") == 0
-    assert "had ended already" in capsys.readouterr().err
+    assert "already complete" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -373,16 +375,20 @@ def test_fine_tuning_can_be_resumed_and_begun_without_the_weights(
         (["fine\tgood"] * 12, [], "every label is 'good'"),
         (["fine\tgood", "bad\tbad"], [], "too few to hold some out"),
         (["no tab at all"], [], "has no tab"),
-        (["one\ttwo\tgood", "one\ttwo\tbad"] * 6, ["--form", "classification"], "reads one text in a row"),
+        (
+            ["one\ttwo\tgood", "one\ttwo\tbad"] * 6,
+            ["--form", "classification"],
+            "needs one text and a label per line",
+        ),
         (["one\ttwo\tthree\t3"] * 12, ["--form", "choice"], "is not the number of one of its 2 answers"),
         (["one\tthree\t1"] * 12, ["--form", "choice"], "has 3 columns"),
         (["one\ttwo\ttwo\t1"] * 12, ["--form", "choice"], "line 1 has the same answer twice"),
-        (["one\ttwo\tsix\t1"] * 12, ["--form", "choice", "--columns", "1,2"], "--columns cannot be given"),
+        (["one\ttwo\tsix\t1"] * 12, ["--form", "choice", "--columns", "1,2"], "columns cannot be chosen"),
         (["one\t1.5", "two\t1.50"] * 6, [], "every label is the number 1.5"),
-        (["one\tgood", "two\tbad"] * 6, ["--width", "32"], "leave out --width"),
+        (["one\tgood", "two\tbad"] * 6, ["--width", "32"], "--width cannot be combined with --fine-tune"),
     ],
 )
-def test_a_mistake_in_labels_is_one_sentence(
+def test_a_mistake_in_labels_is_one_error_message(
     rows: list[str], options: list[str], sentence: str, base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     labels = labelled(tmp_path / "a.tsv", rows)
@@ -391,14 +397,14 @@ def test_a_mistake_in_labels_is_one_sentence(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_a_model_of_music_is_not_fine_tuned_on_texts(music: Path, tmp_path: Path, capsys: Output) -> None:
+def test_a_music_model_is_not_fine_tuned_on_texts(music: Path, tmp_path: Path, capsys: Output) -> None:
     labels = labelled(tmp_path / "a.tsv", examples("classification"))
     code = code_of("train", "gpt", "--fine-tune", music, "--labels", labels, "--out", tmp_path / "m", *ONCE)
     shown = capsys.readouterr()
     assert "makes music, and labels belong to texts" in refused(shown.err, shown.out, code)
 
 
-def test_a_label_that_training_has_not_shown_is_named(base: Path, tmp_path: Path, capsys: Output) -> None:
+def test_an_unknown_label_is_named(base: Path, tmp_path: Path, capsys: Output) -> None:
     labels = labelled(tmp_path / "a.tsv", examples("classification"))
     other = labelled(tmp_path / "b.tsv", ["one\teven", "two\tprime"])
     given = ["--fine-tune", base, "--labels", labels, "--valid-labels", other]

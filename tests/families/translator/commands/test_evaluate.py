@@ -1,4 +1,4 @@
-"""`qkv evaluate` as people and programs read it: tables, JSON, warnings, and one sentence for every mistake."""
+"""`qkv evaluate` of translations: tables, JSON, warnings and error messages."""
 
 import json
 import math
@@ -73,7 +73,7 @@ def answer_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tup
 # How it is done -------------------------------------------------------------------------------------------
 
 
-def test_a_model_translates_by_the_engine_and_says_what_it_says_itself(
+def test_the_engine_gives_the_translations_of_the_model(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     translator = qkv.load(model)
@@ -91,7 +91,7 @@ def test_a_model_translates_by_the_engine_and_says_what_it_says_itself(
     assert Path("said.xx").read_text().split("\n") == [*map(without_breaks, expected), ""]
 
 
-def test_progress_is_told_without_a_terminal(
+def test_progress_is_printed_without_a_terminal(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(terminal, "LINE_EVERY", 0.0)
@@ -138,7 +138,7 @@ def test_the_tables_and_the_document_hold_the_same_numbers(capsys: pytest.Captur
     assert len(blocks) == 20
 
 
-def test_the_document_says_how_it_was_measured(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_states_how_it_was_measured(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import sacrebleu
 
     options = ["--source", "a.en", "--reference", "a.xx", "second.xx", "--against", "bad.xx", "--beam", "1"]
@@ -148,8 +148,13 @@ def test_the_document_says_how_it_was_measured(model: Path, capsys: pytest.Captu
     assert found["overlap"] is None, "an older bundle does not know what it has seen"
     assert found["scores"]["bleu"]["signature"].startswith("nrefs:2|bs:1000|seed:12345|")
     measured = found["measured"]
-    assert measured["model"] == {"path": str(model), "kind": "model", "beam": 1, "length_penalty": 0.5}
-    assert measured["against"] == {"path": "bad.xx", "kind": "file", "beam": None, "length_penalty": None}
+    assert measured["model"] == {"path": str(model), "kind": "model", "beam_size": 1, "length_penalty": 0.5}
+    assert measured["against"] == {
+        "path": "bad.xx",
+        "kind": "file",
+        "beam_size": None,
+        "length_penalty": None,
+    }
     assert (measured["source"], measured["references"]) == ("a.en", ["a.xx", "second.xx"])
     assert (measured["tokenize"], measured["lowercase"]) == ("13a", False)
     assert (measured["by_length"], measured["worst"]) == ("words of the source", "sentence chrF")
@@ -199,7 +204,7 @@ def test_the_languages_of_the_other_model_help_to_read_a_file(
     assert found["scores"] == expected["scores"]
 
 
-def test_each_translation_of_a_repeated_sentence_is_right(
+def test_each_translation_of_a_repeated_sentence_is_a_reference(
     files: Path, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A test set like Tatoeba's, which has the same source on several lines."""
@@ -248,7 +253,7 @@ def test_without_a_source_lengths_are_those_of_the_reference(capsys: pytest.Capt
     assert {each["source"] for each in found["worst"]} == {None}
 
 
-def test_a_pipe_gets_no_colours_and_no_broken_lines(files: Path) -> None:
+def test_a_pipe_gets_no_colours_and_no_wrapped_lines(files: Path) -> None:
     """Also where a sentence is wider than any terminal, and holds what looks like markup or drives a terminal."""
     long = "[bold]one[/bold] :cat: \x1b[31m " + "two " * 200
     (files / "odd.xx").write_text((long + "\n") * 3)
@@ -299,15 +304,15 @@ def test_a_model_is_scored_as_its_report_says_unless_the_command_says_otherwise(
 
 
 @pytest.mark.parametrize("report", [[], {"settings": 3}, {"settings": {"scoring": 3}}])
-def test_a_report_that_qkv_has_not_written_is_refused(
+def test_an_incomplete_report_is_rejected(
     report: object, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_json(model / "report.json", report)
     assert code_of(model, "--source", "a.en", "--reference", "a.xx") == 2
-    assert "lacks something that qkv writes" in capsys.readouterr().err
+    assert "is incomplete: restore it" in capsys.readouterr().err
 
 
-def test_sentences_of_the_training_data_are_counted_and_left_out(
+def test_sentences_in_the_training_data_are_counted_and_excluded(
     model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, reference = ((files / name).read_text().splitlines() for name in ("a.en", "a.xx"))
@@ -323,7 +328,7 @@ def test_sentences_of_the_training_data_are_counted_and_left_out(
     assert without["sentences"] == SENTENCES - len(seen)
     first = ", ".join(map(str, seen[:3]))
     assert error.startswith(
-        f"qkv: {len(seen)} of {SENTENCES} test sentences occur in the training data of model "
+        f"warning: {len(seen)} of {SENTENCES} test sentences occur in the training data of model "
         f"({overlap['same_translation']} with the very same translation; lines {first}, …): "
     )
     assert error.endswith(f"without them BLEU is {without['bleu']['value']:.2f}.\n")
@@ -355,7 +360,7 @@ def test_a_model_that_has_seen_nothing_or_everything(
     assert "no sentence is left without them" in error
 
 
-def test_the_training_data_of_the_other_model_count_too(
+def test_the_training_data_of_the_other_model_are_checked_too(
     model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_seen(model, seen_in((files / "a.en").read_text().splitlines()[:1], ["x"]))
@@ -364,7 +369,7 @@ def test_the_training_data_of_the_other_model_count_too(
     assert found["against"]["overlap"]["lines"][0] == 1
     assert "occur in the training data of model" in error
     assert code_of("good.xx", "--source", "a.en", "--reference", "a.xx", "--against", model) == 0
-    told = "The comparison counts 1 sentence that one of the two has seen in training."
+    told = "The comparison counts 1 sentence that one of the two saw in training."
     assert told in capsys.readouterr().out
 
 
@@ -377,7 +382,7 @@ def test_models_that_are_scored_differently_are_compared_with_a_warning(
     options = ["--source", "a.en", "--reference", "a.xx", "--beam", "1"]
     found, error = answer_of(capsys, "tokenised", *options, "--against", model)
     assert "|tok:none|" in found["scores"]["bleu"]["signature"]
-    assert "different scoring: both are scored as tokenised asks." in error
+    assert "different settings: using those of tokenised for both." in error
 
 
 def test_a_bundle_with_fingerprints_is_loaded_and_described_as_before(
@@ -411,35 +416,35 @@ def test_training_leaves_the_fingerprints_of_its_training_part(
 FILE_MISTAKES = {
     "a reference too short": (
         "good.xx --reference a.xx shorter.xx two.xx",
-        "a.xx has 60 lines but shorter.xx has 59 and two.xx has 2: line N of each file",
+        "a.xx has 60 lines but shorter.xx has 59 and two.xx has 2; the files must match",
     ),
-    "translations too short": ("shorter.xx --reference a.xx", "a.xx has 60 lines but shorter.xx has 59:"),
-    "a source too short": ("good.xx --source two.xx --reference a.xx", "two.xx has 2 lines but a.xx has 60:"),
-    "the other too short": ("good.xx --reference a.xx --against two.xx", "a.xx has 60 lines but two.xx has 2:"),
+    "translations too short": ("shorter.xx --reference a.xx", "a.xx has 60 lines but shorter.xx has 59;"),
+    "a source too short": ("good.xx --source two.xx --reference a.xx", "two.xx has 2 lines but a.xx has 60;"),
+    "the other too short": ("good.xx --reference a.xx --against two.xx", "a.xx has 60 lines but two.xx has 2;"),
     "no translations": ("empty.xx --reference a.xx", "empty.xx is empty"),
-    "nothing there": ("nowhere --reference a.xx", "there is no folder and no file nowhere"),
-    "nothing to compare": ("good.xx --reference a.xx --against nowhere", "there is no folder and no file nowhere"),
-    "a mistyped model with a beam": ("nowhere --source a.en --reference a.xx --beam 3", "no file nowhere"),
-    "languages without pairs": ("good.xx --reference a.xx --source-language en", "are for --pairs: leave them out"),
-    "no number": ("model --source a.en --reference a.xx --length-penalty nan", "the length penalty from 0 to 50"),
-    "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge goes by what was translated: give --source"),
+    "nothing there": ("nowhere --reference a.xx", "there is no folder or file nowhere"),
+    "nothing to compare": ("good.xx --reference a.xx --against nowhere", "there is no folder or file nowhere"),
+    "a mistyped model with a beam": ("nowhere --source a.en --reference a.xx --beam 3", "no folder or file nowhere"),
+    "languages without pairs": ("good.xx --reference a.xx --source-language en", "need --pairs"),
+    "no number": ("model --source a.en --reference a.xx --length-penalty nan", "--length-penalty must be from 0 to 50"),
+    "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge needs --source or --pairs"),
     "no reference": ("good.xx --reference", "give either --reference with one file or more, or --pairs"),
     "neither references nor pairs": ("good.xx", "give either --reference with one file or more, or --pairs"),
     "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give either --reference"),
     "source and pairs": ("good.xx --source a.en --pairs a.tsv", "leave out --source"),
-    "a beam for a file": ("good.xx --reference a.xx --beam 3", "leave out --beam and --length-penalty"),
-    "a penalty for a file": ("good.xx --reference a.xx --length-penalty 1", "good.xx is not a model's folder"),
+    "a beam for a file": ("good.xx --reference a.xx --beam 3", "leave out --beam-size and --length-penalty"),
+    "a penalty for a file": ("good.xx --reference a.xx --length-penalty 1", "good.xx is a file of translations"),
     "an unknown tokenizer": ("good.xx --reference a.xx --tokenize 14a", "sacrebleu has no tokenizer '14a'"),
-    "an output that is read": ("good.xx --reference a.xx --output ./a.xx", "--output would overwrite a.xx"),
+    "an output that is read": ("good.xx --reference a.xx --output ./a.xx", "--output would overwrite the input a.xx"),
     "an output in no folder": ("good.xx --reference a.xx --output no/where", "--output no/where cannot be written"),
-    "a model and no source": ("model --reference a.xx", "give --source: model is a model"),
-    "another model and no source": ("good.xx --reference a.xx --against model", "give --source: model is a model"),
-    "no beam": ("model --source a.en --reference a.xx --beam 0", "--beam must be at least 1"),
+    "a model and no source": ("model --reference a.xx", "model is a model and needs sentences to translate: give --source"),
+    "another model and no source": ("good.xx --reference a.xx --against model", "model is a model and needs sentences to translate: give --source"),
+    "no beam": ("model --source a.en --reference a.xx --beam 0", "--beam-size must be from 1 to"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("mistake", FILE_MISTAKES)
-def test_a_mistake_is_one_sentence_and_nothing_is_written(
+def test_a_mistake_is_one_error_message_and_nothing_is_written(
     mistake: str, model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options, sentence = FILE_MISTAKES[mistake]
@@ -448,13 +453,13 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
     shown = capsys.readouterr()
     assert shown.out == ""
     (line,) = shown.err.splitlines()
-    assert line.startswith("qkv: ")
+    assert line.startswith("error: ")
     assert line.endswith(".")
     assert sentence in line
     assert before == {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
 
 
-def test_damaged_fingerprints_are_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_fingerprints_are_rejected(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_seen(model, seen_in(["one"], ["uno"]))
     (model / SEEN_FILE).write_bytes((model / SEEN_FILE).read_bytes()[:-1])
     assert code_of(model, "--source", "a.en", "--reference", "a.xx") == 2

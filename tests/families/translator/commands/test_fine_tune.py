@@ -16,17 +16,17 @@ def asked(model: Path, files: Path, *options: str) -> list[str]:
     return ["train", "translator", *map(str, named), *options]
 
 
-def test_a_model_is_tuned_and_the_run_is_resumed_without_its_options(
+def test_a_model_is_fine_tuned_and_the_run_is_resumed_without_its_options(
     model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(files / "out")
     assert code_of(*asked(model, files, *QUICK.split(), "--out", out)) == 0
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "loss per piece on the held-out pairs:" in shown.err
+    assert "loss per token on the held-out pairs:" in shown.err
     assert load(out).tokenizer.text() == load(model).tokenizer.text()
     assert code_of("train", "translator", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     assert code_of("train", "translator", "--resume", "--out", out, "--dropout", "0.5") == 2
     assert "these differ: --dropout" in capsys.readouterr().err
     assert code_of("translate", out, "one two", "--beam", "1") == 0
@@ -35,15 +35,15 @@ def test_a_model_is_tuned_and_the_run_is_resumed_without_its_options(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--width", "32", "--vocab-size", "300"], "leave out --width and --vocab-size."),
-        (["--architecture", "recurrent"], "leave out --model."),
-        (["--beam-size=2"], "leave out --beam-size."),
-        (["--language", "fra"], "this model translates into one language"),
+        (["--width", "32", "--vocab-size", "300"], "--vocab-size cannot be combined with --fine-tune."),
+        (["--architecture", "recurrent"], "--architecture cannot be combined with --fine-tune."),
+        (["--beam-size=2"], "--beam-size cannot be combined with --fine-tune."),
+        (["--language-token", "fra"], "this model translates into one language"),
         (["--epochs", "-1"], "--epochs must be more than 0"),
         (["--recipe", "demo"], "there is no recipe 'demo'"),
     ],
 )
-def test_what_the_model_decides_itself_is_refused_with_a_sentence(
+def test_options_that_the_model_fixes_are_rejected(
     options: list[str], sentence: str, model: Path, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = code_of(*asked(model, files, *options, "--out", str(files / "out")))
@@ -52,20 +52,20 @@ def test_what_the_model_decides_itself_is_refused_with_a_sentence(
     assert not (files / "out").exists()
 
 
-def test_what_is_no_translator_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_a_translator_can_be_fine_tuned(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = code_of(*asked(files, files, "--out", str(files / "out")))
     shown = capsys.readouterr()
     refused(shown.err, shown.out, code)
     assert not (files / "out").exists()
 
 
-def test_help_needs_no_folder_and_names_what_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
-    assert code_of("train", "translator", "--fine-tune", "--help") == 0
+def test_help_needs_no_folder_and_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of("train", "translator", "--fine-tune", "--help-all") == 0
     shown = capsys.readouterr().out
     for option in (
         "--fine-tune",
         "--epochs",
-        "--language",
+        "--language-token",
         "--dropout",
         "--label-smoothing",
         "--max-length-ratio",

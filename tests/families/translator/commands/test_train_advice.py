@@ -1,4 +1,4 @@
-"""What `qkv train translator` says about its data, and that a run begun with the earlier split goes on."""
+"""Advice of `qkv train translator` about its data, and runs with the split of an earlier version."""
 
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_few_pairs_duplicates_and_a_run_cut_short_are_pointed_out(
+def test_few_pairs_duplicates_and_a_time_limit_give_advice(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert code_of(*training(files, "--minutes", "0.0000001")) == 0
@@ -36,7 +36,7 @@ def test_few_pairs_duplicates_and_a_run_cut_short_are_pointed_out(
     assert read_json(files / "out" / "report.json")["data"]["duplicates"] == 54
 
 
-def test_validation_files_that_training_has_seen_are_pointed_out(
+def test_validation_sentences_in_the_training_data_are_reported(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = ["--valid-source", files / "a.en", "--valid-target", files / "a.xx"]
@@ -44,7 +44,7 @@ def test_validation_files_that_training_has_seen_are_pointed_out(
     assert "120 of the 120 validation pairs are in the training data too" in capsys.readouterr().err
 
 
-def test_a_run_that_an_earlier_version_split_is_resumed_with_that_split(
+def test_a_run_of_an_earlier_version_is_resumed_with_its_split(
     files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prepare: Any = corpus.prepare_corpus

@@ -1,4 +1,4 @@
-"""`qkv train translator --data FOLDER`: parts by their names, tests scored at the end, published figures beside them."""
+"""`qkv train translator --data FOLDER`: parts by file name, test scores, and published scores."""
 
 import json
 from itertools import islice
@@ -39,7 +39,7 @@ def train(folder: Path, *options: str) -> dict[str, Any]:
     return read_json(folder / "out" / "report.json")
 
 
-def test_the_published_row_stands_beside_what_was_reached(
+def test_published_scores_are_shown_next_to_ours(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qkv.cli.terminal.err.width", 200)
@@ -67,13 +67,13 @@ def test_the_report_holds_what_evaluate_finds(folder: Path, capsys: pytest.Captu
     assert found["scores"]["chrf"]["value"] == pytest.approx(report["tests"]["test_2018"]["chrf"]["value"])
 
 
-def test_other_languages_and_raw_text_are_an_option_away(folder: Path) -> None:
+def test_options_choose_other_languages_and_raw_text(folder: Path) -> None:
     report = train(folder, "--languages", "fr", "en", "--variant", "")
     assert report["languages"] == {"source": "fr", "target": "en"}
     assert report["data"]["origin"] == "train.fr and train.en"
 
 
-def test_the_raw_recipe_reads_raw_text_and_scores_it_as_people_write_it(folder: Path) -> None:
+def test_the_raw_recipe_reads_and_scores_raw_text(folder: Path) -> None:
     report = train(folder, "--recipe", "multi30k-raw")
     assert report["data"]["origin"] == "train.en and train.de"
     assert "|case:mixed|eff:no|tok:13a|" in report["tests"]["test_2016_flickr"]["bleu"]["signature"]
@@ -90,27 +90,27 @@ def test_the_tatoeba_recipe_reads_its_tables(tmp_path: Path) -> None:
     assert report["tests"]["test"]["sentences"] == 5
 
 
-def test_a_data_set_that_lies_deeper_is_pointed_to(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_data_set_in_a_subfolder_is_suggested(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     deep = folder / "repository" / "data" / "task1"
     deep.mkdir(parents=True)
     for path in folder.glob("*.*"):
         path.rename(deep / path.name)
     options = ["--recipe", "multi30k-tiny", "--out", folder / "out"]
     assert code_of("train", "translator", "--data", folder / "repository", *options) == 2
-    assert f"but {deep} does: give that as --data." in capsys.readouterr().err
+    assert f"but {deep} has: give that folder." in capsys.readouterr().err
 
 
 def test_a_run_with_a_folder_can_be_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = train(folder)
     (folder / "out" / "report.json").unlink()
     assert code_of("train", "translator", "--resume", "--out", folder / "out") == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     after = read_json(folder / "out" / "report.json")
     assert after["tests"]["test_2018"] == before["tests"]["test_2018"]
     assert after["training"]["epochs"] == before["training"]["epochs"]
 
 
-def test_a_run_is_not_reported_on_other_test_sentences_than_those_it_began_with(
+def test_a_run_is_not_resumed_with_other_test_sentences(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train(folder)
@@ -125,10 +125,10 @@ def test_a_run_is_not_reported_on_other_test_sentences_than_those_it_began_with(
     [
         (["--source", "a.en"], "either --data or the files one by one"),
         (["--source-language", "xx"], "neither train.lc.norm.tok.xx and train.lc.norm.tok.de nor"),
-        (["--recipe", "automatic"], "--data needs to know the languages"),
+        (["--recipe", "automatic"], "--data needs --source-language"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(
+def test_contradictory_options_are_rejected(
     folder: Path, options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = [] if "--recipe" in options else ["--recipe", "multi30k-tiny"]
@@ -140,13 +140,13 @@ def test_what_cannot_be_meant_is_refused(
     assert not out.exists()
 
 
-def test_a_published_figure_stands_only_where_ours_is_measured_alike() -> None:
+def test_published_scores_are_shown_only_if_ours_are_measured_the_same_way() -> None:
     alike: dict[str, Any] = {
         "languages": {"source": "en", "target": "de"},
         "settings": {
             "data": {"variant": "lc.norm.tok"},
             "scoring": {"tokenize": "none"},
-            "decoding": {"beam": 5},
+            "decoding": {"beam_size": 5},
         },
     }
     assert [row.bleu for row in published_rows(alike, "test_2016_flickr")] == ["41.02"]
@@ -155,7 +155,7 @@ def test_a_published_figure_stands_only_where_ours_is_measured_alike() -> None:
     for change in (
         {"data": {"variant": ""}},
         {"scoring": {"tokenize": "13a"}},
-        {"decoding": {"beam": 1}},
+        {"decoding": {"beam_size": 1}},
     ):
         other = {**alike, "settings": {**alike["settings"], **change}}
         assert published_rows(other, "test_2016_flickr") == []
@@ -177,7 +177,7 @@ def test_the_published_size_is_not_exceeded() -> None:
     assert sum(parameter.numel() for parameter in model.parameters()) <= 2_600_000
 
 
-def test_test_sentences_that_training_has_shown_are_counted(
+def test_test_sentences_in_the_training_data_are_counted(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qkv.cli.terminal.err.width", 200)

@@ -1,4 +1,4 @@
-"""`qkv translate`: a line for every line, in order, and nothing else on standard output."""
+"""`qkv translate`: one output line per input line, in order, and nothing else on standard output."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def standard_input(content: bytes, folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def test_an_argument_that_is_not_utf8_is_refused(model: Path) -> None:
+def test_an_argument_that_is_not_utf8_is_rejected(model: Path) -> None:
     running = process("translate", str(model), b"\xff\xfe")
     out, error = running.communicate(timeout=60)
     assert "the text is not UTF-8" in refused(error.decode(), out.decode(), running.returncode)
@@ -41,7 +41,7 @@ LINES = ["one two", "", "three", " ", "👍", "\x07\x1b", "4 5 6", "  four five 
 
 @pytest.mark.parametrize("lines_at_once", [1, 3, 2_000])
 @pytest.mark.parametrize("ending", ["", "\n"])
-def test_every_line_is_answered_in_order_whatever_the_batching(
+def test_every_line_is_translated_in_order_with_any_batch_size(
     ending: str,
     lines_at_once: int,
     model: Path,
@@ -58,7 +58,7 @@ def test_every_line_is_answered_in_order_whatever_the_batching(
     assert [answers[place] for place in (1, 3, 4, 5, 6)] == ["", " ", "👍", "\x07\x1b", "4 5 6"]
 
 
-def test_windows_line_ends_change_nothing(
+def test_windows_line_endings_change_nothing(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with standard_input(b"one two\r\n\r\nthree\r\n", tmp_path):
@@ -70,7 +70,7 @@ def test_windows_line_ends_change_nothing(
     assert windows.count("\n") == 3
 
 
-def test_many_lines_of_a_large_file_are_all_answered(
+def test_all_lines_of_a_large_file_are_translated(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """More than one block of reading and more than one batch of lines, with lines across the seams."""
@@ -86,7 +86,7 @@ def test_no_input_gives_no_output(model: Path, tmp_path: Path, capsys: pytest.Ca
     assert capsys.readouterr().out == ""
 
 
-def test_input_that_is_not_utf8_is_refused_with_its_line(
+def test_input_that_is_not_utf8_is_rejected_with_its_line(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with standard_input(b"one\ntwo\n\xff\xfe\nfour\n", tmp_path):
@@ -113,27 +113,27 @@ def test_every_line_of_a_text_argument_is_translated_and_line_breaks_are_kept(
     assert found.count("\n") == 5
 
 
-def test_a_bad_beam_is_refused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_beam_size_is_rejected(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = code_of("translate", model, "one", "--beam", "0")
     shown = capsys.readouterr()
     assert "--beam-size must be from 1" in refused(shown.err, shown.out, code)
 
 
 @pytest.mark.parametrize("penalty", ["1000", "inf", "-1", "nan"])
-def test_a_length_penalty_beyond_all_numbers_is_refused(
+def test_an_infinite_length_penalty_is_rejected(
     penalty: str, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = code_of("translate", model, "one", "--beam", "2", f"--length-penalty={penalty}")
     shown = capsys.readouterr()
-    assert "the length penalty from 0 to 50" in refused(shown.err, shown.out, code)
+    assert "must be from 0 to 50" in refused(shown.err, shown.out, code)
 
 
-def test_the_strongest_length_penalty_is_computed(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_largest_length_penalty_works(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of("translate", model, "one two", "--beam", "2", "--length-penalty", "50") == 0
     assert capsys.readouterr().out.count("\n") == 1
 
 
-def test_a_line_on_a_pipe_is_answered_before_the_next_is_sent(model: Path) -> None:
+def test_a_line_on_a_pipe_is_translated_before_the_next_is_sent(model: Path) -> None:
     translator = qkv.load(model).computing_in("int8")
     with process("translate", str(model)) as running:
         assert running.stdin is not None
@@ -149,7 +149,7 @@ def test_a_line_on_a_pipe_is_answered_before_the_next_is_sent(model: Path) -> No
     assert (out, running.returncode) == (b"", 0)
 
 
-def test_a_reader_that_leaves_early_is_no_error(model: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(model: Path) -> None:
     with process("translate", str(model)) as running:
         assert running.stdin is not None
         assert running.stdout is not None
@@ -183,7 +183,7 @@ def test_scores_and_alignments_are_columns(model: Path, capsys: pytest.CaptureFi
         assert all(target < len(text.split()) for _, target in pairs)
 
 
-def test_several_answers_have_the_number_of_their_line(
+def test_several_hypotheses_have_the_number_of_their_line(
     model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (
@@ -204,7 +204,7 @@ def test_several_answers_have_the_number_of_their_line(
     assert [row[0] for row in columns(capsys)] == ["1", "1", "1", "2", "2", "2"]
 
 
-def test_json_has_all_that_is_known(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_scores_words_and_alignments(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of("translate", model, "one two", "", "--json", "--num_hypotheses", "2") == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["line"], first["source"], second["line"]) == (1, "one two", 2)
@@ -215,7 +215,9 @@ def test_json_has_all_that_is_known(model: Path, capsys: pytest.CaptureFixture[s
     assert second["translations"][0]["text"] == ""
 
 
-def test_a_glossary_and_phrases_hold(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_glossary_terms_and_phrases_are_in_the_output(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "terms.tsv").write_text("two\tzwei\n")
     options = [
         "--glossary",
@@ -237,7 +239,7 @@ def test_a_glossary_and_phrases_hold(model: Path, tmp_path: Path, capsys: pytest
     assert second.count("{x}") == 1
 
 
-def test_chance_is_repeated_by_its_seed(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_seed_gives_the_same_sample(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = []
     for seed in ("1", "1", "2"):
         assert (
@@ -248,7 +250,7 @@ def test_chance_is_repeated_by_its_seed(model: Path, capsys: pytest.CaptureFixtu
     assert found[0] == found[1] != found[2]
 
 
-def test_without_a_compiler_the_answers_are_the_same_and_it_says_so_once(model: Path, tmp_path: Path) -> None:
+def test_without_a_compiler_translations_are_the_same_with_one_warning(model: Path, tmp_path: Path) -> None:
     lines = ["one two", "three four five", "six"]
     usual, without = (
         process("translate", str(model), *lines, env={**ENVIRONMENT, **changed})
@@ -263,7 +265,7 @@ def test_without_a_compiler_the_answers_are_the_same_and_it_says_so_once(model: 
 
 
 @pytest.mark.parametrize("compute", ["float32", "bf16", "int8"])
-def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_compute_type_translates(compute: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of("translate", model, "one two", "--compute-type", compute, "--threads", "1") == 0
     assert capsys.readouterr().out.strip()
 
@@ -271,23 +273,23 @@ def test_other_numbers_give_an_answer(compute: str, model: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--top-p", "0.5"], "can only be used with sample"),
-        (["--seed", "1"], "can only be used with sample"),
+        (["--top-p", "0.5"], "can only be used with sampling"),
+        (["--seed", "1"], "can only be used with sampling"),
         (["--sample", "--top-p", "2"], "top-p must be in"),
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
-        (["--min-confidence", "0.5"], "does not know how sure it is"),
-        (["--min-confidence", "5"], "is a probability"),
+        (["--min-confidence", "0.5"], "has no calibrated confidence"),
+        (["--min-confidence", "5"], "--min-confidence must be in [0, 1]"),
         (["--withhold"], "--withhold needs --min-confidence"),
         (["--protect", "names"], "--protect knows"),
         (["--threads", "0"], "--threads must be at least 1"),
-        (["--num_hypotheses", "0"], "at least 1"),
+        (["--num-hypotheses", "0"], "must be from 1 to 1,000"),
         (["--glossary", "none.tsv"], "there is no glossary"),
         (["--contain", "nine", "--avoid", "nin"], "cannot contain"),
         (["--ensemble", "nowhere"], "there is no folder nowhere"),
     ],
     ids=str,
 )
-def test_wishes_that_make_no_sense_are_refused(
+def test_contradictory_options_are_rejected(
     options: list[str], sentence: str, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = code_of("translate", model, "one", *options)
@@ -295,7 +297,7 @@ def test_wishes_that_make_no_sense_are_refused(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_what_the_model_is_unsure_of_is_marked_or_left_out(
+def test_unsure_translations_are_marked_or_withheld(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sure = tmp_path / "sure"

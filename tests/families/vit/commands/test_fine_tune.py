@@ -1,4 +1,4 @@
-"""`qkv train vit --fine-tune`: one command, resumed by another, and sentences for what cannot be."""
+"""`qkv train vit --fine-tune`: training, resuming and mistakes."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return halves(tmp_path_factory.mktemp("images") / "halves", each=30, size=11)
 
 
-def test_a_model_is_tuned_used_and_resumed_without_its_options(
+def test_a_model_is_fine_tuned_used_and_resumed_without_its_options(
     base: Path, images: Path, tmp_path: Path, capsys: Output
 ) -> None:
     out = tmp_path / "out"
@@ -46,26 +46,28 @@ def test_a_model_is_tuned_used_and_resumed_without_its_options(
     assert code_of(*given, *LEARNING) == 0
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "on top of model; the classes are others: the head is new" in shown.err
+    assert "fine-tuned from model; other classes, so its head is new" in shown.err
     assert code_of("evaluate", out, "--images", images, "--json") == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
     assert load(out).form == load(base).form
     assert code_of("train", "vit", "--resume", "--out", out) == 0
-    assert "this run had ended already" in capsys.readouterr().err
+    assert "this run is already complete" in capsys.readouterr().err
     assert code_of("train", "vit", "--resume", "--out", out, "--dropout", "0.5") == 2
     assert "these differ: --dropout" in capsys.readouterr().err
 
 
-def test_one_that_was_tuned_goes_on_with_its_head(
+def test_a_fine_tuned_model_keeps_its_head_when_fine_tuned_again(
     base: Path, images: Path, tmp_path: Path, capsys: Output
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     given = ["--images", images, "--fit", *SHORT_RUN, "--batch-tokens", "60"]
     assert code_of("train", "vit", "--fine-tune", base, *given, "--out", first) == 0
     assert code_of("train", "vit", "--fine-tune", first, *given, "--out", second) == 0
-    assert "on top of first; the head is that of the model" in capsys.readouterr().err
+    assert "fine-tuned from first; same classes, so its head is kept" in capsys.readouterr().err
     report = json.loads((second / "report.json").read_text())
-    assert report["settings"]["training"]["rate"] == pytest.approx(0.064 / 12, abs=1e-6)  # its width is 12
+    assert report["settings"]["training"]["learning_rate"] == pytest.approx(
+        0.064 / 12, abs=1e-6
+    )  # its width is 12
     measured = json.loads((first / "report.json").read_text())["results"]["validation accuracy"]
     assert report["results"]["validation accuracy before"] == measured
 
@@ -73,19 +75,16 @@ def test_one_that_was_tuned_goes_on_with_its_head(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            ["--fit", "--width", "32", "--patch", "2"],
-            "leave out --patch and --width.",
-        ),
-        (["--size", "8"], "keeps its sizes, to which --fit brings pictures: leave out --size."),
-        (["--colours=grey"], "leave out --colours."),
+        (["--fit", "--width", "32", "--patch", "2"], "--patch cannot be combined with --fine-tune."),
+        (["--size", "8"], "--size cannot be combined with --fine-tune."),
+        (["--colours=grey"], "--colours cannot be combined with --fine-tune."),
         (["--recipe", "mnist"], "there is no recipe 'mnist'"),
         (["--fit", "--epochs", "-1"], "--epochs must be more than 0"),
-        ([], "is 11 × 11 pixels large and not 8 × 8: convert it, or give --fit"),
-        (["--fit", "--scenes", "100"], "give --images with pictures, or --scenes"),
+        ([], "is 11 × 11 pixels large and not 8 × 8: convert it, or choose to fit images"),
+        (["--fit", "--scenes", "100"], "give either --images with a folder, or --scenes"),
     ],
 )
-def test_what_the_model_decides_itself_is_refused_with_a_sentence(
+def test_options_that_the_model_fixes_are_rejected(
     options: list[str], sentence: str, base: Path, images: Path, tmp_path: Path, capsys: Output
 ) -> None:
     out = tmp_path / "out"
@@ -95,7 +94,7 @@ def test_what_the_model_decides_itself_is_refused_with_a_sentence(
     assert not out.exists()
 
 
-def test_what_is_no_picture_classifier_is_refused(images: Path, tmp_path: Path, capsys: Output) -> None:
+def test_only_an_image_classifier_can_be_fine_tuned(images: Path, tmp_path: Path, capsys: Output) -> None:
     tiny_classifier().save(tmp_path / "texts")
     out = tmp_path / "out"
     code = code_of("train", "vit", "--fine-tune", tmp_path / "texts", "--images", images, "--out", out)

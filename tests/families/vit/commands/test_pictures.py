@@ -1,4 +1,4 @@
-"""Commands about pictures, as people type them: train, classify, draw, evaluate, and what is refused."""
+"""Commands of image models: train, classify, draw and evaluate, and their error messages."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ def painter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_from_a_folder_of_pictures_to_classes(tmp_path: Path, capsys: Output) -> None:
+def test_a_classifier_is_trained_on_a_folder_of_images(tmp_path: Path, capsys: Output) -> None:
     images, out = halves(tmp_path / "images", each=20), tmp_path / "model"
     more = [
         "--steps",
@@ -60,10 +60,10 @@ def test_from_a_folder_of_pictures_to_classes(tmp_path: Path, capsys: Output) ->
     assert code_of("evaluate", out, "--images", images, "--json") == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
     assert code_of("info", out) == 0
-    assert "picture classifier (ViT), 2 classes" in capsys.readouterr().out
+    assert "image classifier (ViT), 2 classes" in capsys.readouterr().out
 
 
-def test_a_run_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+def test_an_interrupted_run_is_resumed_with_the_same_result(tmp_path: Path) -> None:
     """A state of the first half is what a killed run leaves."""
     images = halves(tmp_path / "images")
     options = [*VIT, "--flip", "--erase", "0.5"]
@@ -77,7 +77,7 @@ def test_a_run_that_was_interrupted_ends_as_if_it_had_not_been(tmp_path: Path) -
     assert one["model.safetensors"] == other["model.safetensors"]
 
 
-def test_from_scenes_to_drawings(tmp_path: Path, capsys: Output) -> None:
+def test_a_dalle_is_trained_on_scenes_and_draws(tmp_path: Path, capsys: Output) -> None:
     codes, out = tmp_path / "codes", tmp_path / "model"
     small = ["--scenes", "100", *SHORT_RUN]
     assert code_of("train", "codebook", *small, "--out", codes, "--width", "8", "--patch", "8") == 0
@@ -94,13 +94,13 @@ def test_from_scenes_to_drawings(tmp_path: Path, capsys: Output) -> None:
     assert "unseen pairs with both colour and shape right" in report["results"]
     capsys.readouterr()
     picture = tmp_path / "a.png"
-    assert code_of("draw", out, "a red ring", "-o", picture, "--candidates", "5", "--best", "4") == 0
+    assert code_of("draw", out, "a red ring", "-o", picture, "--candidates", "5", "--top-k", "4") == 0
     assert capsys.readouterr().out == f"{picture}\n"
     with Image.open(picture) as drawn:
         assert drawn.size == (8 * 66, 8 * 66)
 
 
-def test_drawings_are_judged_by_the_reader(painter: Path, tmp_path: Path, capsys: Output) -> None:
+def test_drawings_are_scored_by_the_scene_reader(painter: Path, tmp_path: Path, capsys: Output) -> None:
     sheet = tmp_path / "sheet.png"
     assert code_of("evaluate", painter, "--scenes", "3", "--candidates", "2", "--sheet", sheet, "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -109,7 +109,7 @@ def test_drawings_are_judged_by_the_reader(painter: Path, tmp_path: Path, capsys
         assert picture.width > 500
 
 
-def test_settings_can_be_chosen_on_captions_that_are_not_measured(
+def test_options_can_be_tuned_on_validation_captions(
     painter: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     drawn: list[str] = []
@@ -132,7 +132,7 @@ def test_settings_can_be_chosen_on_captions_that_are_not_measured(
     assert not found[0] & found[2]
 
 
-def test_what_a_sheet_lacks_is_said_before_drawing_and_what_happens_to_it_costs_no_scores(
+def test_a_sheet_is_checked_before_drawing_and_its_failure_costs_no_scores(
     painter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     asked = [
@@ -159,12 +159,10 @@ def test_what_a_sheet_lacks_is_said_before_drawing_and_what_happens_to_it_costs_
     monkeypatch.setattr(Painter, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
     code = code_of(*asked)
     shown = capsys.readouterr()
-    assert "pictures need matplotlib" in refused(shown.err, shown.out, code)
+    assert "plots need matplotlib" in refused(shown.err, shown.out, code)
 
 
-def test_pictures_that_were_made_smaller_for_training_are_so_on_its_sheet_too(
-    tmp_path: Path, capsys: Output
-) -> None:
+def test_images_on_a_sheet_have_the_size_of_training(tmp_path: Path, capsys: Output) -> None:
     images, codes, out = tmp_path / "images", tmp_path / "codes", tmp_path / "model"
     images.mkdir()
     for number in range(20):
@@ -186,7 +184,7 @@ def test_pictures_that_were_made_smaller_for_training_are_so_on_its_sheet_too(
     ("parts", "taken"),
     [(("train", "val", "test"), "test"), (("train", "val"), "valid"), (("train",), "all"), (("",), "all")],
 )
-def test_a_classifier_is_measured_on_the_part_that_training_has_seen_least_of(
+def test_a_classifier_is_evaluated_on_the_test_part_first(
     parts: tuple[str, ...], taken: str, tmp_path: Path, capsys: Output
 ) -> None:
     untrained_classifier().save(tmp_path / "model")
@@ -205,11 +203,11 @@ def test_a_classifier_is_measured_on_the_part_that_training_has_seen_least_of(
     ("options", "sentence"),
     [
         (["--scenes", "3"], "or a multiple of that: not 8"),
-        (["--images", ".", "--sheet", "a.png"], "there is no place for --sheet"),
-        (["--scenes", "3", "--guidance", "2"], "there is no place for --guidance"),
+        (["--images", ".", "--sheet", "a.png"], "unrecognized argument --sheet"),
+        (["--scenes", "3", "--guidance", "2"], "unrecognized argument --guidance"),
     ],
 )
-def test_a_classifier_is_not_asked_to_draw(
+def test_drawing_options_are_rejected_for_a_classifier(
     options: list[str], sentence: str, tmp_path: Path, capsys: Output
 ) -> None:
     untrained_classifier().save(tmp_path / "model")
@@ -218,7 +216,7 @@ def test_a_classifier_is_not_asked_to_draw(
     assert sentence in refused(shown.err, shown.out, code)
 
 
-def test_a_classifier_of_scenes_is_measured_on_scenes(tmp_path: Path, capsys: Output) -> None:
+def test_a_classifier_of_scenes_is_evaluated_on_scenes(tmp_path: Path, capsys: Output) -> None:
     out = tmp_path / "model"
     assert code_of("train", "vit", "--scenes", "100", "--out", out, *VIT, "--patch", "8") == 0
     capsys.readouterr()
@@ -231,7 +229,7 @@ def test_a_classifier_of_scenes_is_measured_on_scenes(tmp_path: Path, capsys: Ou
     assert found["accuracy"] == pytest.approx(accuracy(classifier, judged))
 
 
-def test_a_codebook_is_measured_on_any_pictures_and_on_scenes(tmp_path: Path, capsys: Output) -> None:
+def test_a_codebook_is_evaluated_on_images_and_on_scenes(tmp_path: Path, capsys: Output) -> None:
     codes, side = untrained_codes(), untrained_codes().model.config.side
     codes.save(tmp_path / "codes")
     for number in range(3):
@@ -249,7 +247,7 @@ def test_a_codebook_is_measured_on_any_pictures_and_on_scenes(tmp_path: Path, ca
     assert found["seen combinations"] == reconstructed_scenes(codes, 4)["scenes"]["seen combinations"]
 
 
-def test_a_blank_line_is_no_path_of_a_picture(tmp_path: Path, capsys: Output) -> None:
+def test_a_blank_line_is_not_an_image_path(tmp_path: Path, capsys: Output) -> None:
     untrained_classifier().save(tmp_path / "model")
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
     (tmp_path / "paths").write_text(f"{tmp_path / 'a.png'}\n\n")
@@ -258,8 +256,8 @@ def test_a_blank_line_is_no_path_of_a_picture(tmp_path: Path, capsys: Output) ->
     assert "line 2 is empty" in refused(shown.err, shown.out, code)
 
 
-def test_the_longest_caption_may_be_one_that_was_held_out(tmp_path: Path, capsys: Output) -> None:
-    """It is among those that the sheet shows as never seen in training."""
+def test_the_longest_caption_may_be_held_out(tmp_path: Path, capsys: Output) -> None:
+    """The sheet shows it as held out."""
     side = untrained_codes().model.config.side
     untrained_codes().save(tmp_path / "codes")
     np.savez(tmp_path / "a.npz", images=np.zeros((20, side, side, 3), dtype=np.uint8))
@@ -283,7 +281,7 @@ def test_the_longest_caption_may_be_one_that_was_held_out(tmp_path: Path, capsys
     assert (tmp_path / "a.png").exists()
 
 
-def test_the_best_classes_of_a_picture_stand_in_a_line(tmp_path: Path, capsys: Output) -> None:
+def test_the_best_classes_of_an_image_are_on_one_line(tmp_path: Path, capsys: Output) -> None:
     untrained_classifier().save(tmp_path / "model")
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
     assert code_of("classify", tmp_path / "model", tmp_path / "a.png") == 0
@@ -291,16 +289,16 @@ def test_the_best_classes_of_a_picture_stand_in_a_line(tmp_path: Path, capsys: O
     assert sorted(cells[::2]) == ["ant", "bee", "cow"]
     assert [float(each) for each in cells[1::2]] == sorted(map(float, cells[1::2]), reverse=True)
     Image.new("RGBA", (9, 11), "red").save(tmp_path / "b.png")
-    assert code_of("classify", tmp_path / "model", tmp_path / "b.png", "--fit", "--best", "1") == 0
+    assert code_of("classify", tmp_path / "model", tmp_path / "b.png", "--fit", "--top-k", "1") == 0
     assert len(capsys.readouterr().out.strip().split("\t")) == 2
 
 
-def test_of_several_pictures_each_line_begins_with_the_file(tmp_path: Path, capsys: Output) -> None:
+def test_each_line_starts_with_the_file_if_there_are_several_images(tmp_path: Path, capsys: Output) -> None:
     untrained_classifier().save(tmp_path / "model")
     asked = [tmp_path / "a.png", tmp_path / "b.png"]
     for path, colour in zip(asked, ("red", "blue"), strict=True):
         Image.new("RGB", (8, 8), colour).save(path)
-    assert code_of("classify", tmp_path / "model", *asked, "--best", "1") == 0
+    assert code_of("classify", tmp_path / "model", *asked, "--top-k", "1") == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [line[0] for line in lines] == [str(path) for path in asked]
     assert all(line[1] in ("ant", "bee", "cow") and len(line) == 3 for line in lines)
@@ -323,7 +321,7 @@ BAD_PICTURES = {
 
 
 @pytest.mark.parametrize("fault", BAD_PICTURES)
-def test_a_picture_that_cannot_be_classified_is_one_sentence(
+def test_an_image_that_cannot_be_classified_is_one_error_message(
     fault: str, tmp_path: Path, capsys: Output
 ) -> None:
     name, make, sentence = BAD_PICTURES[fault]
@@ -340,37 +338,40 @@ def test_a_picture_that_cannot_be_classified_is_one_sentence(
         (["draw", "MODEL", "a red zebra", "-o", "a.png"], "does not know the word 'zebra'"),
         (["draw", "MODEL", "", "-o", "a.png"], "the caption is empty"),
         (["draw", "MODEL", "a \udcff ring", "-o", "a.png"], "the text is not UTF-8"),
-        (["draw", "MODEL", "a ring", "-o", "a.jpg"], "--out must end in .png"),
+        (["draw", "MODEL", "a ring", "-o", "a.jpg"], "--output must end in .png"),
         (["draw", "MODEL", "a ring", "-o", "nowhere/a.png"], "there is no folder nowhere"),
-        (["draw", "MODEL", "a ring", "-o", "folder.png"], "folder.png is a folder: give --out the name"),
+        (
+            ["draw", "MODEL", "a ring", "-o", "folder.png"],
+            "folder.png is a folder: give --output a file name",
+        ),
         (
             ["draw", "MODEL", "a ring", "-o", "a.png", "--guidance", "inf"],
-            "--guidance must lie between 0 and",
+            "--guidance must be from 0 to",
         ),
         (
             ["draw", "MODEL", "a ring", "-o", "a.png", "--temperature", "1e-40"],
-            "--temperature must lie between",
+            "--temperature must be from",
         ),
         (
             ["draw", "MODEL", "a ring", "-o", "a.png", "--temperature", "nan"],
-            "--temperature must lie between",
+            "--temperature must be from",
         ),
-        (["draw", "MODEL", "a ring", "-o", "a.png", "--best", "99"], "--best must lie between"),
-        (["draw", "MODEL", "a ring", "-o", "a.png", "--candidates", "0"], "--candidates must lie between"),
+        (["draw", "MODEL", "a ring", "-o", "a.png", "--top-k", "99"], "--top-k must be from 1 to"),
+        (["draw", "MODEL", "a ring", "-o", "a.png", "--candidates", "0"], "--candidates must be from"),
         (["translate", "MODEL", "a ring"], "kind 'dalle'. It is for `qkv draw`"),
         (["train", "dalle", "--scenes", "100", "--out", "OUT"], "--codebook is missing"),
         (["train", "dalle", "--scenes", "100", "--codebook", "MODEL", "--out", "OUT"], "kind 'dalle'"),
-        (["train", "vit", "--out", "OUT"], "give --images with pictures, or --scenes"),
-        (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must lie between 100 and 1,000,000"),
+        (["train", "vit", "--out", "OUT"], "give either --images with a folder, or --scenes"),
+        (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must be from 100 to 1,000,000"),
         (["train", "vit", "--scenes", "100", "--size", "40", "--out", "OUT"], "or a multiple of that"),
         (["train", "vit", "--scenes", "100", "--colours", "grey", "--out", "OUT"], "leave out --colours"),
         (["train", "vit", "--images", "one", "--out", "OUT"], "holds one class"),
         (["train", "codebook", "--images", "one", "--out", "OUT"], "too few to hold some out"),
-        (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must lie between 1 and"),
-        (["evaluate", "MODEL", "--images", "one", "--part", "valid"], "--part is for --scenes"),
+        (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must be from 1 to"),
+        (["evaluate", "MODEL", "--images", "one", "--part", "valid"], "--part needs --scenes"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(
+def test_invalid_options_are_one_error_message(
     arguments: list[str],
     sentence: str,
     painter: Path,
