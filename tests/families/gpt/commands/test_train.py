@@ -219,7 +219,7 @@ def test_the_prompt_and_its_continuation_are_printed_with_one_warning_about_the_
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["one", "--temperature", "-1"], "must not be negative"),
+        (["one", "--temperature", "-1"], "--temperature must be 0 or more"),
         (["one", "--max-new-tokens", "0"], "--max-new-tokens must be from 1 to"),
         (["one", "-o", "a.mid"], "--output is for music"),
         (["\udcff bad"], "the text is not UTF-8"),

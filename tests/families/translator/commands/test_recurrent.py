@@ -136,5 +136,7 @@ def test_help_shows_the_architecture_and_the_defaults_of_lstms(capsys: pytest.Ca
         assert code_of("train", "translator", *options, "--help") == 0
         shown = " ".join(capsys.readouterr().out.split())
         assert "--architecture transformer|recurrent" in shown
-        defaults.append(re.findall(r"--(?:architecture|heads) .*?\[default: (\w+)\]", shown))
+        defaults.append(
+            re.findall(r"--(?:architecture transformer\|recurrent|heads N) .*?\[default: (\w+)\]", shown)
+        )
     assert defaults == [["transformer", "4"], ["recurrent", "1"]]

@@ -297,7 +297,7 @@ def test_resuming_with_changed_data_is_rejected(files: Path, capsys: pytest.Capt
 def test_interrupting_training_saves_it_and_prints_a_command_that_resumes_it(
     processes: str, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a terminal does it, Ctrl-C goes to the command and to the processes that help it."""
+    """A terminal sends Ctrl-C to all processes of the command."""
     options = ["--steps", "1000", "--validate-every", "50", "--processes", processes]
     with process(*training(files, *options, out="my run"), start_new_session=True) as running:
         assert running.stderr is not None
@@ -311,10 +311,10 @@ def test_interrupting_training_saves_it_and_prints_a_command_that_resumes_it(
     assert (running.returncode, out) == (130, b"")
     assert b"Traceback" not in error
     last = error.decode().splitlines()[-1]
-    assert last.startswith("stopped and saved; to go on: python -m qkv train translator --resume")
+    assert last.startswith("stopped and saved. To resume: python -m qkv train translator --resume")
     stopped = max(int(path.name[5:]) for path in (files / "my run" / "training").glob("step-*"))
     assert 50 <= stopped < 1000
-    resume = shlex.split(last.partition("to go on: ")[2])
+    resume = shlex.split(last.partition("To resume: ")[2])
     assert resume[:3] == ["python", "-m", "qkv"]
     assert code_of(*resume[3:]) == 0
     assert read_json(files / "my run" / "report.json")["training"]["steps"] == 1000
@@ -335,7 +335,7 @@ def test_tensorboard_shows_the_values_of_the_log(files: Path) -> None:
     for facts in map(json.loads, lines):
         for name in facts.keys() - {"step"}:
             logged.setdefault(name, []).append((facts["step"], facts[name]))
-    assert {"loss", "rate", "tokens_per_second", "validation_loss"} <= logged.keys()
+    assert {"loss", "learning_rate", "tokens_per_second", "validation_loss"} <= logged.keys()
     for name, points in logged.items():
         shown = [(event.step, event.value) for event in events.Scalars(name)]
         assert [step for step, _ in shown] == [step for step, _ in points]

@@ -125,7 +125,7 @@ def test_an_infinite_length_penalty_is_rejected(
 ) -> None:
     code = code_of("translate", model, "one", "--beam", "2", f"--length-penalty={penalty}")
     shown = capsys.readouterr()
-    assert "must be from 0 to 50" in refused(shown.err, shown.out, code)
+    assert "--length-penalty must be from 0 to 50" in refused(shown.err, shown.out, code)
 
 
 def test_the_largest_length_penalty_works(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,9 +280,9 @@ def test_every_compute_type_translates(compute: str, model: Path, capsys: pytest
         (["--min-confidence", "0.5"], "has no calibrated confidence"),
         (["--min-confidence", "5"], "--min-confidence must be in [0, 1]"),
         (["--withhold"], "--withhold needs --min-confidence"),
-        (["--protect", "names"], "--protect knows"),
+        (["--protect", "names"], "--protect accepts"),
         (["--threads", "0"], "--threads must be at least 1"),
-        (["--num-hypotheses", "0"], "must be from 1 to 1,000"),
+        (["--num_hypotheses", "0"], "--num-hypotheses must be from 1 to"),
         (["--glossary", "none.tsv"], "there is no glossary"),
         (["--contain", "nine", "--avoid", "nin"], "cannot contain"),
         (["--ensemble", "nowhere"], "there is no folder nowhere"),
