@@ -66,7 +66,7 @@ def check_numbers(published: Published, numbers: Collection[int], vocab: int) ->
     """Every embedding has a piece, every piece an embedding."""
     if len(numbers) != vocab:
         raise UserError(
-            f"{published.where}: the tokenizer has {len(numbers):,} pieces and the model embeddings for {vocab:,}; "
+            f"{published.where}: the tokenizer has {len(numbers):,} tokens and the model embeddings for {vocab:,}; "
             "these files do not belong together."
         )
     if set(numbers) != set(range(vocab)):

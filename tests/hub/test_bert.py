@@ -173,5 +173,5 @@ def test_a_vocabulary_of_another_model_is_rejected(folder: Path) -> None:
     with pytest.raises(UserError, match=r"neither tokenizer\.json nor vocab\.txt"):
         open_published(folder)
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n")
-    with pytest.raises(UserError, match="the tokenizer has 6 pieces"):
+    with pytest.raises(UserError, match="the tokenizer has 6 tokens"):
         open_published(folder)

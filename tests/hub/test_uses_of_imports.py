@@ -32,7 +32,7 @@ MATRIX: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     ]),
     "several languages": (lambda folder: write_marian(folder, ("fr", "es")), [
         'translate model --target-language es "the dog"', 'translate model ">>fr<< the dog"', OUT,
-        f"train translator --fine-tune model --target-language fr {PAIRS}", 'translate tuned --target-language es "the dog"',
+        f"train translator --fine-tune model --language-token fr {PAIRS}", 'translate tuned --target-language es "the dog"',
     ]),
     "gpt2": (write_gpt2, [*GENERATE, OUT, CT2, *GO_ON, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),
     "openai-gpt": (write_gpt1, [*GENERATE, OUT, CT2, *GO_ON, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),

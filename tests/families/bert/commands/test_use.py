@@ -114,7 +114,7 @@ def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[
         ("similar M/bert --pairs T/second.tsv", "second.tsv, line 2 is empty"),
         ("similar M/bert --labels T/scores.tsv", "scores.tsv, line 4 is empty"),
         ("classify M/pairs --labels T/verdicts.tsv", "verdicts.tsv, line 4 has an empty text"),
-        ("classify M/classifier --labels T/long.tsv", "long.tsv, line 4 has 42 pieces"),
+        ("classify M/classifier --labels T/long.tsv", "long.tsv, line 4 has 42 tokens"),
         ("classify M/classifier the \u200b", "text 2 is empty"),
         ("classify M/pairs the cat the \u200b", "pair 2 has an empty text"),
         ("embed M/bert x --threads 0", "--threads must be at least 1"),
@@ -176,7 +176,7 @@ def test_a_line_keeps_its_number_in_later_parts_of_a_file(
     assert code_of("classify", models / "classifier", *options) == 2
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 2  # the first part was answered
-    assert f"{'a.txt' if options else given}, line 4 has 42 pieces" in shown.err
+    assert f"{'a.txt' if options else given}, line 4 has 42 tokens" in shown.err
 
 
 @pytest.mark.parametrize("rows", ["a\tb\t1.5\n", "a\tb\t1.5\nthe cat\twhy?\t1.5\n"])
