@@ -23,7 +23,7 @@ from qkv.cli.fields import (
     value_at,
     with_values,
 )
-from qkv.cli.help import wants_help
+from qkv.cli.help import HELP_ALL, wants_help
 from qkv.cli.options import read_options
 from qkv.configs import changed_paths, from_dict
 from qkv.environment import is_helper, under_torchrun
@@ -42,10 +42,15 @@ if TYPE_CHECKING:
 GivenInputs = TypeVar("GivenInputs", bound=Inputs)
 Settings = TypeVar("Settings", bound=RunSettings)
 OUTPUT = ("--output", "--out", "-o")
+TEXTS_OF_FORM = {
+    "entailment": 2,
+    "similarity": 2,
+    "choice": 3,
+}  # that `qkv classify` needs for one prediction
 COMMON = {
     "output", "recipe", "resume", "steps", "minutes", "epochs", "seed", "architecture", "width", "depth", "encoder-depth",
     "decoder-depth", "heads", "dropout", "max-length", "vocab-size", "batch-tokens", "learning-rate", "patience",
-    "precision",
+    "precision", "language-token",
 }  # fmt: skip
 
 
@@ -72,12 +77,11 @@ def main(name: str, arguments: list[str]) -> None:
     siblings: tuple[Trainable, ...] = resolve(trainings()[name].trainables)
     trainable = choose(siblings, arguments)
     if wants_help(arguments):
-        recipe = option(arguments, "--recipe")
         parse(
-            trainable, ["--help-all" if "--help-all" in arguments else "--help"], nominal(trainable, recipe)
+            trainable, [HELP_ALL if HELP_ALL in arguments else "--help"], shown_defaults(trainable, arguments)
         )
     check_options(trainable, siblings, arguments)
-    if "--resume" in arguments and run_exists(arguments):
+    if is_resumed(arguments):
         command = read_resumed(trainable, arguments)
         train(trainable, command, arguments, given=frozenset())
         return
@@ -96,9 +100,8 @@ def main(name: str, arguments: list[str]) -> None:
 
 
 def choose(siblings: Sequence[Trainable], arguments: list[str]) -> Trainable:
-    """The most specific trainable whose inputs are given, by the command line or by the run that is resumed."""
-    names = {name.removeprefix("--").replace("-", "_") for name in names_in(arguments)}
-    names |= inputs_of_run(arguments)
+    """The most specific trainable whose inputs are given. A run that is resumed has its own."""
+    names = inputs_of_run(arguments) if is_resumed(arguments) else input_names(arguments)
     fitting = [each for each in siblings if each.needs <= names]
     if wants_help(arguments):  # `--fine-tune --help` names no other input
         fitting = [each for each in siblings if each.needs & names] or fitting
@@ -106,10 +109,12 @@ def choose(siblings: Sequence[Trainable], arguments: list[str]) -> Trainable:
     return max(fitting, key=lambda each: len(each.needs))
 
 
+def input_names(arguments: list[str]) -> set[str]:
+    return {name.removeprefix("--").replace("-", "_") for name in names_in(arguments)}
+
+
 def inputs_of_run(arguments: list[str]) -> set[str]:
     """Names of the inputs of the run that is resumed."""
-    if "--resume" not in arguments or not run_exists(arguments):
-        return set()
     from qkv.checkpoint.files import read_sealed
 
     return {
@@ -121,21 +126,29 @@ def check_options(trainable: Trainable, siblings: Sequence[Trainable], arguments
     """Explain an option of another trainable with the same name, and an empty list of files."""
     own = {name: field for field in fields_of(trainable) for name in (field.flag, *field.aliases)}
     for name in sorted(names_in(arguments) - set(own)):
-        for other in siblings:
-            if name in {field.flag for field in fields_of(other)}:
-                raise UserError(why_not(name, trainable, other))
+        homes = [other for other in siblings if name in {field.flag for field in fields_of(other)}]
+        if homes and is_resumed(arguments):
+            raise UserError(f"the run in {output_in(arguments)} was started without {name}: leave it out.")
+        if homes:
+            raise UserError(why_not(name, trainable, homes, input_names(arguments)))
     for name in names_in(arguments) & set(own):
         if own[name].takes_many and (option(arguments, name) or "--").startswith("--"):
             raise UserError(f"{name} needs at least one file.")
 
 
-def why_not(name: str, trainable: Trainable, other: Trainable) -> str:
-    missing = other.needs - trainable.needs
-    if missing:
-        wanted = " and ".join(sorted(flag_of(each) for each in missing - {name.removeprefix("--")}))
-        return f"{name} needs {wanted}."
-    ours = " and ".join(sorted(flag_of(each) for each in trainable.needs - other.needs))
-    return f"{name} cannot be combined with {ours}."
+def why_not(name: str, trainable: Trainable, homes: Sequence[Trainable], given: set[str]) -> str:
+    """Why an option of the trainables `homes` is not one of this trainable."""
+    nearest = min(homes, key=lambda each: (-len(each.needs & trainable.needs), len(each.needs - given)))
+    conflicts = trainable.needs - nearest.needs - {field.path[-1] for field in option_fields(nearest.inputs)}
+    if conflicts:
+        return f"{name} cannot be combined with {' and '.join(sorted(map(flag_of, conflicts)))}."
+    ways = sorted(" and ".join(sorted(map(flag_of, each.needs - given))) for each in homes)
+    return f"{name} needs {listed(ways)}."
+
+
+def listed(ways: Sequence[str]) -> str:
+    *others, last = ways
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def flag_of(name: str) -> str:
@@ -150,9 +163,19 @@ def command_type(trainable: Trainable) -> Any:
     return TrainCommand[trainable.inputs, trainable.settings]  # type: ignore[name-defined]
 
 
-def nominal(trainable: Trainable, recipe: str | None) -> Command:
-    """The defaults that the help shows."""
-    settings = find_recipe(recipe or "automatic", trainable.recipes(None))(trainable.nominal)
+def shown_defaults(trainable: Trainable, arguments: list[str]) -> Command:
+    """The defaults in the help: those of the given recipe and architecture."""
+    recipe, architecture = option(arguments, "--recipe"), option(arguments, "--architecture")
+    default = nominal(trainable, recipe)
+    paths = [field.path for field in fields_of(trainable) if field.name == "architecture"]
+    if architecture is None or not paths:
+        return default
+    return nominal(trainable, recipe, with_values(default, {paths[0]: architecture}))
+
+
+def nominal(trainable: Trainable, recipe: str | None, command: Command | None = None) -> Command:
+    """A command with the settings of a recipe for the nominal amount of data."""
+    settings = find_recipe(recipe or "automatic", trainable.recipes(command))(trainable.nominal)
     made: Command = command_type(trainable)(inputs=trainable.inputs(), output=tyro.MISSING, settings=settings)
     return made
 
@@ -207,8 +230,9 @@ def run_file(out: Path) -> Path:
     return out / "training" / "run.json"
 
 
-def run_exists(arguments: list[str]) -> bool:
-    return run_file(output_in(arguments)).is_file()
+def is_resumed(arguments: list[str]) -> bool:
+    """Is there a run to resume? Without one, --resume starts it."""
+    return "--resume" in arguments and run_file(output_in(arguments)).is_file()
 
 
 def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
@@ -435,7 +459,8 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
         trainable.shows(report)
     draw_learning_curve(out)
     folder = shlex.quote(str(out))
-    say(f"the model is in {out}. Try: {program()} {trainable.usage.format(out=folder)}")
+    texts = " ".join(['"…"'] * TEXTS_OF_FORM.get(report["data"].get("form"), 1))
+    say(f"the model is in {out}. Try: {program()} {trainable.usage.format(out=folder, texts=texts)}")
 
 
 def advice_on_time(trainable: Trainable, out: Path) -> str:

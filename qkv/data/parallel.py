@@ -87,8 +87,8 @@ def read_two(source: Path, target: Path) -> ParallelText:
     source_lines, target_lines = read_lines(source), read_lines(target)
     if len(source_lines) != len(target_lines):
         raise UserError(
-            f"{source} has {len(source_lines)} lines but {target} has {len(target_lines)}: "
-            "line N of one must translate line N of the other, so make them equally long."
+            f"{source} has {len(source_lines):,} lines but {target} has {len(target_lines):,}; "
+            "the files must match line by line."
         )
     return ParallelText(source=source_lines, target=target_lines)
 

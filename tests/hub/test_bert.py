@@ -136,7 +136,7 @@ def test_what_sentence_transformers_adds_is_read(folder: Path) -> None:
     with pytest.raises(UserError, match="not by pooling_mode_max_tokens"):
         open_published(folder)
     write_json(folder / "modules.json", [{"type": "sentence_transformers.models.Dense", "path": "2"}])
-    with pytest.raises(UserError, match="the part Dense"):
+    with pytest.raises(UserError, match="the module Dense"):
         open_published(folder)
 
 

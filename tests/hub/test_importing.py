@@ -88,7 +88,7 @@ def test_a_classifier_is_imported_as_one_of_pairs_where_this_is_said(name: str, 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "vit"])
 def test_pairs_are_for_classifiers_of_texts(name: str, tmp_path: Path) -> None:
     WRITERS[name](tmp_path / "published")
-    refused(tmp_path / "published", "is no classifier of texts: --pairs is for those", pairs=True)
+    refused(tmp_path / "published", "is not a text classifier: it does not compare pairs", pairs=True)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "openai-gpt", "bert"])

@@ -40,9 +40,9 @@ def test_a_file_has_a_term_and_its_translation_on_every_line(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("cat Katze\n", "line 1: a line of a glossary is a source term, a tab and its translation"),
-        ("dog\tHund\ncat\t\n", "line 2: a line of a glossary"),
-        ("a\tb\tc\n", "line 1: a line of a glossary"),
+        ("cat Katze\n", "line 1: expected a source term, a tab and its translation"),
+        ("dog\tHund\ncat\t\n", "line 2: expected a source term"),
+        ("a\tb\tc\n", "line 1: expected a source term"),
         ("cat\tKatze\nCat\tKater\n", "line 2: 'Cat' has two translations, 'Katze' and 'Kater'"),
     ],
 )

@@ -86,7 +86,7 @@ def test_published_vocabularies_tokenize_like_hugging_face(tmp_path: Path) -> No
     from transformers import BertTokenizer
 
     file = next(VOCABULARY.glob("*vocab.txt"))
-    ours, theirs = WordPieces.load(file), BertTokenizer(vocab_size=str(file))
+    ours, theirs = WordPieces.load(file), BertTokenizer(vocab=str(file))
     for text in ["Hello, world!", "Das ist naïve — ja?", "unaffable 12.5 % 東京 don't", ""]:
         assert ours.encode(text) == theirs.encode(text, add_special_tokens=False)
     assert len(ours) == len(theirs)

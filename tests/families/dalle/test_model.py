@@ -96,9 +96,9 @@ def test_a_batch_whose_captions_are_all_left_out_has_the_loss_of_its_codes() -> 
     torch.testing.assert_close(own.loss(CaptionedBatch.of(blank, PICTURES, PAD)), 7 * codes / 8)
 
 
-@pytest.mark.parametrize("change", [{"places": 0}, {"text_share": 1.5}, {"smoothing": 1.0}])
+@pytest.mark.parametrize("change", [{"places": 0}, {"text_share": 1.5}, {"label_smoothing": 1.0}])
 def test_what_cannot_be_is_rejected(change: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"at least 1|between 0 and 1"):
+    with pytest.raises(ValueError, match=r"at least 1|from 0 to 1"):
         model(**change)
 
 

@@ -35,13 +35,13 @@ def test_alignments_use_the_requested_target_language(
 ) -> None:
     translator = load(imported / "several")
     read: list[Sequence[int]] = []
-    looks = Aligner.looks
+    attention = Aligner.attention
 
     def spy(self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]) -> Tensor:
         read.append(source)
-        return looks(self, model, source, said)
+        return attention(self, model, source, said)
 
-    monkeypatch.setattr(Aligner, "looks", spy)
+    monkeypatch.setattr(Aligner, "attention", spy)
     asked = TranslationOptions(target_language="fra", alignments=True)
     (answer,) = translator.hypotheses(SENTENCE, asked)
     assert read[-1] == translator.tokenizer.encode(f">>fra<<{SENTENCE}")
@@ -59,7 +59,7 @@ def test_a_language_marker_is_not_a_word(imported: Path, monkeypatch: pytest.Mon
         """All look at the second piece, which is behind the marker."""
         return torch.eye(len(source) + 1)[[1] * len(said)]
 
-    monkeypatch.setattr(Aligner, "looks", first_word)
+    monkeypatch.setattr(Aligner, "attention", first_word)
     (answer,) = load(imported / "several").hypotheses(
         SENTENCE, TranslationOptions(target_language="fra", alignments=True)
     )

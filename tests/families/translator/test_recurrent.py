@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qkv.core.pairs import CrossHeads, TranslationBatch
 from qkv.core.tape import Tape
 from qkv.families.translator import recompute_recurrent as by_numpy
-from qkv.families.translator.recurrent import BothWays, Recurrent, RecurrentConfig, reversed_order, lstm
+from qkv.families.translator.recurrent import BothWays, Recurrent, RecurrentConfig, lstm, reversed_order
 
 B, T, S, V = 2, 5, 7, 11
 PAD, START, END = 0, 1, 2
@@ -286,7 +286,7 @@ def test_a_sentence_longer_than_the_context_raises_an_error() -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"hidden": 13}, "hidden 13 is odd"),
+        ({"hidden": 13}, "hidden 13 must be even"),
         ({"heads": 5}, "hidden 12 must be a multiple of heads 5"),
         ({"encoder_depth": 0}, "at least 1"),
         ({"dropout": 1.0}, "dropout"),

@@ -177,6 +177,6 @@ LABELS = Trainable(
     task="qkv.families.gpt.labels_task:labels_task",
     needs=frozenset(("fine_tune", "labels")),
     starts_with=frozenset(("labels",)),
-    usage="classify {out} …",
+    usage="classify {out} {texts}",
 )
 TRAINABLES = (TEXT, MUSIC, LABELS, MORE_TEXT, MORE_MUSIC)

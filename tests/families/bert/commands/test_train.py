@@ -84,7 +84,7 @@ def test_the_same_command_with_resume_starts_and_resumes_a_run_on_built_in_text(
 ) -> None:
     monkeypatch.setattr("qkv.data.sentences.python_prose", lambda: read_prose([text]))
     command = ["train", "bert", "--resume", "--out", tmp_path / "m", "--steps", "3", *TINY]
-    for told in ("holds no run yet: this one begins", "already complete"):
+    for told in ("starting a new one", "already complete"):
         assert code_of(*command) == 0
         assert told in capsys.readouterr().err
 
@@ -125,9 +125,9 @@ def test_a_bert_learns_numbers_for_pairs(
         ("One sentence alone.\n", "--no-next-sentence", "too few to hold some out"),
         ("", "", "is empty"),
         ("A b. C d.\n", "--mask-share 0", "--mask-share must be above 0"),
-        ("A b. C d.\n", "--heads 3", "multiple of --heads"),
+        ("A b. C d.\n", "--heads 3", "--width must be a multiple of heads"),
         ("A b. C d.\n", "--recipe none", "there is no recipe 'none'"),
-        ("A b. C d.\n", "--labels L", "give --fine-tune and --labels"),
+        ("A b. C d.\n", "--labels L", "--labels needs --fine-tune"),
     ],
 )
 def test_a_mistake_is_one_error_message(

@@ -75,7 +75,7 @@ def test_the_same_command_with_resume_starts_and_resumes_fine_tuning(
     base: Path, tmp_path: Path, capsys: Output
 ) -> None:
     given = ["--fine-tune", base, "--text", save_text(tmp_path / "a.txt"), "--resume", *QUICK]
-    for told in ("holds no run yet: this one begins", "already complete"):
+    for told in ("starting a new one", "already complete"):
         assert code_of("train", "gpt", *given, "--out", tmp_path / "out") == 0
         assert told in capsys.readouterr().err
 
@@ -96,16 +96,16 @@ def test_two_processes_share_fine_tuning(base: Path, tmp_path: Path) -> None:
     [
         (
             ["--width", "32", "--vocab-size", "300"],
-            "keeps its sizes and its vocabulary: leave out --width and --vocab-size.",
+            "--vocab-size cannot be combined with --fine-tune.",
         ),
-        (["--token-type=characters"], "leave out --token-type."),
+        (["--token-type=characters"], "--token-type cannot be combined with --fine-tune."),
         (["--label-smoothing", "0.1"], "unrecognized argument --label-smoothing"),
         (["--epochs", "0"], "--epochs must be more than 0"),
         (["--dropout", "1"], "--dropout must be at least 0 and below 1"),
-        (["--valid-size", "0.9"], "--valid-size must be above 0"),
+        (["--valid-size", "0.9"], "--valid-size must be a number of at least 1, or a share"),
         (["--recipe", "gpt2"], "there is no recipe 'gpt2'"),
-        (["--labels", "a.tsv"], "learns from one kind of data: give one of --text, --labels."),
-        (["--music", "a.json"], "learns from one kind of data: give one of --text, --music."),
+        (["--labels", "a.tsv"], "--text cannot be combined with --labels."),
+        (["--music", "a.json"], "--music cannot be combined with --text."),
     ],
 )
 def test_options_that_the_model_fixes_are_rejected(
@@ -130,8 +130,8 @@ def test_options_that_do_not_fit_together_are_rejected(base: Path, tmp_path: Pat
         ([base, "--music", music], "is a model of text: give --text to go on with it."),
         ([tmp_path / "classifier", "--text", text], "not for `qkv train gpt --fine-tune`"),
         ([tmp_path / "nowhere", "--text", text], "nowhere"),
-        ([base], "say what the model shall learn from: --text or --music"),
-        ([base, "--valid-text", text], "--valid-text belongs to --text"),
+        ([base], "--fine-tune needs --labels, --music or --text."),
+        ([base, "--valid-text", text], "--fine-tune needs --labels, --music or --text."),
         ([base, "--text"], "--text"),
         ([base, "--text", short], "less than the model's context of 9: give more."),
         ([tmp_path / "characters", "--text", text], "is not among them"),
@@ -157,24 +157,24 @@ def test_a_run_of_another_kind_is_not_resumed(base: Path, tmp_path: Path, capsys
     capsys.readouterr()
     code = code_of("train", "gpt", "--fine-tune", base, "--resume", "--out", out)
     shown = capsys.readouterr()
-    assert "was begun with other kinds of data" in refused(shown.err, shown.out, code)
+    assert "was started without --fine-tune: leave it out." in refused(shown.err, shown.out, code)
 
 
 def test_fine_tune_can_be_written_with_an_underscore(base: Path, tmp_path: Path) -> None:
-    """Else the rate would be that of a model of another width."""
+    """Otherwise the learning rate would be that of another width."""
     text, rates = save_text(tmp_path / "a.txt"), []
     for number, name in enumerate(("--fine-tune", "--fine_tune")):
         out = tmp_path / str(number)
         assert code_of("train", "gpt", name, base, "--text", text, "--out", out, *QUICK) == 0
-        rates.append(json.loads((out / "report.json").read_text())["settings"]["training"]["rate"])
+        rates.append(json.loads((out / "report.json").read_text())["settings"]["training"]["learning_rate"])
     assert rates[0] == rates[1]
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (["--labels", "a.tsv", "--valid-text", "b.txt"], "--valid-text belongs to --text"),
-        (["--text", "a.txt", "--valid-labels", "b.tsv"], "--valid-labels belongs to --labels"),
+        (["--labels", "a.tsv", "--valid-text", "b.txt"], "--valid-text cannot be combined with --labels."),
+        (["--text", "a.txt", "--valid-labels", "b.tsv"], "--valid-labels cannot be combined with --text."),
     ],
 )
 def test_a_validation_part_of_another_kind_is_named(

@@ -74,7 +74,7 @@ def test_the_same_command_with_resume_starts_and_resumes_a_run_on_built_in_text(
     built_in = Documents(texts=[counting_text(30)] * 12, origin="a library")
     monkeypatch.setattr("qkv.data.documents.python_source", lambda: built_in)
     command = ["train", "gpt", "--vocab-size", "300", "--resume", "--out", tmp_path / "m", *TINY]
-    for told in ("holds no run yet: this one begins", "already complete"):
+    for told in ("starting a new one", "already complete"):
         assert code_of(*command) == 0
         assert told in capsys.readouterr().err
 
@@ -89,7 +89,7 @@ def test_without_text_it_learns_from_the_source_of_python(
     monkeypatch.setattr("sysconfig.get_paths", lambda: {"stdlib": str(source)})
     options = ["--out", tmp_path / "m", *TINY, "--vocab-size", "300", "--processes", "1"]
     assert code_of("train", "gpt", *options) == 0
-    assert "learning from the source of Python's standard library" in capsys.readouterr().err
+    assert "training on the source code of Python's standard library" in capsys.readouterr().err
     assert read_json(tmp_path / "m" / "report.json")["data"]["origin"].startswith("the source of Python")
 
 
@@ -113,11 +113,11 @@ def test_music_is_learned_and_composed(tmp_path: Path, capsys: Output) -> None:
     ("text", "options", "sentence"),
     [
         ("", [], "is empty"),
-        ("too short", [], "less than a context of 16"),
+        ("too short", [], "fewer than the context of 16"),
         (None, [], "There is no file"),
         ("fine " * 99, ["--heads", "3"], "must be a multiple of"),
         ("fine " * 99, ["--max-length", "4"], "--max-length must be at least 8"),
-        ("fine " * 99, ["--valid-size", "0.9"], "--valid-size must be above 0"),
+        ("fine " * 99, ["--valid-size", "0.9"], "--valid-size must be a number of at least 1, or a share"),
         ("fine " * 99, ["--vocab-size", "100"], "is too small"),
         ("fine " * 99, ["--recipe", "shakespeare"], "there is no recipe 'shakespeare'"),
     ],
@@ -162,13 +162,13 @@ def test_a_part_may_be_just_as_long_as_the_context(length: int, code: int, tmp_p
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ("--labels a.tsv", "by --fine-tune MODEL"),
-        ("--music a.json --text a.txt", "give --text or --music, one of both"),
-        ("--resume", "holds no training run to resume"),
-        ("--text", "--text names no file"),
-        ("--text= --steps 2", "--text names no file"),
-        ("--music --steps 2", "--music names no file"),
-        ("--text a.txt --valid-text", "--valid-text names no file"),
+        ("--labels a.tsv", "--labels needs --fine-tune."),
+        ("--music a.json --text a.txt", "--text cannot be combined with --music."),
+        ("--resume", "no run found in"),
+        ("--text", "--text needs at least one file"),
+        ("--text= --steps 2", "--text needs at least one file"),
+        ("--music --steps 2", "--music needs at least one file"),
+        ("--text a.txt --valid-text", "--valid-text needs at least one file"),
     ],
 )
 def test_options_that_need_another_option_name_it(
@@ -220,8 +220,8 @@ def test_the_prompt_and_its_continuation_are_printed_with_one_warning_about_the_
     ("options", "sentence"),
     [
         (["one", "--temperature", "-1"], "must not be negative"),
-        (["one", "--max-new-tokens", "0"], "must be at least 1"),
-        (["one", "-o", "a.mid"], "-o is for music"),
+        (["one", "--max-new-tokens", "0"], "--max-new-tokens must be from 1 to"),
+        (["one", "-o", "a.mid"], "--output is for music"),
         (["\udcff bad"], "the text is not UTF-8"),
     ],
 )
@@ -250,7 +250,7 @@ def test_a_mistake_in_composing_is_one_error_message(music: Path, tmp_path: Path
     (tmp_path / "bad.mid").write_bytes(b"MThd\0\0\0\6")
     out = ["-o", tmp_path / "a.mid"]
     for options, sentence in (
-        ([], "say where to write it"),
+        ([], "give --output NAME.mid"),
         ([tmp_path / "bad.mid", *out], "not a valid MIDI file"),
         ([tmp_path / "none.mid", *out], "There is no file"),
         (["--stop", "x", *out], "--stop is for text"),
@@ -375,13 +375,17 @@ def test_fine_tuning_can_be_resumed_and_can_start_without_the_weights(
         (["fine\tgood"] * 12, [], "every label is 'good'"),
         (["fine\tgood", "bad\tbad"], [], "too few to hold some out"),
         (["no tab at all"], [], "has no tab"),
-        (["one\ttwo\tgood", "one\ttwo\tbad"] * 6, ["--form", "classification"], "reads one text in a row"),
+        (
+            ["one\ttwo\tgood", "one\ttwo\tbad"] * 6,
+            ["--form", "classification"],
+            "needs one text and a label per line",
+        ),
         (["one\ttwo\tthree\t3"] * 12, ["--form", "choice"], "is not the number of one of its 2 answers"),
         (["one\tthree\t1"] * 12, ["--form", "choice"], "has 3 columns"),
         (["one\ttwo\ttwo\t1"] * 12, ["--form", "choice"], "line 1 has the same answer twice"),
-        (["one\ttwo\tsix\t1"] * 12, ["--form", "choice", "--columns", "1,2"], "--columns cannot be given"),
+        (["one\ttwo\tsix\t1"] * 12, ["--form", "choice", "--columns", "1,2"], "columns cannot be chosen"),
         (["one\t1.5", "two\t1.50"] * 6, [], "every label is the number 1.5"),
-        (["one\tgood", "two\tbad"] * 6, ["--width", "32"], "leave out --width"),
+        (["one\tgood", "two\tbad"] * 6, ["--width", "32"], "--width cannot be combined with --fine-tune"),
     ],
 )
 def test_a_mistake_in_labels_is_one_error_message(

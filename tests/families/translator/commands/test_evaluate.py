@@ -148,8 +148,13 @@ def test_the_document_states_how_it_was_measured(model: Path, capsys: pytest.Cap
     assert found["overlap"] is None, "an older bundle does not know what it has seen"
     assert found["scores"]["bleu"]["signature"].startswith("nrefs:2|bs:1000|seed:12345|")
     measured = found["measured"]
-    assert measured["model"] == {"path": str(model), "kind": "model", "beam": 1, "length_penalty": 0.5}
-    assert measured["against"] == {"path": "bad.xx", "kind": "file", "beam": None, "length_penalty": None}
+    assert measured["model"] == {"path": str(model), "kind": "model", "beam_size": 1, "length_penalty": 0.5}
+    assert measured["against"] == {
+        "path": "bad.xx",
+        "kind": "file",
+        "beam_size": None,
+        "length_penalty": None,
+    }
     assert (measured["source"], measured["references"]) == ("a.en", ["a.xx", "second.xx"])
     assert (measured["tokenize"], measured["lowercase"]) == ("13a", False)
     assert (measured["by_length"], measured["worst"]) == ("words of the source", "sentence chrF")
@@ -364,7 +369,7 @@ def test_the_training_data_of_the_other_model_are_checked_too(
     assert found["against"]["overlap"]["lines"][0] == 1
     assert "occur in the training data of model" in error
     assert code_of("good.xx", "--source", "a.en", "--reference", "a.xx", "--against", model) == 0
-    told = "The comparison counts 1 sentence that one of the two has seen in training."
+    told = "The comparison counts 1 sentence that one of the two saw in training."
     assert told in capsys.readouterr().out
 
 
@@ -377,7 +382,7 @@ def test_models_that_are_scored_differently_are_compared_with_a_warning(
     options = ["--source", "a.en", "--reference", "a.xx", "--beam", "1"]
     found, error = answer_of(capsys, "tokenised", *options, "--against", model)
     assert "|tok:none|" in found["scores"]["bleu"]["signature"]
-    assert "different scoring: both are scored as tokenised asks." in error
+    assert "different settings: using those of tokenised for both." in error
 
 
 def test_a_bundle_with_fingerprints_is_loaded_and_described_as_before(
@@ -411,30 +416,30 @@ def test_training_leaves_the_fingerprints_of_its_training_part(
 FILE_MISTAKES = {
     "a reference too short": (
         "good.xx --reference a.xx shorter.xx two.xx",
-        "a.xx has 60 lines but shorter.xx has 59 and two.xx has 2: line N of each file",
+        "a.xx has 60 lines but shorter.xx has 59 and two.xx has 2; the files must match",
     ),
-    "translations too short": ("shorter.xx --reference a.xx", "a.xx has 60 lines but shorter.xx has 59:"),
-    "a source too short": ("good.xx --source two.xx --reference a.xx", "two.xx has 2 lines but a.xx has 60:"),
-    "the other too short": ("good.xx --reference a.xx --against two.xx", "a.xx has 60 lines but two.xx has 2:"),
+    "translations too short": ("shorter.xx --reference a.xx", "a.xx has 60 lines but shorter.xx has 59;"),
+    "a source too short": ("good.xx --source two.xx --reference a.xx", "two.xx has 2 lines but a.xx has 60;"),
+    "the other too short": ("good.xx --reference a.xx --against two.xx", "a.xx has 60 lines but two.xx has 2;"),
     "no translations": ("empty.xx --reference a.xx", "empty.xx is empty"),
-    "nothing there": ("nowhere --reference a.xx", "there is no folder and no file nowhere"),
-    "nothing to compare": ("good.xx --reference a.xx --against nowhere", "there is no folder and no file nowhere"),
-    "a mistyped model with a beam": ("nowhere --source a.en --reference a.xx --beam 3", "no file nowhere"),
-    "languages without pairs": ("good.xx --reference a.xx --source-language en", "are for --pairs: leave them out"),
-    "no number": ("model --source a.en --reference a.xx --length-penalty nan", "the length penalty from 0 to 50"),
-    "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge needs --source: give --source"),
+    "nothing there": ("nowhere --reference a.xx", "there is no folder or file nowhere"),
+    "nothing to compare": ("good.xx --reference a.xx --against nowhere", "there is no folder or file nowhere"),
+    "a mistyped model with a beam": ("nowhere --source a.en --reference a.xx --beam 3", "no folder or file nowhere"),
+    "languages without pairs": ("good.xx --reference a.xx --source-language en", "need --pairs"),
+    "no number": ("model --source a.en --reference a.xx --length-penalty nan", "--length-penalty must be from 0 to 50"),
+    "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge needs --source or --pairs"),
     "no reference": ("good.xx --reference", "give either --reference with one file or more, or --pairs"),
     "neither references nor pairs": ("good.xx", "give either --reference with one file or more, or --pairs"),
     "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give either --reference"),
     "source and pairs": ("good.xx --source a.en --pairs a.tsv", "leave out --source"),
-    "a beam for a file": ("good.xx --reference a.xx --beam 3", "leave out --beam and --length-penalty"),
-    "a penalty for a file": ("good.xx --reference a.xx --length-penalty 1", "good.xx is not a model's folder"),
+    "a beam for a file": ("good.xx --reference a.xx --beam 3", "leave out --beam-size and --length-penalty"),
+    "a penalty for a file": ("good.xx --reference a.xx --length-penalty 1", "good.xx is a file of translations"),
     "an unknown tokenizer": ("good.xx --reference a.xx --tokenize 14a", "sacrebleu has no tokenizer '14a'"),
-    "an output that is read": ("good.xx --reference a.xx --output ./a.xx", "--output would overwrite a.xx"),
+    "an output that is read": ("good.xx --reference a.xx --output ./a.xx", "--output would overwrite the input a.xx"),
     "an output in no folder": ("good.xx --reference a.xx --output no/where", "--output no/where cannot be written"),
-    "a model and no source": ("model --reference a.xx", "give --source: model is a model"),
-    "another model and no source": ("good.xx --reference a.xx --against model", "give --source: model is a model"),
-    "no beam": ("model --source a.en --reference a.xx --beam 0", "--beam must be at least 1"),
+    "a model and no source": ("model --reference a.xx", "model is a model and needs sentences to translate: give --source"),
+    "another model and no source": ("good.xx --reference a.xx --against model", "model is a model and needs sentences to translate: give --source"),
+    "no beam": ("model --source a.en --reference a.xx --beam 0", "--beam-size must be from 1 to"),
 }  # fmt: skip
 
 

@@ -23,7 +23,7 @@ def test_a_model_is_fine_tuned_and_the_run_is_resumed_without_its_options(
     assert code_of(*asked(model, files, *QUICK.split(), "--out", out)) == 0
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "loss per piece on the held-out pairs:" in shown.err
+    assert "loss per token on the held-out pairs:" in shown.err
     assert load(out).tokenizer.text() == load(model).tokenizer.text()
     assert code_of("train", "translator", "--resume", "--out", out) == 0
     assert "this run is already complete" in capsys.readouterr().err
@@ -35,9 +35,9 @@ def test_a_model_is_fine_tuned_and_the_run_is_resumed_without_its_options(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--width", "32", "--vocab-size", "300"], "leave out --width and --vocab-size."),
-        (["--architecture", "recurrent"], "leave out --model."),
-        (["--beam-size=2"], "leave out --beam-size."),
+        (["--width", "32", "--vocab-size", "300"], "--vocab-size cannot be combined with --fine-tune."),
+        (["--architecture", "recurrent"], "--architecture cannot be combined with --fine-tune."),
+        (["--beam-size=2"], "--beam-size cannot be combined with --fine-tune."),
         (["--language-token", "fra"], "this model translates into one language"),
         (["--epochs", "-1"], "--epochs must be more than 0"),
         (["--recipe", "demo"], "there is no recipe 'demo'"),
@@ -60,7 +60,7 @@ def test_only_a_translator_can_be_fine_tuned(files: Path, capsys: pytest.Capture
 
 
 def test_help_needs_no_folder_and_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
-    assert code_of("train", "translator", "--fine-tune", "--help") == 0
+    assert code_of("train", "translator", "--fine-tune", "--help-all") == 0
     shown = capsys.readouterr().out
     for option in (
         "--fine-tune",

@@ -40,9 +40,7 @@ def test_it_has_one_stack(one_stream: Path, capsys: pytest.CaptureFixture[str]) 
     assert "2 blocks" in shown
 
 
-def test_it_translates_with_every_option(
-    one_stream: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_translates_with_every_option(one_stream: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = [
         "--beam",
         "3",

@@ -146,7 +146,7 @@ def test_published_scores_are_shown_only_if_ours_are_measured_the_same_way() -> 
         "settings": {
             "data": {"variant": "lc.norm.tok"},
             "scoring": {"tokenize": "none"},
-            "decoding": {"beam": 5},
+            "decoding": {"beam_size": 5},
         },
     }
     assert [row.bleu for row in published_rows(alike, "test_2016_flickr")] == ["41.02"]
@@ -155,7 +155,7 @@ def test_published_scores_are_shown_only_if_ours_are_measured_the_same_way() -> 
     for change in (
         {"data": {"variant": ""}},
         {"scoring": {"tokenize": "13a"}},
-        {"decoding": {"beam": 1}},
+        {"decoding": {"beam_size": 1}},
     ):
         other = {**alike, "settings": {**alike["settings"], **change}}
         assert published_rows(other, "test_2016_flickr") == []

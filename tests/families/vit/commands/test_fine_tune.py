@@ -46,7 +46,7 @@ def test_a_model_is_fine_tuned_used_and_resumed_without_its_options(
     assert code_of(*given, *LEARNING) == 0
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "on top of model; the classes are others: the head is new" in shown.err
+    assert "fine-tuned from model; other classes, so its head is new" in shown.err
     assert code_of("evaluate", out, "--images", images, "--json") == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
     assert load(out).form == load(base).form
@@ -63,9 +63,11 @@ def test_a_fine_tuned_model_keeps_its_head_when_fine_tuned_again(
     given = ["--images", images, "--fit", *SHORT_RUN, "--batch-tokens", "60"]
     assert code_of("train", "vit", "--fine-tune", base, *given, "--out", first) == 0
     assert code_of("train", "vit", "--fine-tune", first, *given, "--out", second) == 0
-    assert "on top of first; the head is that of the model" in capsys.readouterr().err
+    assert "fine-tuned from first; same classes, so its head is kept" in capsys.readouterr().err
     report = json.loads((second / "report.json").read_text())
-    assert report["settings"]["training"]["rate"] == pytest.approx(0.064 / 12, abs=1e-6)  # its width is 12
+    assert report["settings"]["training"]["learning_rate"] == pytest.approx(
+        0.064 / 12, abs=1e-6
+    )  # its width is 12
     measured = json.loads((first / "report.json").read_text())["results"]["validation accuracy"]
     assert report["results"]["validation accuracy before"] == measured
 
@@ -73,16 +75,13 @@ def test_a_fine_tuned_model_keeps_its_head_when_fine_tuned_again(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            ["--fit", "--width", "32", "--patch", "2"],
-            "leave out --patch and --width.",
-        ),
-        (["--size", "8"], "keeps its sizes, to which --fit brings pictures: leave out --size."),
-        (["--colours=grey"], "leave out --colours."),
+        (["--fit", "--width", "32", "--patch", "2"], "--patch cannot be combined with --fine-tune."),
+        (["--size", "8"], "--size cannot be combined with --fine-tune."),
+        (["--colours=grey"], "--colours cannot be combined with --fine-tune."),
         (["--recipe", "mnist"], "there is no recipe 'mnist'"),
         (["--fit", "--epochs", "-1"], "--epochs must be more than 0"),
         ([], "is 11 × 11 pixels large and not 8 × 8: convert it, or choose to fit images"),
-        (["--fit", "--scenes", "100"], "give --images with pictures, or --scenes"),
+        (["--fit", "--scenes", "100"], "give either --images with a folder, or --scenes"),
     ],
 )
 def test_options_that_the_model_fixes_are_rejected(

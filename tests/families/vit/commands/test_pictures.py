@@ -94,7 +94,7 @@ def test_a_dalle_is_trained_on_scenes_and_draws(tmp_path: Path, capsys: Output) 
     assert "unseen pairs with both colour and shape right" in report["results"]
     capsys.readouterr()
     picture = tmp_path / "a.png"
-    assert code_of("draw", out, "a red ring", "-o", picture, "--candidates", "5", "--best", "4") == 0
+    assert code_of("draw", out, "a red ring", "-o", picture, "--candidates", "5", "--top-k", "4") == 0
     assert capsys.readouterr().out == f"{picture}\n"
     with Image.open(picture) as drawn:
         assert drawn.size == (8 * 66, 8 * 66)
@@ -257,7 +257,7 @@ def test_a_blank_line_is_not_an_image_path(tmp_path: Path, capsys: Output) -> No
 
 
 def test_the_longest_caption_may_be_held_out(tmp_path: Path, capsys: Output) -> None:
-    """It is among those that the sheet shows as never seen in training."""
+    """The sheet shows it as held out."""
     side = untrained_codes().model.config.side
     untrained_codes().save(tmp_path / "codes")
     np.savez(tmp_path / "a.npz", images=np.zeros((20, side, side, 3), dtype=np.uint8))
@@ -289,7 +289,7 @@ def test_the_best_classes_of_an_image_are_on_one_line(tmp_path: Path, capsys: Ou
     assert sorted(cells[::2]) == ["ant", "bee", "cow"]
     assert [float(each) for each in cells[1::2]] == sorted(map(float, cells[1::2]), reverse=True)
     Image.new("RGBA", (9, 11), "red").save(tmp_path / "b.png")
-    assert code_of("classify", tmp_path / "model", tmp_path / "b.png", "--fit", "--best", "1") == 0
+    assert code_of("classify", tmp_path / "model", tmp_path / "b.png", "--fit", "--top-k", "1") == 0
     assert len(capsys.readouterr().out.strip().split("\t")) == 2
 
 
@@ -298,7 +298,7 @@ def test_each_line_starts_with_the_file_if_there_are_several_images(tmp_path: Pa
     asked = [tmp_path / "a.png", tmp_path / "b.png"]
     for path, colour in zip(asked, ("red", "blue"), strict=True):
         Image.new("RGB", (8, 8), colour).save(path)
-    assert code_of("classify", tmp_path / "model", *asked, "--best", "1") == 0
+    assert code_of("classify", tmp_path / "model", *asked, "--top-k", "1") == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [line[0] for line in lines] == [str(path) for path in asked]
     assert all(line[1] in ("ant", "bee", "cow") and len(line) == 3 for line in lines)
@@ -338,34 +338,37 @@ def test_an_image_that_cannot_be_classified_is_one_error_message(
         (["draw", "MODEL", "a red zebra", "-o", "a.png"], "does not know the word 'zebra'"),
         (["draw", "MODEL", "", "-o", "a.png"], "the caption is empty"),
         (["draw", "MODEL", "a \udcff ring", "-o", "a.png"], "the text is not UTF-8"),
-        (["draw", "MODEL", "a ring", "-o", "a.jpg"], "--out must end in .png"),
+        (["draw", "MODEL", "a ring", "-o", "a.jpg"], "--output must end in .png"),
         (["draw", "MODEL", "a ring", "-o", "nowhere/a.png"], "there is no folder nowhere"),
-        (["draw", "MODEL", "a ring", "-o", "folder.png"], "folder.png is a folder: give --out the name"),
+        (
+            ["draw", "MODEL", "a ring", "-o", "folder.png"],
+            "folder.png is a folder: give --output a file name",
+        ),
         (
             ["draw", "MODEL", "a ring", "-o", "a.png", "--guidance", "inf"],
-            "--guidance must lie between 0 and",
+            "--guidance must be from 0 to",
         ),
         (
             ["draw", "MODEL", "a ring", "-o", "a.png", "--temperature", "1e-40"],
-            "--temperature must lie between",
+            "--temperature must be from",
         ),
         (
             ["draw", "MODEL", "a ring", "-o", "a.png", "--temperature", "nan"],
-            "--temperature must lie between",
+            "--temperature must be from",
         ),
-        (["draw", "MODEL", "a ring", "-o", "a.png", "--best", "99"], "--best must lie between"),
-        (["draw", "MODEL", "a ring", "-o", "a.png", "--candidates", "0"], "--candidates must lie between"),
+        (["draw", "MODEL", "a ring", "-o", "a.png", "--top-k", "99"], "--top-k must be from 1 to"),
+        (["draw", "MODEL", "a ring", "-o", "a.png", "--candidates", "0"], "--candidates must be from"),
         (["translate", "MODEL", "a ring"], "kind 'dalle'. It is for `qkv draw`"),
         (["train", "dalle", "--scenes", "100", "--out", "OUT"], "--codebook is missing"),
         (["train", "dalle", "--scenes", "100", "--codebook", "MODEL", "--out", "OUT"], "kind 'dalle'"),
-        (["train", "vit", "--out", "OUT"], "give --images with pictures, or --scenes"),
-        (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must lie between 100 and 1,000,000"),
+        (["train", "vit", "--out", "OUT"], "give either --images with a folder, or --scenes"),
+        (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must be from 100 to 1,000,000"),
         (["train", "vit", "--scenes", "100", "--size", "40", "--out", "OUT"], "or a multiple of that"),
         (["train", "vit", "--scenes", "100", "--colours", "grey", "--out", "OUT"], "leave out --colours"),
         (["train", "vit", "--images", "one", "--out", "OUT"], "holds one class"),
         (["train", "codebook", "--images", "one", "--out", "OUT"], "too few to hold some out"),
-        (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must lie between 1 and"),
-        (["evaluate", "MODEL", "--images", "one", "--part", "valid"], "--part is for --scenes"),
+        (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must be from 1 to"),
+        (["evaluate", "MODEL", "--images", "one", "--part", "valid"], "--part needs --scenes"),
     ],
 )
 def test_invalid_options_are_one_error_message(
