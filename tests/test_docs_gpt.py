@@ -35,8 +35,10 @@ def with_tiny_settings(command: list[str]) -> list[str]:
 
 def write_files() -> None:
     """Write every file that the page names."""
-    for name in ("book.txt", "other.txt", "input.txt", "mine.txt", "train.en", "train.de"):
+    for name in ("book.txt", "other.txt", "input.txt", "mine.txt"):
         Path(name).write_text(counting_text(60), encoding="utf-8")
+    for name in ("train.en", "train.de"):
+        Path(name).write_text("".join(f"{n} cats\n" for n in range(60)), encoding="utf-8")
     rows = "".join(f"{word} film\t{label}\n" for word, label in (("good", "1"), ("bad", "0"))) * 8
     for name in ("reviews.tsv", "more.tsv"):
         Path(name).write_text(rows, encoding="utf-8")

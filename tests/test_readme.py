@@ -1,18 +1,24 @@
-"""The commands in README.md, docs/evaluate.md and docs/translate.md work. They are run as written, on a small part of real data."""
+"""The commands in README.md, docs/evaluate.md and docs/translate.md work.
+
+They are run as written, on a small part of real data and with fewer training steps.
+"""
 
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import code_of
 
 ROOT = Path(__file__).parents[1]
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 PARTS = {"train": ("train", 300), "test": ("test_2016_flickr", 20)}
+FEWER_STEPS = " --steps 60"  # 500 would be the default for so few pairs
 
 
 def commands(section: str) -> list[str]:
@@ -47,12 +53,24 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return result
 
 
+def run_inside(line: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a command in this process, in the current folder, and return its output. `> FILE` is understood."""
+    words = shlex.split(line, comments=True)
+    words, target = (words[:-2], words[-1]) if ">" in words else (words, None)
+    assert code_of(*words[1:]) == 0, f"{line}\n{capsys.readouterr().err}"
+    printed = capsys.readouterr().out
+    if target is not None:
+        Path(target).write_text(printed, encoding="utf-8")
+    return printed
+
+
 @pytest.fixture(scope="module")
 def shown(newcomer: Path) -> dict[str, subprocess.CompletedProcess[str]]:
     """The output of each command from two files to translations."""
     lines = commands("Your own translator")
     assert [line.split()[1] for line in lines[:4]] == ["train", "evaluate", "translate", "info"]
-    return {line.split()[1]: run(line, newcomer) for line in lines}
+    shorter = [line + FEWER_STEPS if " train " in line else line for line in lines]
+    return {line.split()[1]: run(line, newcomer) for line in shorter}
 
 
 def test_two_files_become_a_translator(
@@ -76,7 +94,10 @@ def test_two_files_become_a_translator(
 
 
 @pytest.mark.usefixtures("shown")  # trains the model
-def test_the_commands_on_evaluation_run(newcomer: Path) -> None:
+def test_the_commands_on_evaluation_run(
+    newcomer: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(newcomer)
     page = (ROOT / "docs" / "evaluate.md").read_text(encoding="utf-8")
     lines = re.findall(r"^qkv evaluate .*$", page, flags=re.MULTILINE)
     assert len(lines) == 10
@@ -88,14 +109,17 @@ def test_the_commands_on_evaluation_run(newcomer: Path) -> None:
     (newcomer / "second.de").write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
     (newcomer / "theirs.de").write_text("".join(f"{line} !\n" for line in references), encoding="utf-8")
     for line in lines:
-        assert "20 sentences" in run(line, newcomer).stdout or "--json" in line
+        assert "20 sentences" in run_inside(line, capsys) or "--json" in line
     scores = json.loads((newcomer / "scores.json").read_text(encoding="utf-8"))
     assert scores["sentences"] == 20
     assert len((newcomer / "ours.de").read_text(encoding="utf-8").splitlines()) == 20
 
 
 @pytest.mark.usefixtures("shown")
-def test_the_commands_on_translation_run(newcomer: Path) -> None:
+def test_the_commands_on_translation_run(
+    newcomer: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(newcomer)
     (newcomer / "terms.tsv").write_text("man\tHerr\ncat\tMieze\n", encoding="utf-8")
     shutil.copy(newcomer / "test.en", newcomer / "letters.en")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -104,7 +128,7 @@ def test_the_commands_on_translation_run(newcomer: Path) -> None:
     lines += re.findall(r"^qkv translate .*$", page, flags=re.MULTILINE)
     assert len(lines) == 6
     for line in lines:
-        printed = run(line, newcomer).stdout
+        printed = run_inside(line, capsys)
         if "--num-hypotheses 3" in line:
             rows = [row.split("\t") for row in printed.splitlines()]
             assert [len(row) for row in rows] == [5, 5, 5]
