@@ -6,12 +6,12 @@ STAMP := $(VENV)/.installed
 .PHONY: help setup demo test test-all test-browser check clean
 
 help:
-	@echo "make demo      install, train the built-in English-German translator, show it (about 3 minutes)"
-	@echo "make test      install, run the tests"
-	@echo "make test-all  ... and the full demos in three directions, and 200 kills (about half an hour)"
-	@echo "make test-browser  the explorer's page in chromium, where it and its driver are installed"
-	@echo "make check     install, lint and type-check"
-	@echo "make setup     install into $(VENV)"
+	@echo "make demo          install, train the built-in English-German translator and show it (about 3 minutes)"
+	@echo "make test          install and run the tests"
+	@echo "make test-all      also run the slow tests: full demos in three directions, 200 kills (about half an hour)"
+	@echo "make test-browser  test the explorer in Chromium (needs chromium and its driver)"
+	@echo "make check         install, lint and type-check"
+	@echo "make setup         install into $(VENV)"
 
 setup: $(STAMP)
 
@@ -27,7 +27,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/qkv demo
 
-# Two at a time, each with one thread: threads of two programs on two cores would wait for each other.
+# Two processes with one thread each: more threads than cores would slow each other down.
 test: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile
 

@@ -117,7 +117,7 @@ def random_contest(shape: str, sources: Sources) -> Contest:
 
     depth, width, hidden, heads = SHAPES[shape]
     stack = StackConfig(
-        depth=depth, width=width, heads=heads, hidden=hidden, norm="post", activation="relu", dropout=0.0
+        depth=depth, width=width, heads=heads, ffn_width=hidden, norm="post", activation="relu", dropout=0.0
     )
     torch.manual_seed(1)
     config = TranslatorConfig(

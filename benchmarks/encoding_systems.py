@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from qkv.families.bert.encoding import Encoding, Row, of_length_one
+from qkv.families.bert.encoding import Encoding, Row, normalize
 from qkv.families.bert.product import Bert
 from qkv.hub.importing import open_published
 from qkv.runtime.compute import Compute
@@ -32,7 +32,7 @@ class Ours:
 
     def __call__(self, rows: Sequence[list[int]]) -> Vectors:
         vectors = self.encoding.pooled([Row(row, [0] * len(row)) for row in rows], "mean")
-        return of_length_one(vectors.numpy())
+        return normalize(vectors.numpy())
 
 
 class BertModelSystem:

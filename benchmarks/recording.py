@@ -39,7 +39,7 @@ SIZES = {"demo": (2, 128, 4, 256), "base": (6, 512, 8, 2048)}  # depth, width, h
 def translator(size: str) -> Translator:
     depth, width, heads, hidden = SIZES[size]
     stack = StackConfig(
-        depth=depth, width=width, heads=heads, hidden=hidden, norm="pre", activation="relu", dropout=0.0
+        depth=depth, width=width, heads=heads, ffn_width=hidden, norm="pre", activation="relu", dropout=0.0
     )
     torch.manual_seed(1)
     config = TranslatorConfig(

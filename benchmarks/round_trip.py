@@ -56,13 +56,13 @@ def main(arguments: list[str]) -> None:
 def translations(model: Path, sources: Sequence[str], work: Path) -> dict[str, list[str]]:
     """What each system makes of the sources."""
     import qkv
-    from qkv.families.translator.ctranslate2 import greedily
+    from qkv.families.translator.ctranslate2 import translate_greedily
     from qkv.hub.exporting import export_to_transformers
     from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2
     from qkv.hub.importing import import_model
 
     ours = qkv.load(model)
-    found = {"qkv": greedily(ours, sources)}
+    found = {"qkv": translate_greedily(ours, sources)}
     for numbers in ("float32", "int8"):
         exported = export_to_ctranslate2(model, work / numbers, numbers, sources)
         assert exported.translations is not None
@@ -75,7 +75,7 @@ def translations(model: Path, sources: Sequence[str], work: Path) -> dict[str, l
         return found
     found["transformers"] = by_transformers(ours, work / "transformers", sources)
     import_model(work / "transformers", work / "back", origin="round trip")
-    found["qkv, imported back"] = greedily(qkv.load(work / "back"), sources)
+    found["qkv, imported back"] = translate_greedily(qkv.load(work / "back"), sources)
     own = converted_there(work / "transformers", work / "converted")
     if own is not None:
         found["CTranslate2's own converter, int8"] = by_ctranslate2(ours, own, sources)
@@ -87,11 +87,11 @@ def by_transformers(ours: Any, folder: Path, sources: Sequence[str]) -> list[str
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    from qkv.families.translator.ctranslate2 import asked_for
+    from qkv.families.translator.ctranslate2 import requests_for
 
     tokens: Any = AutoTokenizer.from_pretrained(folder)
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
-    limits = asked_for(ours, sources)[1]
+    limits = requests_for(ours, sources)[1]
     cut_to = {"truncation": True, "max_length": ours.limit + 1}  # with the end mark
     said: list[str] = []
     with torch.inference_mode():

@@ -35,10 +35,10 @@ class Shape:
     dropout: float
     batch_tokens: int
     batches: int = 1  # added up for an update
-    rate: float = 1e-4
-    warmup: int = 1
-    betas: tuple[float, float] = (0.9, 0.98)
-    smoothing: float = 0.1
+    learning_rate: float = 1e-4
+    warmup_steps: int = 1
+    adam_betas: tuple[float, float] = (0.9, 0.98)
+    label_smoothing: float = 0.1
 
     def operations(self, source: float, target: float) -> float:
         """Multiplications and additions of a step, for so many words in sentences of about 15; attention scores included."""
@@ -246,7 +246,7 @@ def ours_command(shape: Shape, files: tuple[Path, Path], out: Path, optimiser: s
         "--batch-tokens": shape.batch_tokens,
         "--optimizer": optimiser,
         "--weight-decay": 0.01,
-        "--learning-rate": shape.rate,
+        "--learning-rate": shape.learning_rate,
         "--log-every": 1,
         "--validate-every": 10**6,
         "--valid-size": 50,

@@ -102,8 +102,10 @@ class Training:
         self.data = PairData(texts, tokenizer, shape.batch_tokens, max_length=1024, shuffled=True)
         self.model, self.logits = PEERS[peer](shape, tokenizer)
         self.weights = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        self.optimiser = torch.optim.AdamW(self.weights, lr=shape.rate, adam_betas=shape.betas, fused=True)
-        self.smoothing = shape.smoothing
+        self.optimiser = torch.optim.AdamW(
+            self.weights, lr=shape.learning_rate, betas=shape.adam_betas, fused=True
+        )
+        self.smoothing = shape.label_smoothing
         self.batches = itertools.chain.from_iterable(map(self.data.epoch, itertools.count()))
 
     def step(self) -> int:

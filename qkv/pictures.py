@@ -1,4 +1,4 @@
-"""Pictures for people: attention as a heat map, a run as its learning curve. Needs matplotlib."""
+"""Plots: attention as a heat map, and the learning curve of a run. Needs matplotlib."""
 
 import json
 import math
@@ -16,25 +16,25 @@ from qkv.families.translator.product import AttentionMap
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = "viridis"  # even steps to the eye, also to a colour-blind one
+COLOURS = "viridis"  # perceptually uniform, and readable for colour-blind people
 
 
 def figure_class() -> "type[Figure]":
-    """matplotlib's, where it is installed."""
+    """matplotlib's Figure, or an error if it is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise UserError("pictures need matplotlib: pip install 'qkv[pictures]'.") from None
+        raise UserError("plots need matplotlib. Install it: pip install 'qkv[pictures]'.") from None
     return Figure
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """A figure of its own: no global state, no window."""
+    """A figure without global state or a window."""
     return figure_class()(figsize=(width, height), layout="constrained", dpi=150)
 
 
 def attention_picture(path: Path, attention: AttentionMap) -> None:
-    """One panel for each block: the mean of its heads, a row for each word said, a column for each word read."""
+    """One panel per block: the mean of its heads, with a row for each output word and a column for each source word."""
     panels = attention.weights.mean(dim=1)  # (blocks, T, S)
     across, down = 0.55 * len(attention.source) + 1.6, 0.42 * len(attention.target) + 1.4
     figure = new_figure(max(6.0, across * len(panels)), max(3.0, down))
@@ -44,7 +44,7 @@ def attention_picture(path: Path, attention: AttentionMap) -> None:
         axes.set_xticks(range(len(attention.source)), attention.source, rotation=60, ha="right")
         axes.set_yticks(range(len(attention.target)), attention.target)
         axes.set_title(f"decoder block {index + 1}, mean of {attention.weights.shape[1]} heads", fontsize=10)
-        axes.set_xlabel("source word read")
+        axes.set_xlabel("source word")
         if index == 0:
             axes.set_ylabel("word said")
     figure.colorbar(image, ax=figure.axes, label="attention weight", shrink=0.8)
@@ -55,16 +55,16 @@ def attention_picture(path: Path, attention: AttentionMap) -> None:
 def learning_curve_picture(path: Path, training: Path) -> None:
     """Training and validation loss against steps, from the logs in a run's folder.
 
-    Where the run noted an accuracy too, a second panel has it against minutes.
+    If the run logged an accuracy, a second panel shows it against minutes.
     """
     rows, clock = lines_of(training / "log.jsonl"), lines_of(training / "timing.jsonl")
     newest = {
         row["step"]: row for row in lines_of(training / "accuracy.jsonl")
-    }  # resumed, it was there before
+    }  # a resumed run logs some steps twice
     accuracies = [newest[step] for step in sorted(newest)]
     minutes = max((row["seconds"] for row in clock), default=0.0) / 60
     figure = new_figure(12.0 if accuracies else 7.0, 4.0)
-    from matplotlib.ticker import LogLocator  # which is there where a figure could be made
+    from matplotlib.ticker import LogLocator  # after figure_class() has checked for matplotlib
 
     axes = figure.add_subplot(1, 2 if accuracies else 1, 1)
     for key, label, style in [
@@ -79,7 +79,7 @@ def learning_curve_picture(path: Path, training: Path) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_minor_locator(LogLocator(subs=(1.5, 2, 3, 4, 5, 7)))
     for place in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-        place("{x:g}")  # and not as powers of ten, of which there is hardly one
+        place("{x:g}")  # not as powers of ten, which are too far apart here
     axes.grid(alpha=0.3, which="both")
     axes.legend()
     axes.set_title(f"Learning curve, {minutes:.1f} minutes")
@@ -94,7 +94,7 @@ def learning_curve_picture(path: Path, training: Path) -> None:
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    """Of a log; a log that is not there has none, and a line that was cut off is none."""
+    """The lines of a log. A missing log has none, and a truncated line is skipped."""
     if not path.is_file():
         return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
@@ -102,7 +102,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """Pictures of one sort, for a sheet."""
+    """Images of one kind, for a sheet."""
 
     title: str
     captions: Sequence[str]
@@ -110,7 +110,7 @@ class Exhibit:
 
 
 def sheet_picture(path: Path, exhibits: Sequence[Exhibit], across: int = 6) -> None:
-    """Pictures with their captions, one sort below the other, each under its title."""
+    """Images with their captions, one kind below the other, each under its title."""
     import textwrap
 
     rows = sum(math.ceil(len(exhibit.pictures) / across) for exhibit in exhibits)

@@ -16,7 +16,7 @@ TEXT = "the cat danced – the dog sang.\n" * 12
 STACK = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activation="gelu", dropout=0.0)
 
 
-def untrained(pieces: TokenType, context: int = 9) -> Generator:
+def untrained(pieces: TokenType, max_length: int = 9) -> Generator:
     """It says nonsense, but always the same."""
     tokenizers = {
         "subwords": lambda: Tokenizer.learn([TEXT], 300, sentences=False),
@@ -27,7 +27,7 @@ def untrained(pieces: TokenType, context: int = 9) -> Generator:
     torch.manual_seed(4)
     config = GPTConfig(
         vocab_size=len(tokenizer),
-        max_length=context,
+        max_length=max_length,
         end=tokenizer.end,
         positions="rotary",
         stack=replace(STACK),

@@ -174,7 +174,7 @@ def write_gpt2(folder: Path, **others: Any) -> Any:
     pieces.train_from_iterator(mixed_lines(200, 3), trainer)
     numbers = {**pieces.get_vocab(), "<|endoftext|>": pieces.get_vocab_size()}
     merges = [tuple(pair) for pair in json.loads(pieces.to_str())["model"]["merges"]]
-    GPT2Tokenizer(vocab_size=numbers, merges=merges).save_pretrained(folder)
+    GPT2Tokenizer(vocab=numbers, merges=merges).save_pretrained(folder)
     settings: dict[str, Any] = {
         "vocab_size": len(numbers), "n_positions": 24, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_inner": 17,
         "bos_token_id": len(numbers) - 1, "eos_token_id": len(numbers) - 1,

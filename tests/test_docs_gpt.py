@@ -1,4 +1,4 @@
-"""Commands in docs/gpt.md work: they are run as they stand there, with tiny models and files under the names they use."""
+"""The commands in docs/gpt.md work. They are run as written, with tiny models and files."""
 
 import json
 import re
@@ -22,7 +22,7 @@ TINY = {
 
 
 def lines() -> list[list[str]]:
-    """All commands of the page, in their order."""
+    """All commands of the page, in order."""
     return [shlex.split(line)[1:] for line in re.findall(r"^qkv .*$", PAGE, flags=re.MULTILINE)]
 
 
@@ -34,9 +34,11 @@ def with_tiny_settings(command: list[str]) -> list[str]:
 
 
 def write_files() -> None:
-    """In the current folder, all that the page names."""
-    for name in ("book.txt", "other.txt", "input.txt", "mine.txt", "train.en", "train.de"):
+    """Write every file that the page names."""
+    for name in ("book.txt", "other.txt", "input.txt", "mine.txt"):
         Path(name).write_text(counting_text(60), encoding="utf-8")
+    for name in ("train.en", "train.de"):
+        Path(name).write_text("".join(f"{n} cats\n" for n in range(60)), encoding="utf-8")
     rows = "".join(f"{word} film\t{label}\n" for word, label in (("good", "1"), ("bad", "0"))) * 8
     for name in ("reviews.tsv", "more.tsv"):
         Path(name).write_text(rows, encoding="utf-8")
@@ -46,7 +48,7 @@ def write_files() -> None:
     write_midi(Path("beginning.mid"), [(60, 55, 52, 48)])
 
 
-def test_every_command_of_the_page(
+def test_the_commands_of_the_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -58,7 +60,7 @@ def test_every_command_of_the_page(
     assert Path("longer.mid").is_file()
 
 
-def test_the_python_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from language_models import untrained
 
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Commands in docs/import-export.md work: they are run as they stand there, on tiny models under the names they use."""
+"""The commands in docs/import-export.md work. They are run as written, on tiny models."""
 
 import re
 import shlex
@@ -15,13 +15,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremo
 
 
 def lines() -> list[list[str]]:
-    """All commands of the page, in their order."""
+    """All commands of the page, in order."""
     found = re.findall(r"^qkv .*$", PAGE, flags=re.MULTILINE)
     return [shlex.split(line, comments=True)[1:] for line in found]
 
 
 def write_files() -> None:
-    """In the current folder, all that the page names; a folder of that name stands for a model on the hub."""
+    """Write every file that the page names. A folder stands for a model on the hub."""
     write_marian(Path("Helsinki-NLP/opus-mt-en-de"))
     write_marian(Path("Helsinki-NLP/opus-mt-en-ROMANCE"), ("fr", "es", "pt"))
     write_marian(Path("path/to/folder"))
@@ -33,7 +33,7 @@ def write_files() -> None:
         Path(name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
 
 
-def test_every_command_of_the_page_and_its_python(
+def test_the_commands_and_the_python_of_the_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("ctranslate2")
@@ -45,13 +45,13 @@ def test_every_command_of_the_page_and_its_python(
         more = QUICK if command[0] == "train" else []
         assert code_of(*command, *more) == 0, (command, capsys.readouterr().err)
     assert "BLEU" in capsys.readouterr().err
-    # The page shows how CTranslate2 is asked with pieces of ours; Marian's own have other names.
-    names = vocabulary_names(tmp_path / "ours")
-    assert names["answer"].hypotheses  # type: ignore[attr-defined]
+    # The page tokenizes with our vocabulary; an imported Marian model has another one.
+    names = run_python_of_the_page(tmp_path / "ours")
+    assert names["result"].hypotheses  # type: ignore[attr-defined]
 
 
-def vocabulary_names(folder: Path) -> dict[str, object]:
-    """The Python of the page, run with a model that has learned its pieces here."""
+def run_python_of_the_page(folder: Path) -> dict[str, object]:
+    """Run it with a model that has learned its own vocabulary, and return the variables."""
     from commands import save_untrained
 
     from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2
@@ -61,9 +61,8 @@ def vocabulary_names(folder: Path) -> dict[str, object]:
     [program] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     program = program.replace('"runs/mine"', repr(str(folder / "runs/mine")))
     program = program.replace('"mine-ct2"', repr(str(folder / "mine-ct2")))
-    program = program.replace(
-        "([pieces])", "([pieces], max_decoding_length=20)"
-    )  # the tiny one has 40 positions
+    shorter = "([tokens], max_decoding_length=20)"  # the tiny model has 40 positions
+    program = program.replace("([tokens])", shorter)
     names: dict[str, object] = {}
     exec(program, names)
     return names

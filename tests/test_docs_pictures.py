@@ -1,4 +1,4 @@
-"""Commands in docs/vit.md and docs/dalle.md work: they are run as they stand there, with tiny models and few pictures."""
+"""The commands in docs/vit.md and docs/dalle.md work. They are run as written, with tiny models and few images."""
 
 import json
 import re
@@ -24,7 +24,7 @@ SMALLER = {
 
 
 def blocks(page: str) -> list[list[str]]:
-    """The blocks of commands of a page, without those that take minutes for their figures."""
+    """The command blocks of a page, without the ones that take minutes."""
     found = re.findall(r"```\n(qkv .*?)```", (DOCS / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     return [block.strip().splitlines() for block in found if "--recipe" not in block]
 
@@ -36,7 +36,7 @@ def run(line: str) -> None:
     assert code_of(*words[1:], *smaller) == 0, line
 
 
-def test_the_commands_about_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_on_image_classification_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     halves(tmp_path / "pictures", size=11)
     Image.new("RGBA", (40, 30), "red").save(tmp_path / "new.png")
@@ -48,7 +48,7 @@ def test_the_commands_about_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert (tmp_path / "runs" / name / "report.json").is_file()
 
 
-def test_the_commands_about_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_on_drawing_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     pixels = np.random.default_rng(1).integers(0, 256, (30, 32, 32, 3), dtype=np.uint8)
     np.savez(tmp_path / "emoji32.npz", images=pixels)

@@ -39,7 +39,9 @@ def run(package: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_family_of_another_package_trains_saves_loads_and_runs(package: Path) -> None:
-    trained = run(package, "train", "bigram", "--text", "book.txt", "--output", "out", "--learning-rate", "0.2")
+    trained = run(
+        package, "train", "bigram", "--text", "book.txt", "--output", "out", "--learning-rate", "0.2"
+    )
     assert trained.returncode == 0, trained.stderr
     assert run(package, "next", "out", "b").stdout == "c\n"
     assert "bigram, a model of characters" in run(package, "info", "out").stdout

@@ -1,22 +1,28 @@
-"""Commands in the README and in docs/evaluate.md work: they are run as they stand there, on a small cut of real data."""
+"""The commands in README.md, docs/evaluate.md and docs/translate.md work.
+
+They are run as written, on a small part of real data and with fewer training steps.
+"""
 
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import code_of
 
 ROOT = Path(__file__).parents[1]
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 PARTS = {"train": ("train", 300), "test": ("test_2016_flickr", 20)}
+FEWER_STEPS = " --steps 60"  # 500 would be the default for so few pairs
 
 
 def commands(section: str) -> list[str]:
-    """The lines of the section's first block of commands."""
+    """The lines of the first code block of a section."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     text = readme.split(f"\n## {section}\n")[1].split("\n## ")[0]
     block = re.search(r"```\n(.*?)```", text, flags=re.DOTALL)
@@ -26,7 +32,7 @@ def commands(section: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with .venv, and a small cut of real sentences under the names that the README uses."""
+    """A folder with .venv and a few real sentences, under the names that the README uses."""
     if not MULTI30K.is_dir():
         pytest.skip("the shared data (multi30k) is not on this machine")
     folder = tmp_path_factory.mktemp("newcomer")
@@ -41,21 +47,33 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    surroundings = {**os.environ, "COLUMNS": "100", "PATH": path}
-    result = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, env=surroundings)
+    environment = {**os.environ, "COLUMNS": "100", "PATH": path}
+    result = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, f"{line}\n{result.stderr}"
     return result
 
 
+def run_inside(line: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a command in this process, in the current folder, and return its output. `> FILE` is understood."""
+    words = shlex.split(line, comments=True)
+    words, target = (words[:-2], words[-1]) if ">" in words else (words, None)
+    assert code_of(*words[1:]) == 0, f"{line}\n{capsys.readouterr().err}"
+    printed = capsys.readouterr().out
+    if target is not None:
+        Path(target).write_text(printed, encoding="utf-8")
+    return printed
+
+
 @pytest.fixture(scope="module")
 def shown(newcomer: Path) -> dict[str, subprocess.CompletedProcess[str]]:
-    """What each command of the way from two files to translations has shown."""
+    """The output of each command from two files to translations."""
     lines = commands("Your own translator")
     assert [line.split()[1] for line in lines[:4]] == ["train", "evaluate", "translate", "info"]
-    return {line.split()[1]: run(line, newcomer) for line in lines}
+    shorter = [line + FEWER_STEPS if " train " in line else line for line in lines]
+    return {line.split()[1]: run(line, newcomer) for line in shorter}
 
 
-def test_the_way_from_two_files_to_translations(
+def test_two_files_become_a_translator(
     newcomer: Path, shown: dict[str, subprocess.CompletedProcess[str]]
 ) -> None:
     assert "the model is in runs/en-de" in shown["train"].stderr
@@ -75,8 +93,11 @@ def test_the_way_from_two_files_to_translations(
         assert (newcomer / "runs" / "en-de" / name).is_file(), name
 
 
-@pytest.mark.usefixtures("shown")  # which trains the model
-def test_every_command_of_the_page_on_evaluation(newcomer: Path) -> None:
+@pytest.mark.usefixtures("shown")  # trains the model
+def test_the_commands_on_evaluation_run(
+    newcomer: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(newcomer)
     page = (ROOT / "docs" / "evaluate.md").read_text(encoding="utf-8")
     lines = re.findall(r"^qkv evaluate .*$", page, flags=re.MULTILINE)
     assert len(lines) == 10
@@ -88,14 +109,17 @@ def test_every_command_of_the_page_on_evaluation(newcomer: Path) -> None:
     (newcomer / "second.de").write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
     (newcomer / "theirs.de").write_text("".join(f"{line} !\n" for line in references), encoding="utf-8")
     for line in lines:
-        assert "20 sentences" in run(line, newcomer).stdout or "--json" in line
+        assert "20 sentences" in run_inside(line, capsys) or "--json" in line
     scores = json.loads((newcomer / "scores.json").read_text(encoding="utf-8"))
     assert scores["sentences"] == 20
     assert len((newcomer / "ours.de").read_text(encoding="utf-8").splitlines()) == 20
 
 
 @pytest.mark.usefixtures("shown")
-def test_every_command_on_translating_in_the_readme_and_on_its_page(newcomer: Path) -> None:
+def test_the_commands_on_translation_run(
+    newcomer: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(newcomer)
     (newcomer / "terms.tsv").write_text("man\tHerr\ncat\tMieze\n", encoding="utf-8")
     shutil.copy(newcomer / "test.en", newcomer / "letters.en")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -104,21 +128,20 @@ def test_every_command_on_translating_in_the_readme_and_on_its_page(newcomer: Pa
     lines += re.findall(r"^qkv translate .*$", page, flags=re.MULTILINE)
     assert len(lines) == 6
     for line in lines:
-        printed = run(line, newcomer).stdout
-        if "--num_hypotheses 3" in line:
+        printed = run_inside(line, capsys)
+        if "--num-hypotheses 3" in line:
             rows = [row.split("\t") for row in printed.splitlines()]
             assert [len(row) for row in rows] == [5, 5, 5]
             assert all(0 <= float(row[3]) <= 1 for row in rows)
         elif "--input" not in line and "--glossary" in line:
             assert "Mieze" in printed
-    asked = (newcomer / "letters.en").read_text(encoding="utf-8").splitlines()
-    answers = (newcomer / "letters.de").read_text(encoding="utf-8").splitlines()
-    assert len(answers) == len(asked) == 20
-    with_men = [
-        answer for text, answer in zip(asked, answers, strict=True) if re.search(r"\bman\b", text, re.I)
-    ]
+    source = (newcomer / "letters.en").read_text(encoding="utf-8").splitlines()
+    translations = (newcomer / "letters.de").read_text(encoding="utf-8").splitlines()
+    assert len(translations) == len(source) == 20
+    pairs = zip(source, translations, strict=True)
+    with_men = [translation for text, translation in pairs if re.search(r"\bman\b", text, re.I)]
     assert with_men
-    assert all(re.search(r"\bHerr\b", answer) for answer in with_men)
+    assert all(re.search(r"\bHerr\b", translation) for translation in with_men)
     report = json.loads((newcomer / "runs" / "en-de" / "report.json").read_text(encoding="utf-8"))
     assert report["trust"]["confidence"]["sentences"] > 0
     assert 0 <= report["trust"]["confidence"]["calibration_error"] <= 1

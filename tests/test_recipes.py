@@ -22,7 +22,7 @@ ANY_NUMBER_OF_PAIRS = 4_500_000
 PAPER: dict[str, dict[str, Any]] = {  # table 3 and sections 5 and 6.1
     "paper-base": {
         "width": 512,
-        "hidden": 2048,
+        "ffn_width": 2048,
         "heads": 8,
         "dropout": 0.1,
         "steps": 100_000,
@@ -30,7 +30,7 @@ PAPER: dict[str, dict[str, Any]] = {  # table 3 and sections 5 and 6.1
     },
     "paper-big": {
         "width": 1024,
-        "hidden": 4096,
+        "ffn_width": 4096,
         "heads": 16,
         "dropout": 0.3,
         "steps": 300_000,
@@ -53,7 +53,7 @@ def test_sizes_are_those_of_table_3(name: str) -> None:
     settings, paper = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS), PAPER[name]
     model = settings.model
     assert (model.encoder_depth, model.decoder_depth) == (6, 6)
-    assert (model.width, model.ffn_width, model.heads) == (paper["width"], paper["hidden"], paper["heads"])
+    assert (model.width, model.ffn_width, model.heads) == (paper["width"], paper["ffn_width"], paper["heads"])
     assert model.width // model.heads == 64  # d_k and d_v
     assert (model.dropout, model.label_smoothing) == (paper["dropout"], 0.1)
     assert settings.vocab_size == 37_000
@@ -123,7 +123,7 @@ def test_the_number_of_parameters_is_the_papers(name: str, exact: int, rounded: 
     count = sum(parameter.numel() for parameter in model.parameters())
     assert count == exact
     assert abs(count / rounded - 1) < within
-    by_hand = parameters_by_hand(PAPER[name]["width"], PAPER[name]["hidden"])
+    by_hand = parameters_by_hand(PAPER[name]["width"], PAPER[name]["ffn_width"])
     assert count == by_hand
 
 
@@ -146,8 +146,8 @@ def test_table_3_rows_that_change_one_thing_have_the_papers_sizes_too() -> None:
         ({"encoder_depth": 8, "decoder_depth": 8}, 80),
         ({"width": 256}, 28),
         ({"width": 1024}, 168),
-        ({"hidden": 1024}, 53),
-        ({"hidden": 4096}, 90),
+        ({"ffn_width": 1024}, 53),
+        ({"ffn_width": 4096}, 90),
     ]
     for change, millions in rows:
         with torch.device("meta"):

@@ -81,10 +81,10 @@ class PeerSettings:
     hidden: int = 256
     heads: int = 4
     dropout: float = 0.3
-    smoothing: float = 0.1
-    rate: float = 5e-3
-    warmup: int = 2_000
-    betas: tuple[float, float] = (0.9, 0.98)
+    label_smoothing: float = 0.1
+    learning_rate: float = 5e-3
+    warmup_steps: int = 2_000
+    adam_betas: tuple[float, float] = (0.9, 0.98)
     batch_tokens: int = 4_096
     batches: int = 2  # added up for an update; the paper has two GPUs
     averaged: int = 10  # checkpoints, one an epoch

@@ -51,7 +51,7 @@ class MarianRun:
         self.optimiser = torch.optim.Adam(
             (p for p in self.model.parameters() if p.requires_grad),
             lr=0.0,
-            adam_betas=settings.adam_betas,
+            betas=settings.adam_betas,
             fused=True,
         )
         self.updates, self.tokens, self.seconds = 0, 0, 0.0

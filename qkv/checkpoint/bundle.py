@@ -1,12 +1,12 @@
-"""The bundle: a folder that a person can open and that holds all a model needs.
+"""The bundle: a folder with everything a model needs.
 
-config.json        kind, architecture, what the kind needs beside it, format number, hash of tokenizer.json
+config.json        kind, architecture, defaults of the kind, format number, hash of tokenizer.json
 model.safetensors  the weights, with a hash of their content
-tokenizer.json     the vocabulary, where there is text
-report.json        what it was trained on, scores with signatures, how long it took
-README.md          the same for a reader
-seen.safetensors   fingerprints of the training sentences (made and read by evaluation/overlap.py)
-learning-curve.png where matplotlib is installed
+tokenizer.json     the vocabulary, if the model reads or writes text
+report.json        training data, scores with signatures, training time
+README.md          the model card
+seen.safetensors   fingerprints of the training sentences (see evaluation/overlap.py)
+learning-curve.png if matplotlib is installed
 """
 
 from collections.abc import Mapping
@@ -29,19 +29,19 @@ from qkv.checkpoint.header import Shape
 from qkv.errors import UserError
 
 FORMAT = 2
-READABLE = (1, 2)  # format 1 has other names for some settings, which each config class knows
+READABLE = (1, 2)  # format 1 has other names for some settings; the config classes know them
 MODEL_FILE = "model.safetensors"
 CONFIG_FILE = "config.json"
 TOKENIZER_FILE = "tokenizer.json"
-HASHES = "sha256"  # of other files of the bundle, in its config
+HASHES = "sha256"  # key in the config for the hashes of other files
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bundle:
-    """What a folder holds; files beside config and weights are read by those who know them."""
+    """The content of a bundle. Each family reads other files than config and weights itself."""
 
     kind: str
-    config: dict[str, Any]  # architecture, and what else the kind needs to know
+    config: dict[str, Any]  # architecture and defaults
     weights: Mapping[str, Tensor]
     folder: Path
 
@@ -57,19 +57,19 @@ def save_bundle(
     weights: Mapping[str, Tensor],
     files: Mapping[str, str] | None = None,
 ) -> None:
-    """`files` are others that this kind of model needs, such as tokenizer.json, and their content."""
+    """`files` are the names and content of other files of the model, such as tokenizer.json."""
     folder.mkdir(parents=True, exist_ok=True)
     contents = {name: content.encode() for name, content in (files or {}).items()}
     for name, content in contents.items():
         write_file(folder / name, content)
     write_tensors(folder / MODEL_FILE, weights)
     hashes = {HASHES: {name: bytes_hash(content) for name, content in contents.items()}} if contents else {}
-    # Last: a folder without a config is no bundle, so a half-written one is never taken for a model.
+    # Last: a folder without a config is not a bundle, so a half-written one is never used as a model.
     write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": kind, **config, **hashes})
 
 
 def description_hashes(folder: Path) -> dict[str, str]:
-    """Of what decides, beside the weights, what a model does: weights of the same shapes fit other settings too."""
+    """Hashes of config and vocabulary, which affect a model's output even if the weights are the same."""
     files = {"settings": CONFIG_FILE, "vocabulary": TOKENIZER_FILE}
     return {
         f"{what} of the model to begin with": file_hash(folder / name)
@@ -91,36 +91,36 @@ def load_bundle(folder: Path) -> Bundle:
 
 
 def check_files(folder: Path, hashes: Any) -> None:
-    """That what belongs to the weights is what was saved with them. Bundles of earlier versions have no hashes."""
+    """Check that other files were saved together with the weights. Bundles of earlier versions have no hashes."""
     if not isinstance(hashes, dict) or any(name in ("", "..") or Path(name).name != name for name in hashes):
-        raise UserError(f"{folder / CONFIG_FILE}: {HASHES} should have the names of files and their hashes.")
+        raise UserError(f"{folder / CONFIG_FILE}: {HASHES} must map file names to hashes.")
     for name, wanted in hashes.items():
         if not (folder / name).is_file():
             raise UserError(f"{folder / name} is missing.")
         if file_hash(folder / name) != wanted:
             raise UserError(
-                f"{folder / name} is damaged or belongs to another model (its content does not match its hash); "
-                "restore it from a copy or train again."
+                f"{folder / name} is damaged or belongs to another model (its content does not match its hash). "
+                "Restore it from a copy or train again."
             )
 
 
 def read_config(folder: Path) -> dict[str, Any]:
     """The checked content of config.json, without its format number."""
     if not folder.exists():
-        raise UserError(f"there is no folder {folder}: give one that `qkv train` or `qkv demo` has made.")
+        raise UserError(f"there is no folder {folder}. Give the folder of a trained or imported model.")
     if not (folder / CONFIG_FILE).is_file() and (folder / "training" / "run.json").is_file():
         raise UserError(
-            f"{folder} has no model yet: its run stopped before there was one; go on with it by --resume --out {folder}."
+            f"{folder} has no model yet: its training run stopped before the first validation. Resume the run."
         )
     if not (folder / CONFIG_FILE).is_file():
-        raise UserError(f"{folder} is not a model made by qkv: it has no config.json.")
+        raise UserError(f"{folder} is not a qkv model: it has no config.json.")
     config = read_json(folder / CONFIG_FILE)
     if not isinstance(config, dict) or "format" not in config or not isinstance(config.get("kind"), str):
-        raise UserError(f"{folder} is not a model made by qkv: its config.json has no format and kind.")
+        raise UserError(f"{folder} is not a qkv model: its config.json has no format and kind.")
     number = config.pop("format")
     if number not in READABLE:
         raise UserError(
-            f"{folder} has bundle format {str(number)[:20]}, and this qkv reads formats {READABLE[0]} to {READABLE[-1]}; "
-            f"use the version of qkv that wrote it, or train it again."
+            f"{folder} has bundle format {str(number)[:20]}, but this version of qkv reads formats {READABLE[0]} to "
+            f"{READABLE[-1]}. Use the version of qkv that wrote it, or train it again."
         )
     return config

@@ -1,4 +1,4 @@
-"""Writing so that a file is either the old one or the new one, whole. Reading so that damage is seen."""
+"""Write files atomically, and detect damage when reading them."""
 
 import hashlib
 import json
@@ -20,32 +20,32 @@ HASH = "sha256"
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Beside the target, to the disk, then in one rename."""
+    """Write next to the target, flush to disk, then rename."""
     temporary = path.with_name(f".tmp-{path.name}")
     try:
         write_through(temporary, content)
         os.replace(temporary, path)
     except OSError:
-        with suppress(OSError):  # the disk may be full: leave it the room
+        with suppress(OSError):  # free the space: the disk may be full
             temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
 
 
 def write_through(path: Path, content: bytes) -> None:
-    """To the disk, and not only to the system's memory. A failure leaves part of a file behind."""
+    """Write and flush to disk. A failure leaves part of a file behind."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
     try:
         left = memoryview(content)
         while left:
-            left = left[os.write(handle, left) :]  # a disk that is nearly full takes a part
+            left = left[os.write(handle, left) :]  # a nearly full disk may accept only a part
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
 def make_folders(folder: Path) -> None:
-    """With those above it; the name of each is on the disk when this returns."""
+    """Make a folder and its parents, and flush their names to disk."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for each in missing:
@@ -53,8 +53,8 @@ def make_folders(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """A rename is on the disk only when its folder is."""
-    if os.name != "posix":  # Windows cannot open a folder, and needs no such call
+    """Flush a folder to disk, and with it the renames in it."""
+    if os.name != "posix":  # Windows cannot open a folder, and does not need this
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -72,26 +72,26 @@ def json_bytes(value: Any) -> bytes:
 
 
 def sealed(value: Mapping[str, Any]) -> dict[str, Any]:
-    """With a hash of its own content, so that a changed bit is seen."""
+    """Add a hash of the content, which shows a changed bit."""
     return {**value, HASH: bytes_hash(canonical(value))}
 
 
 def read_sealed(path: Path, *, from_the_disk: bool = False) -> dict[str, Any]:
-    """Every byte of the file counts, also one that means nothing to JSON."""
+    """Read a sealed file. Every byte must match, also white space."""
     if from_the_disk:
-        look_at_the_disk(path)
+        drop_cached_pages(path)
     value = read_json(path)
     if isinstance(value, dict):
         seal = value.pop(HASH, None)
         if seal == bytes_hash(canonical(value)) and path.read_bytes() == json_bytes(sealed(value)):
             return value
     raise UserError(
-        f"{path} is damaged, or of an earlier version of qkv; restore it from a copy or train again."
+        f"{path} is damaged, or was written by an earlier version of qkv. Restore it from a copy or train again."
     )
 
 
 def canonical(value: Any) -> bytes:
-    """The same bytes for the same content, however it is laid out."""
+    """The same bytes for the same content, in any order of keys."""
     return json.dumps(value, sort_keys=True).encode()
 
 
@@ -101,13 +101,13 @@ def bytes_hash(content: bytes) -> str:
 
 def file_hash(path: Path, *, from_the_disk: bool = False) -> str:
     if from_the_disk:
-        look_at_the_disk(path)
+        drop_cached_pages(path)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def look_at_the_disk(path: Path) -> None:
-    """What was just written is still in the system's memory; it is asked to forget it, where that can be asked."""
+def drop_cached_pages(path: Path) -> None:
+    """Ask the system to drop the file from its page cache, so that it is read from disk."""
     if hasattr(os, "posix_fadvise"):
         with suppress(FileNotFoundError), open(path, "rb") as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -136,9 +136,9 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], **metadata: str) -> bytes:
-    """Safetensors finds a truncated file but not a changed bit, so a hash of the content goes with it."""
-    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    return safetensors.torch.save(whole, metadata={HASH: tensors_hash(whole), **metadata})
+    """Safetensors detects a truncated file but not a changed bit, so this adds a hash of the content."""
+    complete = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    return safetensors.torch.save(complete, metadata={HASH: tensors_hash(complete), **metadata})
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -147,20 +147,20 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         with safetensors.safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError) as error:
-        raise UserError(f"{path} is damaged ({error}); restore it from a copy or train again.") from None
+        raise UserError(f"{path} is damaged ({error}). Restore it from a copy or train again.") from None
     if wanted != tensors_hash(tensors):
         raise UserError(
-            f"{path} is damaged (its content does not match its hash); restore it or train again."
+            f"{path} is damaged (its content does not match its hash). Restore it from a copy or train again."
         )
     return tensors
 
 
 @contextmanager
 def held(path: Path, otherwise: str) -> Iterator[None]:
-    """A lock that goes with the process, however it ends; the sentence is for whoever comes second."""
+    """Lock a file until the process ends. `otherwise` is the error if another process holds the lock."""
     try:
         import fcntl
-    except ImportError:  # Windows, where a file that is open could not be renamed either
+    except ImportError:  # Windows, where an open file could not be renamed either
         yield
         return
     with open(path, "a") as file:

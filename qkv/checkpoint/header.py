@@ -1,4 +1,4 @@
-"""The header of a safetensors file, read and checked without torch: which tensors there are and how large."""
+"""Read and check the header of a safetensors file without torch: names and shapes of its tensors."""
 
 import json
 import math
@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 LARGEST_HEADER = 2**24  # bytes; a model of 1,000 blocks needs a sixth of this
 MOST_DIMENSIONS = 8
-MOST_FAULTS = 12  # that one message lists
+MOST_FAULTS = 12  # listed in one message
 BYTES = {
     "BOOL": 1, "U8": 1, "I8": 1, "U16": 2, "I16": 2, "F16": 2, "BF16": 2,
     "U32": 4, "I32": 4, "F32": 4, "U64": 8, "I64": 8, "F64": 8,
@@ -38,11 +38,11 @@ def read_header(path: Path) -> Header:
     except FileNotFoundError:
         raise UserError(f"{path} is missing.") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} is damaged ({error}); restore it from a copy or train again.") from None
+        raise UserError(f"{path} is damaged ({error}). Restore it from a copy or train again.") from None
 
 
 def parse_header(content: bytes, size: int) -> Header:
-    """Tensors lie one behind the other and fill the `size` bytes that follow the header."""
+    """The tensors must fill the `size` bytes after the header without gaps or overlaps."""
     entries = json.loads(content, object_pairs_hook=object_of)
     if not isinstance(entries, dict):
         raise ValueError("its header is not a JSON object")
@@ -59,21 +59,21 @@ def parse_header(content: bytes, size: int) -> Header:
             raise ValueError("its tensors overlap or leave gaps")
         at = end
     if at != size:
-        raise ValueError(f"its tensors take {at} bytes, and it has {size}")
+        raise ValueError(f"its tensors need {at} bytes, but it has {size}")
     return Header(shapes=shapes, metadata=metadata)
 
 
 def parse_entry(name: str, entry: Any) -> tuple[Shape, int, int]:
-    """The shape of a tensor, and where it begins and ends."""
+    """The shape of a tensor, and its first and last offset."""
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"its entry for {name[:80]!r} is not a tensor")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in BYTES:
         raise ValueError(f"{name[:80]!r} has an unknown number format")
     if not are_sizes(shape) or len(shape) > MOST_DIMENSIONS or not are_sizes(offsets) or len(offsets) != 2:
-        raise ValueError(f"{name[:80]!r} has an invalid shape or place")
+        raise ValueError(f"{name[:80]!r} has an invalid shape or offset")
     if offsets[1] - offsets[0] != math.prod(shape) * BYTES[dtype]:
-        raise ValueError(f"{name[:80]!r} does not have the size of its shape")
+        raise ValueError(f"the size of {name[:80]!r} does not match its shape")
     return tuple(shape), offsets[0], offsets[1]
 
 
@@ -82,7 +82,7 @@ def are_sizes(values: Any) -> bool:
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """JSON allows a name twice, and readers differ in which one they believe."""
+    """Reject duplicate names: JSON allows them, and readers differ in which one they use."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("its header has a name twice")
@@ -90,10 +90,10 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def check_shapes(wanted: Iterable[tuple[str, Shape]], found: Mapping[str, Shape], where: str) -> None:
-    """Compare what a config describes with what a file holds.
+    """Compare the tensors that a config describes with those in a file.
 
-    All faults are in one message, up to a limit: a config may describe more tensors than anyone can count, so this
-    stops reading `wanted` after a number of faults, and what a file lacks is a fault.
+    One message lists all faults, up to a limit. A tampered config may describe billions of tensors, so this stops
+    reading `wanted` after that many faults.
     """
     faults, known = [], set()
     for name, shape in wanted:

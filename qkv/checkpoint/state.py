@@ -1,8 +1,8 @@
-"""The crash-safe training state: `OUT/training/step-N/`, complete and verified, or not there at all.
+"""The crash-safe training state: `OUT/training/step-N/` is complete and verified, or does not exist.
 
-A state is written to `.tmp-step-N/`, each file flushed to the disk, MANIFEST.json with their hashes last; the folder
-is flushed, renamed in one step, and its parent flushed. What is then on the disk is read and compared with the
-manifest before older states go. On reading, a state whose manifest does not hold is passed over for the one before.
+A state is written to `.tmp-step-N/`: each file is flushed to disk, MANIFEST.json with their hashes last. Then the
+folder is flushed and renamed, and its parent is flushed. The files are read from disk and compared with the manifest
+before older states are deleted. When loading, a state that does not match its manifest is skipped for an earlier one.
 """
 
 import shutil
@@ -40,22 +40,22 @@ LOCK_FILE = "lock"
 class State:
     step: int
     run: Mapping[str, str]  # hashes of what the run was started with: its settings, its data
-    facts: dict[str, Any]  # everything that is not a tensor
-    tensors: dict[str, dict[str, Tensor]]  # file name without its ending -> tensors
+    facts: dict[str, Any]  # everything except tensors
+    tensors: dict[str, dict[str, Tensor]]  # file name without extension -> tensors
 
 
 def save_state(folder: Path, state: State) -> None:
-    """An OSError means that this state could not be kept; those before it are untouched."""
+    """Save a state. An OSError means that it could not be saved; earlier ones are untouched."""
     make_folders(folder)
     final = folder / f"step-{state.step}"
-    # A run that was resumed and stopped at once has saved this step before.
+    # A run that was resumed and stopped at once has already saved this step.
     if not (final.exists() and not damage(final) and read_sealed(final / MANIFEST)["run"] == state.run):
         place(folder, final, state)
     sync_folder(folder)
     fault = damage(final, from_the_disk=True)
     if fault:
         shutil.rmtree(final, ignore_errors=True)
-        raise OSError(f"what is on the disk is not what was written: {fault}")
+        raise OSError(f"the disk does not hold what was written: {fault}")
     prune(folder, state.step)
 
 
@@ -67,7 +67,7 @@ def place(folder: Path, final: Path, state: State) -> None:
         fill(temporary, state)
         temporary.rename(final)
     except OSError:
-        shutil.rmtree(temporary, ignore_errors=True)  # the disk may be full: leave it the room
+        shutil.rmtree(temporary, ignore_errors=True)  # free the space: the disk may be full
         raise
 
 
@@ -87,18 +87,18 @@ def write_hashed(path: Path, content: bytes) -> str:
 
 
 def load_latest(folder: Path, run: Mapping[str, str]) -> tuple[State | None, list[str]]:
-    """The newest whole state of this run, and a sentence for each later one that cannot be used."""
+    """The newest usable state of this run, and a warning for each later one that cannot be used."""
     warnings: list[str] = []
     found = states_in(folder)
     for path in reversed(found):
         try:
             return read_state(path, run), warnings
         except UserError as error:
-            warnings.append(f"passed over a checkpoint: {error}")
+            warnings.append(f"skipped a checkpoint: {error}")
     if found:
         raise UserError(
             f"none of the checkpoints in {folder} can be used: {' '.join(warnings)} "
-            "Restore one from a copy, or train again with another --out."
+            "Restore one from a copy, or train again in another output folder."
         )
     return None, warnings
 
@@ -111,17 +111,14 @@ def read_state(path: Path, run: Mapping[str, str]) -> State:
     of_state = manifest["run"]
     other = [name for name, value in run.items() if of_state.get(name) != value]
     if other:
-        raise UserError(f"{path} is of a run with other {' and '.join(other)}.")
+        raise UserError(f"{path} belongs to a run with different {' and '.join(other)}.")
     files = [path / name for name in manifest["files"] if name != FACTS]
     tensors = {file.stem: read_tensors(file) for file in files}
     return State(step=step_of(path), run=of_state, facts=read_json(path / FACTS), tensors=tensors)
 
 
 def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
-    """What is wrong with a state on disk, or None where every file of the manifest is as it says.
-
-    Others, which a file manager or a person may have left there, are not read.
-    """
+    """What is wrong with a state on disk, or None if every file matches the manifest. Other files are ignored."""
     try:
         for name, wanted in read_sealed(path / MANIFEST, from_the_disk=from_the_disk)["files"].items():
             file = path / name
@@ -136,13 +133,13 @@ def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
 
 @contextmanager
 def only_one_run(folder: Path) -> Iterator[None]:
-    """Keep a second process out of a run folder; the lock goes with the process, however it ends."""
-    with held(folder / LOCK_FILE, f"another process is training in {folder.parent}: wait for it or stop it."):
+    """Lock a run folder until the process ends."""
+    with held(folder / LOCK_FILE, f"another process is training in {folder.parent}. Wait for it or stop it."):
         yield
 
 
 def set_aside_after(folder: Path, step: int) -> None:
-    """States that were passed over are no states any more; whoever wants to look at them finds them as `damaged-step-N`."""
+    """Rename the states that were skipped to `damaged-step-N`."""
     for path in states_in(folder):
         if step_of(path) > step:
             aside = path.with_name(f"damaged-{path.name}")
@@ -151,20 +148,20 @@ def set_aside_after(folder: Path, step: int) -> None:
 
 
 def prune(folder: Path, newest: int) -> None:
-    """Keep the last states up to this one; a later one is none of this run's doing."""
+    """Delete all but the last states up to this one. Later ones are not from this run."""
     for path in [path for path in states_in(folder) if step_of(path) <= newest][:-KEPT]:
         with suppress(OSError):
             shutil.rmtree(path)
 
 
 def remove_half_written(folder: Path) -> None:
-    """What a kill has left."""
+    """Remove what an interrupted save left behind."""
     for path in folder.glob(".tmp-step-*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def states_in(folder: Path) -> list[Path]:
-    """Oldest first. Another name, such as a person's own copy of a state, is none of ours."""
+    """Oldest first. Other names, such as a user's own copy of a state, are ignored."""
     return sorted((path for path in folder.glob("step-*") if path.name[5:].isdecimal()), key=step_of)
 
 

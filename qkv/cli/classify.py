@@ -4,9 +4,9 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -14,9 +14,10 @@ from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError, naming
+from qkv.families.vit.options import ClassificationOptions
 
 if TYPE_CHECKING:
-    from qkv.runtime.predictions import Classifier, Verdict
+    from qkv.runtime.predictions import Classifier, Prediction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +36,9 @@ class Classify:
     """Columns of --labels: text,label or text,second,label, by name or by number from 1."""
     json: bool = False
     """Print one JSON object per input, with the probabilities of all classes."""
-    top_k: int | None = None
-    """Classes to print, the likeliest first; by default one, or three for images."""
-    fit: bool = False
-    """Resize and convert images of another size or mode instead of rejecting them."""
+    options: Annotated[ClassificationOptions, tyro.conf.arg(name="")] = field(
+        default_factory=ClassificationOptions
+    )
     threads: int | None = None
     """CPU cores to use; by default all."""
 
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> None:
     if command.labels is not None:
         print(json.dumps(evaluate_on_labels(classifier, command.labels, command.columns)))
         return
-    best = command.top_k or (3 if classifier.reads == "pictures" else 1)
+    best = command.options.top_k or (3 if classifier.reads == "pictures" else 1)
     named = classifier.reads == "pictures" and len(command.inputs) > 1
     before = 0
     for inputs in chunks(command, classifier):
@@ -82,8 +82,6 @@ def check(command: Classify) -> None:
         raise UserError("give only one of texts, --input and --labels.")
     if command.columns and command.labels is None:
         raise UserError("--columns needs --labels.")
-    if command.top_k is not None and command.top_k < 1:
-        raise UserError("--top-k must be at least 1.")
     check_threads(command.threads)
 
 
@@ -93,7 +91,7 @@ def open_model(command: Classify) -> "Classifier":
 
     use_threads(command.threads)
     model: Any = load_for(command.model, "classify", object)
-    if command.fit:
+    if command.options.fit:
         if not hasattr(model, "fitting"):
             raise UserError(f"--fit is for images, but {command.model} reads text.")
         model = model.fitting()
@@ -196,14 +194,14 @@ def evaluate_choices(classifier: "Classifier", path: Path) -> dict[str, float | 
     return {"examples": len(questions), "accuracy": round(accuracy(chosen, right), 5)}
 
 
-def as_line(prediction: "Verdict", best: int) -> str:
+def as_line(prediction: "Prediction", best: int) -> str:
     if prediction.number is not None:
         return prediction.label
     ranked = list(prediction.probabilities.items())[:best]
     return "\t".join(f"{label}\t{probability:.4f}" for label, probability in ranked)
 
 
-def as_json(given: tuple[str, ...], prediction: "Verdict") -> str:
+def as_json(given: tuple[str, ...], prediction: "Prediction") -> str:
     facts: dict[str, object] = {"input": given[0] if len(given) == 1 else list(given)}
     if prediction.number is not None:
         facts["number"] = prediction.number

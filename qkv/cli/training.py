@@ -30,6 +30,7 @@ from qkv.environment import is_helper, under_torchrun
 from qkv.errors import UserError
 from qkv.families import trainings
 from qkv.families.family import resolve
+from qkv.training.extension import current_settings, raised_limits
 from qkv.training.settings import RunSettings, TrainingSettings, TuningSettings, find_recipe
 from qkv.training.trainable import Inputs, Setup, Trainable
 
@@ -246,7 +247,8 @@ def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
 
 
 def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
-    """Take all options from the run. Options that are given again must not differ, except for paths of data."""
+    """Take all options from the run. Options that are given again must not differ, except for paths of data and for
+    limits on steps and minutes that are higher than before."""
     from qkv.checkpoint.files import read_sealed
 
     out = output_in(arguments)
@@ -263,7 +265,7 @@ def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
         recipe=stored["recipe"],
         resume=True,
         tensorboard=stored.get("tensorboard", False),
-        settings=from_dict(trainable.settings, stored["settings"], str(run_file(out))),
+        settings=from_dict(trainable.settings, current_settings(stored), str(run_file(out))),
     )
     given = [each for each in arguments if each != "--resume"]
     command = parse(trainable, given, replace(before, resume=False))
@@ -277,11 +279,22 @@ def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
         command, replace(wanted, processes=processes, precision=precision, validate_every=often)
     )
     before = with_training(before, replace(decided, processes=processes))
+    before = extended(before, command)
     both = zip(comparable(before), comparable(command), strict=True)
     changed = sorted({flag_of(path[-1]) for then, now in both for path in changed_paths(then, now)})
     if changed:
-        raise UserError(f"a resumed run keeps its options, but these differ: {', '.join(changed)}.")
+        raise UserError(
+            f"a resumed run keeps its options, but these differ: {', '.join(changed)}. Only --steps and --minutes may "
+            "be higher than before."
+        )
     return replace(before, tensorboard=command.tensorboard, inputs=command.inputs)
+
+
+def extended(before: Command, command: Command) -> Command:
+    """The run with the limits that the command raises."""
+    limits = asdict(command.settings)
+    raised = {name: limits[name] for name in raised_limits(asdict(before.settings), limits)}
+    return replace(before, settings=replace(before.settings, **raised))
 
 
 def data_of_run(out: Path) -> dict[str, str]:
@@ -437,7 +450,7 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
         f"{training['steps']:,} steps in {training['minutes']} minutes, {speed}; kept the {training['weights']}"
     )
     if training["ended_by"] == "minutes" and training["still_falling"]:
-        say(advice_on_time(trainable))
+        say(advice_on_time(trainable, out))
     for line in trainable.tells(report):
         say(line)
     for name, value in report.get("results", {}).items():
@@ -450,13 +463,13 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
     say(f"the model is in {out}. Try: {program()} {trainable.usage.format(out=folder, texts=texts)}")
 
 
-def advice_on_time(trainable: Trainable) -> str:
+def advice_on_time(trainable: Trainable, out: Path) -> str:
     siblings: tuple[Trainable, ...] = resolve(trainings()[trainable.name].trainables)
     fine_tunes = any("fine_tune" in each.needs for each in siblings)
-    others = ", or continue from this model or a published one with --fine-tune" if fine_tunes else ""
+    others = " Or start from a published model with --fine-tune." if fine_tunes else ""
     return (
-        "advice: the time limit ended training while the validation loss was still falling. For a better model, train "
-        f"again with more --minutes{others}."
+        "advice: the time limit ended training while the validation loss was still falling. For a better model, resume "
+        f"with more time: {resume_command(trainable, out)} --minutes MINUTES, where MINUTES is the new total.{others}"
     )
 
 

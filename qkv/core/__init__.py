@@ -1,1 +1,1 @@
-"""The decks' mathematics: attention, masks, positions, the block, the cache, the loss. It knows no model."""
+"""The decks' mathematics: attention, masks, positions, the block, the cache, the loss. Independent of any model."""

@@ -1,7 +1,7 @@
 """Attention: the formula spelled out, and the module that holds its weights.
 
 Shape letters of the whole core:  B batch   T query positions   S key positions   D width
-                                  H heads   K width of a head   F hidden width    V vocabulary
+                                  H heads   K width of a head   F ffn_width       V vocabulary
 """
 
 from collections.abc import Iterator
@@ -38,20 +38,20 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tape: Ta
 
 
 def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
-    """The same in one call: by torch's kernel, or by our own loops where they were asked for and are faster."""
+    """The same in one call: torch's kernel, or our compiled loops if they are enabled and faster."""
     if loops is not None and torch.is_grad_enabled() and not dropout and loops.fit(q, k, v, mask):
         return loops.short_attention(q, k, v, mask)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
 
 
-loops: ModuleType | None = None  # qkv.core.loops, while they are asked for
+loops: ModuleType | None = None  # qkv.core.loops, while they are enabled
 
 
 @contextmanager
 def compiled_loops() -> Iterator[bool]:
-    """In here, training computes attention over short sentences by loops of our own, made for one thread of a CPU.
+    """Inside this context, training uses compiled loops for attention over short sentences on one CPU thread.
 
-    They are compiled first, which takes seconds, by Numba; is it there?
+    Numba compiles them first, which takes seconds. Yields whether Numba is installed.
     """
     global loops
     try:
@@ -68,7 +68,7 @@ def compiled_loops() -> Iterator[bool]:
 
 
 class Attention(nn.Module):
-    """Multi-head attention of x on a source, or on itself where there is no source."""
+    """Multi-head attention of x to a source, or to itself."""
 
     def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()
@@ -79,7 +79,7 @@ class Attention(nn.Module):
         self.value = nn.Linear(width, width)
         self.output = nn.Linear(width, width)
         for linear in (self.query, self.key, self.value):
-            # Seen as one (D, 3D) matrix the three have a smaller Xavier bound than each would have alone.
+            # As one (D, 3D) matrix the three have a smaller Xavier bound than each alone.
             nn.init.xavier_uniform_(linear.weight, gain=2**-0.5)
         nn.init.xavier_uniform_(self.output.weight)
         for linear in (self.query, self.key, self.value, self.output):
@@ -90,9 +90,9 @@ class Attention(nn.Module):
 
     def project(self, source: Tensor, rotation: Tensor | None = None) -> KeysAndValues:
         keys, values = through(self.key, source), through(self.value, source)
-        return self.turned(keys, rotation), self.split(values)
+        return self.split_and_rotate(keys, rotation), self.split(values)
 
-    def turned(self, x: Tensor, rotation: Tensor | None) -> Tensor:
+    def split_and_rotate(self, x: Tensor, rotation: Tensor | None) -> Tensor:
         heads = self.split(x)
         return heads if rotation is None else rotate(heads, rotation)
 
@@ -102,13 +102,13 @@ class Attention(nn.Module):
         source: Tensor | None = None,
         *,
         mask: Tensor | None = None,
-        rotation: Tensor | None = None,  # (T, 2, K), where positions are rotary
+        rotation: Tensor | None = None,  # (T, 2, K), for rotary positions
         cache: Slot | None = None,
         tape: Tape | None = None,
     ) -> Tensor:
         source = x if source is None else source
         project = partial(self.project, rotation=rotation)
-        q = self.turned(through(self.query, x), rotation)  # (B, H, T, K)
+        q = self.split_and_rotate(through(self.query, x), rotation)  # (B, H, T, K)
         k, v = project(source) if cache is None else cache.update(project, source)
         if tape is None:
             z = fused(q, k, v, mask, self.dropout if self.training else 0.0)

@@ -1,4 +1,4 @@
-"""A batch is a frozen dataclass of tensors and of other batches; this takes it to where the model is."""
+"""Move a batch, a frozen dataclass of tensors and other batches, to the model's device."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
@@ -9,13 +9,13 @@ Batch = TypeVar("Batch")
 
 
 def moved(batch: Batch, device: torch.device) -> Batch:
-    """On a device nothing is asked for that only the data can tell, such as how many places are real."""
-    return type(batch)(*(of_batch(getattr(batch, field.name), device) for field in fields(batch)))  # type: ignore[arg-type]
+    """The batch on this device, without waiting for the copy."""
+    return type(batch)(*(move_part(getattr(batch, field.name), device) for field in fields(batch)))  # type: ignore[arg-type]
 
 
-def of_batch(part: Any, device: torch.device) -> Any:
+def move_part(part: Any, device: torch.device) -> Any:
     if is_dataclass(part):
         return moved(part, device)
-    if device.type == "cuda":  # from such memory it copies by itself, and nobody waits
+    if device.type == "cuda":  # copies from pinned memory are asynchronous
         return part.pin_memory().to(device, non_blocking=True)
     return part.to(device)

@@ -48,7 +48,7 @@ class StackConfig:
 
     def __post_init__(self) -> None:
         if min(self.depth, self.width, self.heads, self.ffn_width) < 1:
-            raise ValueError("depth, width, heads and hidden must each be at least 1")
+            raise ValueError("depth, width, heads and ffn_width must each be at least 1")
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
         if not (0 <= self.dropout < 1 and 0 <= self.attention_dropout < 1):
@@ -57,7 +57,7 @@ class StackConfig:
             raise ValueError("norm_eps must be from 0 to 1")
 
     def shapes(self, name: str, *, cross: bool = False) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """The weights of a `Stack` of this name, so that a file can be compared with a config before it is built."""
+        """Shapes of the weights of a `Stack` of this name, to compare a file with a config before building the model."""
         width, hidden = self.width, self.ffn_width
         for depth in range(self.depth):
             block = f"{name}.blocks.{depth}"
@@ -110,7 +110,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """A sublayer with its shortcut and its norm. The only code that knows pre-norm from post-norm."""
+    """A sublayer with its shortcut and its norm. Only this code distinguishes pre-norm from post-norm."""
 
     def __init__(self, config: StackConfig, sublayer: nn.Module):
         super().__init__()
@@ -133,7 +133,7 @@ class Residual(nn.Module):
 
 
 class Block(nn.Module):
-    """Self-attention, attention on a memory where there is one, feed-forward."""
+    """Self-attention, optional cross-attention, feed-forward."""
 
     def __init__(self, config: StackConfig, *, cross: bool):
         super().__init__()
@@ -166,7 +166,7 @@ def attention_of(config: StackConfig) -> Attention:
 
 
 class Stack(nn.Module):
-    """N blocks one after another; pre-norm stacks end with a norm of their own."""
+    """N blocks in sequence; pre-norm stacks end with a norm."""
 
     def __init__(self, config: StackConfig, *, cross: bool = False):
         super().__init__()
@@ -184,7 +184,7 @@ class Stack(nn.Module):
         cache: Cache | None = None,
         tape: Tape | None = None,
     ) -> Tensor:
-        if tape is None:  # the fused path would work this out anew in every block
+        if tape is None:  # otherwise the fused path would convert them in every block
             mask, memory_mask = (
                 None if each is None else as_scores(each, x.dtype) for each in (mask, memory_mask)
             )

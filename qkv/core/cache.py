@@ -10,7 +10,7 @@ Project = Callable[[Tensor], KeysAndValues]
 
 
 class Slot(Protocol):
-    """What one attention keeps. It is given the projection, so that it alone decides when to use it."""
+    """What one attention layer keeps. It receives the projection and decides when to use it."""
 
     def update(self, project: Project, source: Tensor) -> KeysAndValues: ...
 
@@ -73,7 +73,7 @@ class BlockCache:
 
 
 class Cache:
-    """One decoding's memory: an argument of the call, never an attribute of the model."""
+    """The state of one decoding: an argument of the call, never an attribute of the model."""
 
     def __init__(self, depth: int):
         self.blocks = [BlockCache() for _ in range(depth)]
@@ -83,7 +83,7 @@ class Cache:
         return self.blocks[0].own.length
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order: beams are reordered, finished sentences leave."""
+        """Keep these rows of the batch, in this order: beam search reorders rows and drops finished ones."""
         for block in self.blocks:
             block.own.select(rows)
             block.cross.select(rows)

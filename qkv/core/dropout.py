@@ -1,14 +1,14 @@
-"""Dropout whose random numbers cost little: on a CPU, drawing them is a fifth of a small model's step."""
+"""Dropout with cheap random numbers: on a CPU, drawing them takes a fifth of a small model's step."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-LEVELS = 256  # of a random byte: the share dropped is rounded to a multiple of 1/256
+LEVELS = 256  # values of a random byte: the dropped share is rounded to a multiple of 1/256
 
 
 class Dropout(nn.Module):
-    """Zero a share of the values in training and scale up the rest, so that the mean stays what it was."""
+    """In training, zero a share of the values and scale up the rest, so that the mean stays the same."""
 
     def __init__(self, share: float):
         super().__init__()
@@ -17,7 +17,7 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.share == 0:
             return x
-        if x.device.type != "cpu":  # elsewhere torch's own kernel draws and multiplies at once
+        if x.device.type != "cpu":  # other devices have a fused kernel in torch
             return F.dropout(x, self.share)
         return x * kept(x.shape, self.share).to(x.dtype)
 
@@ -26,10 +26,10 @@ class Dropout(nn.Module):
 
 
 def kept(shape: torch.Size, share: float) -> Tensor:
-    """Zeros for about `share` of the places, elsewhere what keeps the mean at one; eight places from one draw.
+    """Zeros for about `share` of the values, and the factor that keeps the mean at one for the rest.
 
-    A random byte that reaches the threshold is kept. Comparing bytes is slow in torch; as floats, what is below
-    falls under zero and what is above reaches one, and both are cut off there.
+    One draw gives eight random bytes; a byte at or above the threshold is kept. Comparing bytes is slow in torch, so
+    they are shifted as floats and clamped to 0 and 1.
     """
     threshold = min(LEVELS - 1, round(share * LEVELS))
     count = shape.numel()

@@ -1,10 +1,10 @@
-"""What the config of every model must keep to, so that a damaged or hostile file costs an error and not all memory."""
+"""Limits of every model's config, so that a damaged or hostile file gives an error instead of exhausting memory."""
 
-LARGEST_TABLE = 2**25  # numbers in a table of positions, which is computed and thus not bounded by the file
+LARGEST_TABLE = 2**25  # numbers in a table of positions, which is computed and so not bounded by the file
 
 
 def check_tokens(vocab: int, **tokens: int) -> None:
-    """That special tokens are in the vocabulary."""
+    """Check that special tokens are in the vocabulary."""
     for name, token in tokens.items():
         if not 0 <= token < vocab:
             raise ValueError(f"{name} {token} is not a token: the vocabulary has {vocab}")

@@ -1,7 +1,7 @@
-"""Attention over short sentences as plain loops, compiled by Numba: on one thread of a CPU several times as fast as
-torch's kernel, which is made for long ones. Imported by nobody who has not asked for it: compiling takes seconds.
+"""Attention over short sentences as loops compiled by Numba: several times as fast as torch's kernel on one CPU thread.
 
-Arrays are (B, T, D) as the linear layers leave them, the heads side by side; weights are (B, H, T, S).
+Imported only on request, because compiling takes seconds. Arrays are (B, T, D) as the linear layers return them, with
+the heads next to each other; weights are (B, H, T, S).
 """
 
 import math
@@ -13,11 +13,11 @@ from numba import njit
 from torch import Tensor
 
 LONGEST = 32  # keys: with more, torch's kernel catches up
-NOTHING = np.float32(-1e30)  # a score below is that of a place where one may not look
+NOTHING = np.float32(-1e30)  # a score below this is masked
 
 
 def attend(q: Any, k: Any, v: Any, mask: Any, scale: np.float32, heads: int, z: Any, weights: Any) -> None:
-    """z and weights are filled in. The mask is (B or 1, T or 1, S); behind the last place that may be seen, work ends."""
+    """Fill z and weights. The mask is (B or 1, T or 1, S); keys after the last unmasked one are skipped."""
     width = q.shape[2] // heads
     for b in range(q.shape[0]):
         mask_row = b if mask.shape[0] > 1 else 0
@@ -64,9 +64,9 @@ def attend_backward(
     k_gradient: Any,
     v_gradient: Any,
 ) -> None:
-    """The three gradients are filled in."""
+    """Fill the three gradients."""
     width = q.shape[2] // heads
-    by_weight = np.empty(k.shape[1], np.float32)  # the gradients of one query's weights
+    by_weight = np.empty(k.shape[1], np.float32)  # gradients of one query's weights
     for b in range(q.shape[0]):
         for head in range(heads):
             first = head * width
@@ -99,7 +99,7 @@ def attend_backward(
                         k_gradient[b, s, first + c] += by_score * q[b, t, first + c]
 
 
-# Sums may be taken in any order; infinities, and what is no number, stay what they are.
+# Sums may be reordered; infinities and NaN are preserved.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 compiled_attend, compiled_backward = (
     njit(each, fastmath=FAST, error_model="numpy") for each in (attend, attend_backward)
@@ -131,7 +131,7 @@ def array(tensor: Tensor) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"
 
 
 def fit(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
-    """Short sentences of float32 on a CPU, with a mask to be added that is the same for all heads."""
+    """Whether the loops apply: short float32 sentences on a CPU, with an additive mask shared by all heads."""
     plain = all((each.device.type, each.dtype) == ("cpu", torch.float32) for each in (q, k, v))
     alike = mask is None or (mask.dtype == torch.float32 and (mask.ndim == 2 or mask.shape[1] == 1))
     return plain and alike and k.shape[-2] <= LONGEST
@@ -142,18 +142,18 @@ def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Ten
     heads = q.shape[1]
     beside = [
         each.transpose(1, 2).flatten(-2).contiguous() for each in (q, k, v)
-    ]  # as they lie in memory already
+    ]  # a view: they are in this order in memory
     scores = q.new_zeros(1, 1, k.shape[2]) if mask is None else laid_out(mask)
     z: Tensor = ShortAttention.apply(*beside, scores, heads)  # type: ignore[no-untyped-call]
     return z.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
 def laid_out(mask: Tensor) -> Tensor:
-    """(T, S) or (B, 1, T or 1, S), to be added to the scores, as (B or 1, T or 1, S)."""
+    """An additive mask, (T, S) or (B, 1, T or 1, S), as (B or 1, T or 1, S)."""
     return (mask[None] if mask.ndim == 2 else mask[:, 0]).contiguous()
 
 
 def compile_now() -> None:
-    """Before the clock of a run starts."""
+    """Compile before the timing of a run starts."""
     q = torch.ones(1, 1, 1, 2, requires_grad=True)
     short_attention(q, q, q, None).sum().backward()

@@ -8,26 +8,28 @@ from torch import Tensor
 from qkv.core.products import ByTorch, Products, products_for
 
 SAFE_LOGIT = 60.0  # exp(±60) times any vocabulary is well inside the range of float32
-ROWS_AT_ONCE = 512  # the logits of so many rows stay in the processor's caches for common vocabularies
+ROWS_AT_ONCE = 512  # this many rows of logits fit the CPU's caches for common vocabularies
 
 
 def output_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, label_smoothing: float) -> Tensor:
     """Mean over the rows of the cross-entropy of softmax(hidden weightᵀ) against the targets.
 
-    hidden (N, D), weight (V, D), targets (N). With label_smoothing ε the wanted distribution is 1 − ε on the
+    hidden (N, D), weight (V, D), targets (N). With label_smoothing ε the target distribution is 1 − ε on the
     target plus ε/V on every word (section 5.4 of the paper). Equal to torch's cross_entropy with
-    label_smoothing, but the gradient is worked out piece by piece in the forward pass.
+    label_smoothing, but the gradient is computed in chunks during the forward pass.
     """
     if len(targets) == 0:
         raise ValueError("there is no target to compute a loss on")
-    if not torch.is_grad_enabled():  # torch calls the weights in need of a gradient even then
+    if not torch.is_grad_enabled():  # requires_grad stays true for weights even then
         hidden, weight = hidden.detach(), weight.detach()
     device, own = hidden.device.type, weight.dtype
     if (asked_for := products_for(hidden)) is not None:
         return with_gradient(hidden, weight, targets, label_smoothing, asked_for)
     if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
         return with_gradient(hidden, weight, targets, label_smoothing, ByTorch(own, own))
-    with torch.autocast(device, enabled=False):  # products alone are narrow, sums and exponentials are not
+    with torch.autocast(
+        device, enabled=False
+    ):  # only products use the narrow type, not sums and exponentials
         narrow = ByTorch(torch.get_autocast_dtype(device), own)
         return with_gradient(hidden.to(own), weight, targets, label_smoothing, narrow)
 
@@ -42,9 +44,9 @@ def with_gradient(
 class OutputCrossEntropy(torch.autograd.Function):
     """The gradient of a row's loss by its logits is softmax − (1 − ε) [target] − ε/V.
 
-    What is no target is put together before it is multiplied: softmax and label_smoothing nearly cancel for most words, and
-    products that round would leave the remainder of one of them behind. Targets are multiplied by themselves, exactly:
-    they are a thousand times as large as what else stands in their row and column, which would be rounded away beside them.
+    Softmax and label smoothing nearly cancel for most words, so they are subtracted before the product, which may
+    round. The target's term is a thousand times as large as the others in its row and column. It is multiplied
+    separately and exactly, because rounding would erase the others next to it.
     """
 
     @staticmethod
@@ -63,7 +65,7 @@ class OutputCrossEntropy(torch.autograd.Function):
         weight_gradient = torch.zeros_like(weight) if wants_gradient else None
         words = products.prepared(weight)  # (V, D)
         safe = exponentials_are_safe(hidden, weight)
-        total = hidden.new_zeros(())  # of the logarithms of the normalisers
+        total = hidden.new_zeros(())  # sum of the log-normalizers
         for start in range(0, count, ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
             logits = products.rows_with_rows(products.prepared(hidden[rows]), words)  # (rows, V)
@@ -97,9 +99,10 @@ class OutputCrossEntropy(torch.autograd.Function):
 
 
 def exponentials_are_safe(hidden: Tensor, weight: Tensor) -> bool:
-    """No logit is larger than the longest row of hidden times the longest word: where that is small, exponentials
-    neither overflow nor vanish, and two walks over all logits can be saved. Elsewhere than on a CPU it is not asked:
-    the processor that drives the device would have to wait for the answer.
+    """Whether exp(logits) can neither overflow nor vanish, which saves two passes over all logits.
+
+    No logit exceeds the norm of the longest row of hidden times that of the longest word. Checked on a CPU only:
+    other devices would have to synchronize.
     """
     if hidden.device.type != "cpu" or hidden.dtype not in (torch.float32, torch.float64):
         return False

@@ -1,4 +1,4 @@
-"""What every model of sentence pairs offers, whatever it is made of: its batch, its loss, and where it looks."""
+"""The interface of all translation models: batch, loss, decoding step and attention to the source."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from qkv.core.tape import Tape
 
 @dataclass(frozen=True)
 class TranslationBatch:
-    """Sentence pairs as padded ids. Teacher forcing: the decoder reads `shifted` and must say `target`."""
+    """Sentence pairs as padded ids. Teacher forcing: the decoder reads `shifted` and predicts `target`."""
 
     source: Tensor  # (B, S)
     shifted: Tensor  # (B, T) start, word 1, word 2, …
     target: Tensor  # (B, T) word 1, word 2, …, end
-    real: Tensor  # (N) the places in the flattened target that are no padding
+    real: Tensor  # (N) positions in the flattened target that are not padding
 
     @classmethod
     def of(cls, source: Tensor, shifted: Tensor, target: Tensor, pad: int) -> Self:
@@ -33,39 +33,39 @@ class TranslationBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossHeads:
-    """Heads of the attention on the source, in one block of the decoder."""
+    """Cross-attention heads in one block of the decoder."""
 
     block: int
     heads: tuple[int, ...]
 
     @property
     def recorded_as(self) -> str:
-        return recorded_look(self.block)
+        return recorded_attention(self.block)
 
     def of(self, tape: Tape) -> Tensor:
-        """Their mean, (B, T, S)."""
+        """Mean attention of these heads, (B, T, S)."""
         return tape[self.recorded_as][:, list(self.heads)].mean(1)
 
 
-def recorded_look(block: int) -> str:
-    """The name on a tape of a block's attention on the source, (B, H, T, S), in every model of pairs."""
+def recorded_attention(block: int) -> str:
+    """The name of a block's cross-attention weights on a tape, (B, H, T, S)."""
     return f"decoder.{block}.cross_attention.weights"
 
 
 class TranslationConfig(Protocol):
-    """What is asked of a model's configuration by those who do not know what the model is made of."""
+    """What every translation model's config has, whatever its architecture."""
 
     @property
     def vocab_size(self) -> int: ...
 
     @property
-    def max_length(self) -> int: ...  # the most positions on either side
+    def max_length(self) -> int: ...  # most positions on either side
 
     @property
     def pad(self) -> int: ...
 
     @property
-    def start(self) -> int: ...  # what is read before the first word is said
+    def start(self) -> int: ...  # the decoder's first input
 
     @property
     def end(self) -> int: ...
@@ -74,15 +74,17 @@ class TranslationConfig(Protocol):
     def label_smoothing(self) -> float: ...
 
     @property
-    def looking(self) -> tuple[int, int]: ...  # blocks that look at the source, and heads in each
+    def cross_attention_shape(
+        self,
+    ) -> tuple[int, int]: ...  # blocks with attention to the source, heads in each
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]: ...  # of the weights, by name
 
-    def facts(self) -> dict[str, str]: ...  # what it is made of, for people
+    def facts(self) -> dict[str, str]: ...  # a description for users
 
 
 class Selectable(Protocol):
-    """What a decoding keeps between steps."""
+    """The state of a decoding between steps."""
 
     def select(self, rows: Tensor) -> None: ...  # keep these rows of the batch, in this order
 
@@ -93,10 +95,10 @@ class TranslationModel(nn.Module):
     architecture: ClassVar[str]  # its name in bundles and on the command line
     config: TranslationConfig
     tokens: nn.Embedding
-    bias: nn.Parameter | None  # (V) what is added to the logit of each word, as in Marian's models
+    bias: nn.Parameter | None  # (V) added to the logits, as in Marian's models
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
-        """The memory that the decoder looks at, (B, S, …), and its mask, (B, 1, 1, S)."""
+        """The memory that the decoder attends to, (B, S, …), and its mask, (B, 1, 1, S)."""
         raise NotImplementedError
 
     def decode(
@@ -107,11 +109,11 @@ class TranslationModel(nn.Module):
         cache: Any = None,
         tape: Tape | None = None,
     ) -> Tensor:
-        """What is made of the ids that follow those in the cache, before the output layer. (B, T, D)"""
+        """States of the ids that follow those in the cache, before the output layer. (B, T, D)"""
         raise NotImplementedError
 
     def new_cache(self) -> Selectable:
-        """For one decoding; only `decode` knows what is in it."""
+        """A cache for one decoding, used only by `decode`."""
         raise NotImplementedError
 
     def output(self, x: Tensor) -> Tensor:
@@ -124,12 +126,12 @@ class TranslationModel(nn.Module):
         return logits
 
     def loss(self, batch: TranslationBatch) -> Tensor:
-        """Mean cross-entropy per real target token; smoothed labels, like dropout, belong to training alone."""
+        """Mean cross-entropy per real target token. Label smoothing, like dropout, is for training only."""
         x = self.decode(batch.shifted, *self.encode(batch.source))
         smoothing = self.config.label_smoothing if self.training else 0.0
         rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
         words = self.tokens.weight
-        if self.bias is not None:  # as one more column of the words, which every row reads with 1
+        if self.bias is not None:  # as one more column of the embeddings, times a constant 1
             rows = torch.cat([rows, rows.new_ones(len(rows), 1)], dim=1)  # (N, D + 1)
             words = torch.cat([words, self.bias[:, None]], dim=1)  # (V, D + 1)
         return output_cross_entropy(rows, words, targets, smoothing)
@@ -139,16 +141,16 @@ class TranslationModel(nn.Module):
 
 
 class TranslationStep:
-    """One decoding of a batch of sources, word by word (the Step protocol)."""
+    """Decodes a batch of sources token by token (the Step protocol)."""
 
     def __init__(self, model: TranslationModel, source: Tensor, look: CrossHeads | None = None):
         self.model, self.look = model, look
         self.memory, self.mask = model.encode(source)
         self.cache = model.new_cache()
-        self.newest: Tensor | None = None  # (B, S) where the last call has looked, if that was asked for
+        self.newest: Tensor | None = None  # (B, S) attention of the last call, if `look` was given
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """The newest ids, (B, T), in; logits of the word after the last of them, (B, V), out."""
+        """The newest ids, (B, T), in; logits of the next token, (B, V), out."""
         tape = None if self.look is None else Tape(only=self.look.recorded_as)
         x = self.model.decode(ids, self.memory, self.mask, self.cache, tape)
         if self.look is not None and tape is not None:
@@ -156,10 +158,10 @@ class TranslationStep:
         return self.model.output(x[:, -1])
 
     @property
-    def looked(self) -> Tensor:
-        """(B, S) of the last call; padding counts as fully seen."""
+    def attention(self) -> Tensor:
+        """Attention of the last call, (B, S); padding counts as fully attended to."""
         if self.newest is None:
-            raise ValueError("a step tells where it has looked only if it is begun with heads to look at")
+            raise ValueError("a step records attention only if it was begun with cross-attention heads")
         return self.newest.masked_fill(~self.mask[:, 0, 0], 1.0)
 
     def select(self, rows: Tensor) -> None:
@@ -175,8 +177,8 @@ def joint_embedding(vocab: int, width: int) -> nn.Embedding:
 
 
 def source_mask(source: Tensor, pad: int) -> Tensor:
-    """(B, 1, 1, S); a source without a single token is refused, for there is nothing to look at."""
+    """(B, 1, 1, S). A source without tokens is an error, because there is nothing to attend to."""
     mask = padding_mask(source, pad)
-    if source.device.type == "cpu" and not mask.any(dim=-1).all():  # elsewhere the answer would take time
+    if source.device.type == "cpu" and not mask.any(dim=-1).all():  # other devices would have to synchronize
         raise ValueError("a source sentence has no tokens")
     return mask

@@ -1,4 +1,4 @@
-"""Where a token stands: the sinusoid of the paper in both of its layouts, learned positions, rotary ones, and none."""
+"""Positions of tokens: the paper's sinusoids in both layouts, learned, rotary, and none."""
 
 from typing import Literal
 
@@ -23,7 +23,7 @@ def sinusoid(length: int, width: int, layout: Layout) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """A fixed table: it has no weights, and is computed anew rather than saved."""
+    """A fixed table without weights, recomputed rather than saved."""
 
     table: Tensor
 
@@ -36,10 +36,10 @@ class SinusoidalPositions(nn.Module):
 
 
 class RotaryPositions(nn.Module):
-    """Angles by which queries and keys are turned (Su et al., 2021), so that a score knows how far apart the two stand.
+    """Rotation of queries and keys (Su et al., 2021), so that a score depends on their distance.
 
-    Pair i of a head's columns turns by pos / 10000^(2i/K): the angles of the sinusoid, but turned into instead of
-    added, and in every block instead of once.
+    Pair i of a head's columns rotates by pos / 10000^(2i/K): the angles of the sinusoid, but applied as a rotation in
+    every block instead of added once.
     """
 
     table: Tensor
@@ -55,7 +55,7 @@ class RotaryPositions(nn.Module):
 
 
 def rotate(x: Tensor, rotation: Tensor) -> Tensor:
-    """Turn column i and column i + K/2 of x, (B, H, T, K), as a pair by the angle of their row; rotation is (T, 2, K)."""
+    """Rotate columns i and i + K/2 of x, (B, H, T, K), as a pair by the angle of their row; rotation is (T, 2, K)."""
     cosines, sines = rotation.unbind(dim=1)  # the sines of the first half are negative
     first, second = x.chunk(2, dim=-1)
     return x * cosines + torch.cat([second, first], dim=-1) * sines
@@ -73,7 +73,7 @@ class LearnedPositions(nn.Module):
 
 
 class NoPositions(nn.Module):
-    """Zeros: attention sees its words as a set, and only the causal mask tells a decoder what came first."""
+    """Zeros: attention treats its input as a set, and only the causal mask gives a decoder any order."""
 
     table: Tensor
 

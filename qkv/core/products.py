@@ -1,7 +1,7 @@
-"""Who multiplies matrices while a model learns: torch, or something faster that rounds what it is given.
+"""Backends of matrix products in training: torch, or a faster one that rounds its inputs.
 
-A linear layer is three products, one forward and two back. They differ in where the numbers lie that are added up: in
-the rows of both matrices, in rows of one and columns of the other, or in columns of both.
+A linear layer takes three products, one forward and two backward. They differ in the dimension that is summed over:
+rows of both matrices, rows of one and columns of the other, or columns of both.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from torch.autograd.function import once_differentiable
 
 class Products(Protocol):
     def fit(self, x: Tensor) -> bool:
-        """Can they take it, and does it pay?"""
+        """Whether the backend supports this input and is faster for it."""
 
     def prepared(self, matrix: Tensor) -> Tensor:
-        """As the products want it; a matrix that is needed twice is prepared once."""
+        """The matrix in the backend's format; a matrix that is used twice is prepared once."""
 
     def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
         """a bᵀ of (N, K) and (M, K)."""
@@ -30,11 +30,11 @@ class Products(Protocol):
         """aᵀ b of (K, N) and (K, M)."""
 
     def add_columns_with_columns(self, a: Tensor, b: Tensor, sums: Tensor) -> None:
-        """The same, added to sums."""
+        """Add aᵀ b to sums."""
 
 
 class ByTorch:
-    """In numbers of this kind; results and sums are those of the model."""
+    """torch, with inputs converted to `kind` and results to `result`."""
 
     def __init__(self, kind: torch.dtype, result: torch.dtype):
         self.kind, self.result = kind, result
@@ -61,27 +61,27 @@ class ByTorch:
             sums += a.T @ b
 
 
-asked_for: Products | None = None  # while they are
+active: Products | None = None  # inside `multiplied_by`
 
 
 @contextmanager
 def multiplied_by(products: Products) -> Iterator[None]:
-    """In here, linear layers and the output layer's loss use these products, and what they compute goes back by them."""
-    global asked_for
-    before, asked_for = asked_for, products
+    """Inside this context, linear layers and the output layer's loss use these products, forward and backward."""
+    global active
+    before, active = active, products
     try:
         yield
     finally:
-        asked_for = before
+        active = before
 
 
 def products_for(x: Tensor) -> Products | None:
-    """Those that are asked for, where they fit."""
-    return asked_for if asked_for is not None and asked_for.fit(x) else None
+    """The active backend, if it supports this input."""
+    return active if active is not None and active.fit(x) else None
 
 
 def through(layer: nn.Linear, x: Tensor) -> Tensor:
-    """x through a linear layer, by the products that are asked for."""
+    """Apply a linear layer with the active backend."""
     products = products_for(x)
     y: Tensor = (
         layer(x) if products is None else LinearByProducts.apply(x, layer.weight, layer.bias, products)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Recording every intermediate of one forward pass by name. Passing no tape costs nothing."""
+"""Record every intermediate of one forward pass by name. Without a tape there is no cost."""
 
 from torch import Tensor
 
@@ -6,7 +6,7 @@ from torch import Tensor
 class Tape:
     """Names such as `decoder.1.cross_attention.weights`, in the order in which they were computed.
 
-    With `only` a single one of them is recorded, and parts of the model that it is not in work as without a tape.
+    With `only`, a single one is recorded, and other parts of the model work as without a tape.
     """
 
     def __init__(self, tensors: dict[str, Tensor] | None = None, prefix: str = "", only: str | None = None):
@@ -21,7 +21,7 @@ class Tape:
         return self.tensors[self.prefix + name]
 
     def inside(self, name: str) -> "Tape":
-        """The same tape, seen from a part of the model."""
+        """The same tape, with names relative to a part of the model."""
         return Tape(self.tensors, f"{self.prefix}{name}.", self.only)
 
     def wants(self, name: str) -> bool:

@@ -22,13 +22,13 @@ from qkv.corpus.report import CleanReport, Examples
 from qkv.corpus.settings import CleanSettings, check_clean
 from qkv.errors import UserError
 
-CHUNK = 5_000  # pairs looked at together
+CHUNK = 5_000  # pairs per task
 SAMPLE = 100_000  # pairs that the dictionary is learned from
 SHORT = 200  # characters: a dictionary is learned faster and better from short sentences
 
 Item = TypeVar("Item")
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
-"""Given the name of a pass and the number of its pairs; then told how many more are done."""
+"""Takes the name of a pass and the number of its pairs; returns a function that takes newly finished pairs."""
 
 
 def silent(_what: str, _total: int) -> AbstractContextManager[Callable[[int], None]]:
@@ -45,7 +45,7 @@ def clean(
     processes: int = 1,
     progress: Progress = silent,
 ) -> CleanReport:
-    """Write the pairs that are kept, in their order, and say what was dropped."""
+    """Write the pairs that are kept, in order, and report what was dropped."""
     check_clean(settings)
     reasons = decide(corpus, Judge(settings, languages, held_out or HeldOut()), processes, progress)
     examples = Examples()
@@ -65,7 +65,7 @@ def clean(
 
 
 def decide(corpus: Corpus, judge: Judge, processes: int, progress: Progress) -> Reasons:
-    """For every pair the number of a reason."""
+    """The number of the reason for every pair."""
     total = sum(1 for _ in corpus())  # a damaged file is found before the work
     judged = judge_one_by_one(corpus, judge, total, processes, progress)
     reasons = without_duplicates(judged, judge.settings, judge.held_out)
@@ -117,7 +117,7 @@ def without_misaligned(corpus: Corpus, least: float, reasons: Reasons, progress:
 
 
 def learned_from(corpus: Corpus, reasons: Reasons, total: int) -> Lexicon:
-    """From pairs that are spread evenly over the corpus."""
+    """Learn from pairs spread evenly over the corpus."""
     sample = islice(undecided(corpus, reasons), 0, None, max(1, total // SAMPLE))
     short = (pair for pair in sample if max(map(len, pair)) <= SHORT)
     return learn_lexicon(islice(short, SAMPLE))

@@ -19,7 +19,7 @@ Signatures = NDArray[np.uint16]
 
 PERMUTATIONS = 32
 ROWS = 4  # of a band; 8 bands find pairs of similarity 0.8 with probability 0.985
-EDGE = 0x9E3779B9  # before the first word and behind the last
+EDGE = 0x9E3779B9  # before the first word and after the last
 ODD = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(32)
 NO_SIGNATURES: Signatures = np.zeros((0, PERMUTATIONS), dtype=np.uint16)
@@ -88,7 +88,7 @@ def mixed(numbers: Hashes) -> Hashes:
 
 
 def originals(found: Signatures, similarity: float) -> NDArray[np.int64]:
-    """For every row an earlier row that is so similar to it, or -1."""
+    """For every row, an earlier row of at least this similarity, or -1."""
     original = np.full(len(found), -1, dtype=np.int64)
     for band in range(0, PERMUTATIONS, ROWS):
         keys = band_keys(found[:, band : band + ROWS])

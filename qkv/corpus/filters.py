@@ -1,4 +1,4 @@
-"""Filters that look at one pair alone. Each is a pure function of the pair and the settings: True drops it."""
+"""Filters of single pairs. Each is a pure function of the pair and the settings: True drops the pair."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from qkv.corpus.words import words
 from qkv.data.cleaning import text_length
 
 SHORT = 20  # characters: up to this length a translation may be many times as long
-FEW_WORDS = 5  # so many words may be copied: names, titles, commands
+FEW_WORDS = 5  # up to this many words may be copied: names, titles, commands
 SCRIPTS = {
     "Latin": "A-Za-zªºÀ-ÖØ-öø-ʯᴀ-ᵿḀ-ỿ",
     "Cyrillic": "\u0400-\u052f",
@@ -50,7 +50,7 @@ SCRIPT_OF = {code: script for script, codes in LANGUAGES.items() for code in cod
 IN_SCRIPT = {name: re.compile(f"[{ranges}]") for name, ranges in SCRIPTS.items()}
 
 LETTER = re.compile(r"[^\W\d_]")
-# UTF-8 read as Latin-1 or Windows-1252, once or twice, and characters that no text has.
+# UTF-8 read as Latin-1 or Windows-1252, once or twice, and characters that do not occur in text.
 MOJIBAKE = re.compile(
     r"Ã[\u0080-\u00bf\u0152-\u0178\u2013-\u203a\u20ac\u2122]|â€|Â[\u00a0-\u00bf]|ï¿½|[\ufffd\u0080-\u009f]"
 )
@@ -107,7 +107,7 @@ def is_broken(pair: Pair, settings: CleanSettings) -> bool:
 
 
 def is_address(pair: Pair, settings: CleanSettings) -> bool:
-    """Only an address or a path, with hardly a word beside it."""
+    """Whether a side is only an address or a path, with few other words."""
     return any(
         found is not None and len(LETTER.findall(ADDRESS.sub("", side))) < 3
         for side in pair.sides
@@ -146,7 +146,7 @@ def without_numbers(side: list[str]) -> list[str]:
 
 
 def has_other_numbers(pair: Pair, settings: CleanSettings) -> bool:
-    """Of two digits or more: one is often a word on the other side."""
+    """Only numbers of two digits or more count: one digit is often a word on the other side."""
     source, target = (Counter(numbers(side)) for side in pair.sides)
     return max((source - target).total(), (target - source).total()) > settings.max_numbers
 
@@ -179,7 +179,7 @@ def first_filter(pair: Pair, settings: CleanSettings) -> str | None:
 
 
 def in_script(text: str, script: str, share: float) -> bool:
-    """Are so many of the letters in the script?"""
+    """Whether at least this share of the letters is in the script."""
     if script == "Latin" and text.isascii():
         return True
     letters = LETTER.findall(text)

@@ -1,4 +1,4 @@
-"""What can be said about a pair without the rest of the corpus. This is most of the work, so processes share it."""
+"""Checks of single pairs. This is most of the work, so it is divided among processes."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,7 +33,7 @@ class Languages:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """Of some pairs: all reasons, and of those that are kept so far what finds duplicates."""
+    """The reasons of some pairs, and the fingerprints and signatures of those that are kept so far."""
 
     reasons: Reasons
     fingerprints: Hashes
@@ -101,7 +101,7 @@ def usable_cores() -> int:
 
 
 def in_processes(work: Callable[[Given], Found], parts: Iterable[Given], processes: int) -> Iterator[Found]:
-    """The results in the order of the parts, of which only a few are held at a time."""
+    """The results in the order of the parts. Only a few parts are in memory at a time."""
     if processes <= 1:
         yield from map(work, parts)
         return
@@ -119,7 +119,7 @@ WORK: list[Callable[[Any], Any]] = []  # of this process
 
 
 def set_work(work: Callable[[Any], Any]) -> None:
-    """Sent once to each process, for it may hold the fingerprints of large test sets."""
+    """Sent once to each process, because it may hold the fingerprints of large test sets."""
     WORK[:] = [work]
 
 

@@ -1,4 +1,4 @@
-"""Is a text in its language? Naive Bayes on bytes (py3langid), among the two languages and what they are confused with."""
+"""Language identification by naive Bayes on bytes (py3langid), among the two languages and similar ones."""
 
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,7 @@ USUAL = (
     "ar", "bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "ga", "he", "hi", "hr", "hu", "it", "ja", "ko",
     "lt", "lv", "mt", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sv", "tr", "uk", "zh",
 )  # fmt: skip
-FEWEST_LETTERS = 20  # less text says too little
+FEWEST_LETTERS = 20  # shorter text is not reliable
 
 
 class LanguageFilter:

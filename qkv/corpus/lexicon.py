@@ -1,4 +1,4 @@
-"""How well two texts fit together: a dictionary learned from the corpus itself (IBM model 1, Brown et al. 1993).
+"""Scores how well two texts match, with a dictionary learned from the corpus (IBM model 1, Brown et al. 1993).
 
 The score of a pair is the mean, over its words, of log p(word | other side) / p(word): how much the other side says about
 a word. It is around 2 for translations, and below 0 for texts that have nothing to do with each other.
@@ -21,11 +21,11 @@ STEM = 6  # letters: inflected forms of a word share an entry
 FEWEST = 3  # occurrences of a word in the sample
 FEWEST_TOGETHER = 2  # occurrences of two words in one pair
 FEWEST_KNOWN = 2  # words of a side that must be known for a pair to be judged
-LEAST = 1e-3  # a smaller probability of a translation is forgotten
+LEAST = 1e-3  # smaller translation probabilities are dropped
 TRUST = 0.8  # in the dictionary; the rest is for free translation
 COPY = 0.5  # the probability that a word which stands on both sides translates itself
-LONGEST = 100  # words of a side that are looked at
-CELLS = 8_000_000  # possible links that are looked at together
+LONGEST = 100  # words of a side that are used
+CELLS = 8_000_000  # possible links per batch
 
 
 def stems(text: str) -> list[str]:
@@ -73,7 +73,7 @@ class Side:
         return len(self.numbers)
 
     def encode(self, texts: Sequence[Sequence[str]]) -> tuple[Integers, Integers]:
-        """Numbers of all words, one text after another, and how many each text has."""
+        """The ids of all words, text by text, and the number of words in each text."""
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         unknown, number_of = len(self), self.numbers.get
         flat = (number_of(word, unknown) for text in texts for word in text)
@@ -110,7 +110,7 @@ class Lexicon:
         return np.mean([evidence(*each) for each in both], axis=0)
 
     def places(self, source: Integers, target: Integers) -> Integers:
-        """Where each pair of words stands in the tables; the last entry is for those that are not there."""
+        """The index of each pair of words in the tables; the last entry is for unknown pairs."""
         if not len(self.keys):
             return np.zeros(len(source), dtype=np.int64)
         keys = source * len(self.target) + target
@@ -131,7 +131,7 @@ class Lexicon:
 
 
 def chunks(sizes: Integers) -> list[tuple[int, int]]:
-    """Runs of pairs with about so many cells together."""
+    """Runs of pairs with about CELLS cells each."""
     if not len(sizes):
         return []
     group = sizes // CELLS

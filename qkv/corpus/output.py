@@ -1,4 +1,4 @@
-"""A file that is written line by line and appears when it is complete."""
+"""Files that are written line by line and appear only when complete."""
 
 import gzip
 import os
@@ -13,7 +13,7 @@ LEVEL = 6  # of compression
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Callable[[str], object]]:
-    """Takes text; gzipped where the name ends in .gz, and the same bytes for the same text."""
+    """Yields a function that writes text. Files named .gz are compressed, with reproducible bytes."""
     part = path.with_name(f".tmp-{path.name}")
     try:
         with open(part, "wb") as file:

@@ -1,4 +1,4 @@
-"""Sentence pairs read one by one, as often as needed, from the files that people have."""
+"""Sentence pairs, read one by one from common file formats."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ class Record:
 NAMED = re.compile(r"\.([a-z]{2,3})[-_]([a-z]{2,3})\.", re.IGNORECASE)  # train.en-de.tsv
 
 Corpus = Callable[[], Iterable[Record]]
-"""Every call gives the records from the first to the last, always the same."""
+"""Every call yields all records, always the same."""
 
 
 def corpus_of(files: Sequence[Path], source_language: str | None, target_language: str | None) -> Corpus:

@@ -34,7 +34,7 @@ class CleanReport:
 
 
 class Examples:
-    """A few pairs for each reason, chosen by a hash, so that they come from everywhere in the corpus."""
+    """A few pairs for each reason, chosen by a hash, so that they come from the whole corpus."""
 
     def __init__(self, most: int = EXAMPLES):
         self.most = most

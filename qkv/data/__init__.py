@@ -1,1 +1,1 @@
-"""Data: what people have, and the built-in worlds."""
+"""Reading data files, and the built-in worlds."""

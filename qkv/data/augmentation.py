@@ -1,9 +1,9 @@
-"""In which ways pictures may be shown differently each time. Importing this needs no torch."""
+"""Options of image augmentation. Importing this needs no torch."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-MOVES, PER_OPERATION, ERASURES = 3, 2, 5  # numbers that a picture needs
+MOVES, PER_OPERATION, ERASURES = 3, 2, 5  # random numbers per image
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -11,19 +11,19 @@ class Augmentation:
     OLD_NAMES: ClassVar = {"colours": "augment_colours"}
 
     crop: int = 0
-    """Pictures are moved by up to so many whole pixels in both directions; their edges are drawn out to the border."""
+    """Shift images by up to this many pixels in both directions, extending their edges."""
     flip: bool = False
-    """Half of the pictures are seen in a mirror. Not for digits and letters."""
+    """Mirror half of the images. Not for digits and letters."""
     operations: int = 0
-    """RandAugment (Cubuk et al., 2020): so many operations, drawn anew for each picture."""
+    """RandAugment (Cubuk et al., 2020): the number of random operations per image."""
     magnitude: float = 0.3
-    """How strong the operations are at most, 0 to 1."""
+    """Maximum strength of the operations, 0 to 1."""
     augment_colours: bool = True
-    """Operations change brightness, contrast and colours too, and not the geometry alone."""
+    """Also change brightness, contrast and colours, not only the geometry."""
     erase: float = 0.0
-    """The share of pictures in which a random rectangle is painted over with the mean colour."""
+    """Random erasing: the share of images in which a random rectangle gets the mean colour."""
 
     @property
     def draws(self) -> int:
-        """Numbers between 0 and 1 that a picture needs."""
+        """Random numbers between 0 and 1 per image."""
         return MOVES + PER_OPERATION * self.operations + ERASURES

@@ -1,7 +1,7 @@
-"""Pictures shown a little differently each time, a whole batch at once, with torch alone.
+"""Augment a batch of images with torch.
 
-Every choice is a number between 0 and 1 that is handed in, so what a picture becomes depends on nothing else: not
-on its neighbours in the batch, and not on which process computes it.
+Every choice is a number between 0 and 1 passed in, so the result for an image depends neither on its neighbours in
+the batch nor on the process that computes it.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from qkv.data.augmentation import ERASURES, MOVES, PER_OPERATION, Augmentation
 def augmented(pictures: Tensor, draws: Tensor, options: Augmentation) -> Tensor:
     """pictures (B, C, height, width) as bytes, draws (B, options.draws); values between 0 and 1 come back.
 
-    All that bends a picture is one matrix, so that its pixels are mixed once.
+    All geometric operations are one matrix, so that pixels are interpolated once.
     """
     x = pictures.float() / 255
     moves, drawn, erasures = draws.split([MOVES, PER_OPERATION * options.operations, ERASURES], dim=1)
@@ -36,7 +36,7 @@ def augmented(pictures: Tensor, draws: Tensor, options: Augmentation) -> Tensor:
     return erased(bent(x, matrices, exact=not options.operations), erasures, options.erase)
 
 
-# What bends a picture: matrices (B, 2, 3) that say where each pixel is taken from, in halves of the picture's sides
+# Geometry: matrices (B, 2, 3) that say where each pixel is taken from, in halves of the picture's sides
 
 
 def matrix(rows: Tensor, **entries: Tensor) -> Tensor:
@@ -83,7 +83,7 @@ def bent(x: Tensor, matrices: Tensor, *, exact: bool) -> Tensor:
     return F.grid_sample(x, grid, mode=mode, padding_mode="border", align_corners=False)
 
 
-# What changes the colours: x (B, C, height, width) and a strength (B, 1, 1, 1) between −1 and 1
+# Colours: x (B, C, height, width) and a strength (B, 1, 1, 1) between −1 and 1
 
 
 def away_from(x: Tensor, middle: Tensor, strength: Tensor) -> Tensor:

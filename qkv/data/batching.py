@@ -1,4 +1,4 @@
-"""Sentences of like length together, so that a batch is full of words rather than padding."""
+"""Batches of sentences of similar length, to avoid padding."""
 
 import random
 from collections.abc import Sequence
@@ -12,12 +12,11 @@ def token_batches(
 ) -> list[list[int]]:
     """Indices in batches of at most `budget` tokens, padding included.
 
-    Where an index stands for texts of several lengths, `lengths` has the longest, and those of the same length are
-    ordered by `lean`, such as how much longer one text is than the other: up, then down for the next length, so
-    that neighbours are alike.
+    If an index stands for several texts, `lengths` has the longest. Indices of the same length are ordered by `lean`,
+    such as the difference in length of two texts: ascending, then descending for the next length, so that
+    neighbours are similar.
 
-    With a seed, which sentences meet and the order of the batches are shuffled; without one, the
-    order is by length. A sentence longer than the budget is a batch of its own.
+    With a seed, sentences and batches are shuffled; without one, the order is by length. A sentence longer than the budget is a batch of its own.
     """
     order = list(range(len(lengths)))
     generator = random.Random(seed)
@@ -25,11 +24,11 @@ def token_batches(
         generator.shuffle(order)
     if lean is not None:
         order.sort(key=lambda index: lean[index] if lengths[index] % 2 else -lean[index])
-    order.sort(key=lambda index: lengths[index])  # stable: what is alike stays shuffled
+    order.sort(key=lambda index: lengths[index])  # stable: equal lengths stay shuffled
     batches: list[list[int]] = []
     batch: list[int] = []
     for index in order:
-        # Sorted, so the newest is the longest: it decides how wide the batch is.
+        # Sorted, so the newest is the longest and sets the width of the batch.
         if batch and lengths[index] * (len(batch) + 1) > budget:
             batches.append(batch)
             batch = []

@@ -22,7 +22,7 @@ LONGEST = 1_000  # characters of a caption
 
 @dataclass(frozen=True)
 class Captioned:
-    """Square pictures, each with one caption or several that say the same."""
+    """Square images, each with one caption or several equivalent ones."""
 
     pictures: Bytes  # (N, C, side, side)
     captions: list[tuple[str, ...]]
@@ -65,7 +65,7 @@ def read_captioned(images: Path, captions: Path | None, size: int | None) -> Cap
     if images.is_dir():
         return from_folder(images, captions or images / CAPTIONS_FILE, size)
     if captions is None:
-        raise UserError(f"{images} is no folder: give the captions of its pictures too, by --captions.")
+        raise UserError(f"{images} is not a folder: give a file with its captions too.")
     return from_npz(images, captions, size)
 
 
@@ -74,7 +74,7 @@ def read_plain(images: Path, size: int | None) -> Bytes:
     if images.is_dir():
         paths = pictures_below(images)
         if not paths:
-            raise UserError(f"there is no picture below {images}.")
+            raise UserError(f"there are no images in {images}.")
         return read_squares(paths, size)
     return npz_pictures(images, size)
 
@@ -92,7 +92,7 @@ def from_folder(folder: Path, captions: Path, size: int | None) -> Captioned:
         raise UserError(f"{captions} is not UTF-8 text.") from None
     for number, row in enumerate(lines, 1):
         if row != [""] and len(row) != 2:
-            raise UserError(f"{captions}, line {number}: a file name, a tab and a caption are wanted.")
+            raise UserError(f"{captions}, line {number}: write a file name, a tab and a caption.")
     rows = [row for row in lines if row != [""]]
     texts = checked([row[1] for row in rows], captions)
     of_file: dict[str, tuple[str, ...]] = {}
@@ -107,13 +107,13 @@ def from_npz(images: Path, captions: Path, size: int | None) -> Captioned:
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{captions} cannot be read as JSON ({one_line(error)}).") from None
     if not isinstance(entries, list):
-        raise UserError(f"{captions} is no list of captions.")
+        raise UserError(f"{captions} is not a list of captions.")
     texts = [
         entry.get("caption", entry.get("name")) if isinstance(entry, dict) else entry for entry in entries
     ]
     found = [text for text in texts if isinstance(text, str)]
     if len(found) < len(texts):
-        raise UserError(f"{captions}: each entry is a text, or an object with a caption or a name.")
+        raise UserError(f"{captions}: each entry must be a string, or an object with a caption or a name.")
     pictures = npz_pictures(images, size)
     if len(texts) != len(pictures):
         raise UserError(f"{images} has {len(pictures):,} pictures, but {captions} {len(texts):,} captions.")
@@ -136,14 +136,14 @@ def checked(texts: list[str], where: Path) -> list[str]:
 def read_squares(paths: Sequence[Path], size: int | None) -> Bytes:
     form = form_for(paths[0], size, "colour")
     if form.height != form.width:
-        raise UserError(f"{paths[0]} is not square: give --size, and pictures are cut to squares of that.")
+        raise UserError(f"{paths[0]} is not square: choose a size, to which images are cropped.")
     return read_pictures(paths, form, fit=size is not None)
 
 
 def npz_pictures(path: Path, size: int | None) -> Bytes:
     """The array `images` of an .npz file, (N, side, side, 3) of bytes. Nothing in it is executed."""
     if size is not None:
-        raise UserError("--size is for files of pictures; those of an .npz file stay as they are.")
+        raise UserError("the size of images in an .npz file cannot be changed: leave it out.")
     try:
         with zipfile.ZipFile(path) as archive:
             if archive.getinfo("images.npy").file_size > MOST_BYTES:
@@ -154,11 +154,11 @@ def npz_pictures(path: Path, size: int | None) -> Bytes:
         raise
     except KeyError:
         raise UserError(f"{path} has no array called images.") from None
-    except Exception as error:  # broken or encrypted, an archive raises what its parts happen to raise
+    except Exception as error:  # a broken or encrypted archive can raise anything
         raise UserError(f"{path} cannot be read as an .npz file of pictures ({one_line(error)}).") from None
     square = pictures.ndim == 4 and pictures.shape[1] == pictures.shape[2] and pictures.shape[3] == 3
     if pictures.dtype != np.uint8 or not square or not len(pictures):
         raise UserError(
-            f"{path}: its images are {pictures.dtype} {pictures.shape}, and bytes (number, side, side, 3) are wanted."
+            f"{path}: its images are {pictures.dtype} {pictures.shape}, but must be bytes of the shape (number, side, side, 3)."
         )
     return np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))

@@ -1,4 +1,4 @@
-"""Questions with several answers of which one is right, from a tab-separated file:
+"""Multiple-choice questions from a tab-separated file:
 
 The cat was hungry. <TAB> It ate. <TAB> It flew. <TAB> 1        text, answers, number of the right one from 1
 """
@@ -39,8 +39,8 @@ def read_questions(path: Path) -> Questions:
         columns = columns or len(texts) + 1
         if columns < FEWEST or len(texts) + 1 != columns:
             raise UserError(
-                f"{where} has {len(texts) + 1} columns: every line is a text, the same number of answers, at least two, and "
-                "the number of the right one, with tabs between."
+                f"{where} has {len(texts) + 1} columns: every line must have a text, the same number of answers (at least two) and "
+                "the number of the right one, separated by tabs."
             )
         if not all(texts):
             raise UserError(f"{where} has an empty text: write one, or remove the line.")

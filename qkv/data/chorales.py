@@ -60,7 +60,7 @@ def read_music(
     if not parts["valid"]:
         if len(parts["train"]) < SHORTEST_HELD_OUT:
             raise UserError(
-                f"{len(parts['train'])} pieces of music are too few to learn from: give at least {SHORTEST_HELD_OUT}."
+                f"{len(parts['train'])} pieces of music are too few to train on: give at least {SHORTEST_HELD_OUT}."
             )
         random.Random(seed).shuffle(parts["train"])
         count = len(parts["train"]) // SHORTEST_HELD_OUT
@@ -82,11 +82,11 @@ def read_chorales(path: Path) -> dict[str, list[Chorale]]:
     try:
         content = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not whole JSON ({error}): fetch it again.") from None
+        raise UserError(f"{path} is not valid JSON ({error}). Download it again.") from None
     if isinstance(content, list):
         content = {"train": content}
     if not isinstance(content, dict) or "train" not in content or not set(content) <= set(PARTS):
-        raise UserError(f"{path} is no file of chorales: it should have train, valid and test.")
+        raise UserError(f"{path} is not a file of chorales: it must have train, valid and test.")
     found = {}
     for name, chorales in content.items():
         if not isinstance(chorales, list) or not chorales:
@@ -108,7 +108,7 @@ def frame_of(pitches: object, where: str) -> Frame:
     """With fewer than four notes, the voices at the bottom rest."""
     if not isinstance(pitches, list) or len(pitches) > VOICES or not all(map(is_pitch, pitches)):
         raise UserError(
-            f"{where}: {str(pitches)[:40]} is no frame of at most four pitches from {LOWEST} to {HIGHEST}: correct it, or "
+            f"{where}: {str(pitches)[:40]} is not a frame of at most four pitches from {LOWEST} to {HIGHEST}: correct it, or "
             "transpose the chorale."
         )
     return (*map(int, pitches), *[REST] * (VOICES - len(pitches)))
@@ -191,20 +191,20 @@ def read_midi(path: Path, tell: Callable[[str], None] = lambda line: None) -> Ch
             silence = max((round(ticks_of(track) / sixteenth) for track in file.tracks if ours), default=0)
         except (OSError, EOFError, ValueError, IndexError, KeyError, mido.KeySignatureError) as error:
             reason = str(error) or "it ends too early"
-            raise UserError(f"{path} is not a whole MIDI file ({reason}): fetch it again.") from None
+            raise UserError(f"{path} is not a valid MIDI file ({reason}). Download it again.") from None
     tracks = [track for track in tracks if track or ours]
     if not ours:
         tracks.sort(key=mean_pitch, reverse=True)
     length = max((end for track in tracks for _, _, end in track), default=0)
     length = max(length, silence)
     if not length:
-        raise UserError(f"{path} has no notes in it.")
+        raise UserError(f"{path} has no notes.")
     if length > LONGEST:
-        raise UserError(f"{path} lasts {length:,} sixteenths: {LONGEST:,} are the most that is read.")
+        raise UserError(f"{path} lasts {length:,} sixteenths; the most is {LONGEST:,}.")
     moved = sum(pitch != within_reach(pitch) for track in tracks for pitch, _, _ in track)
     if moved:
         notes = "1 note" if moved == 1 else f"{moved:,} notes"
-        tell(f"{path}: {notes} outside of what is sung, {LOWEST} to {HIGHEST}, moved by octaves")
+        tell(f"{path}: {notes} outside the range {LOWEST} to {HIGHEST} moved by octaves")
     tracks = [[(within_reach(pitch), first, end) for pitch, first, end in track] for track in tracks]
     if len(tracks) == VOICES:
         voices = [sounding(track, length) for track in tracks]

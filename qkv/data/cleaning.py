@@ -1,4 +1,4 @@
-"""What is dropped before training, with a count for each reason, and what is held out for validation."""
+"""Drop unusable pairs, with a count for each reason, and hold out pairs for validation."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -84,19 +84,19 @@ def hold_out(
     """Split into training and validation: about `count` pairs for the latter, never above a tenth of all.
 
     A source sentence goes to one side with all its translations, chosen by a hash of it and the seed: the
-    same on every machine, and hardly changed when the data grows. The validation part contains a pair once, however
+    same on every machine, and nearly unchanged when the data grow. The validation part contains a pair once, however
     often the data do; earlier versions of qkv kept them all, and with `repeated` so does this one.
     """
     distinct = pairs if repeated else without_duplicates(pairs)
     total = len(distinct)
-    advice = "give validation files by --valid-source and --valid-target, or by --valid-pairs"
+    advice = "give separate validation files"
     if total < FEWEST_TO_SPLIT:
         raise UserError(
             f"There are {total} different sentence pairs, too few to hold some out for validation "
             f"(at least {FEWEST_TO_SPLIT}): {advice}."
         )
     if count < 1:
-        raise UserError(f"Holding out {count} pairs leaves nothing to validate on: hold out 1 or more.")
+        raise UserError(f"Holding out {count} pairs leaves no validation examples: hold out at least 1.")
     held = _held_sources(distinct.source, most=min(count, total // 10), seed=seed)
     if not held:
         raise UserError(

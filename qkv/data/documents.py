@@ -1,4 +1,4 @@
-"""Text for language models: documents from files, or, where nobody gives any, the source of Python's own library.
+"""Text for language models: documents from files, or by default the source of Python's standard library.
 
     a.txt, b.md, c.py      each file is a document
     d.jsonl                each line is one: {"text": "…"}
@@ -20,7 +20,7 @@ from qkv.errors import UserError
 
 NOT_SOURCE = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
 TABLES = {"encodings", "pydoc_data"}  # tables of numbers and of help texts rather than programs
-FEW = 10  # so many documents or more are held out whole
+FEW = 10  # from this many documents on, whole documents are held out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def python_source(folder: Path | None = None) -> Documents:
             if text.strip():
                 texts.append(text)
     if not texts:
-        raise UserError("this Python has no source of its standard library: give a file by --text.")
+        raise UserError("this Python has no source of its standard library: give a text file.")
     return Documents(texts=texts, origin="the source of Python's standard library")
 
 
@@ -112,7 +112,7 @@ def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Docume
         valid = [text for place, text in enumerate(documents.texts) if place in out]
     if not any(text.strip() for text in valid):
         raise UserError(
-            "what would be held out for validation is blank: give --valid-text, or a text without a blank end."
+            "the text held out for validation is blank: give a validation text, or a text without a blank end."
         )
     return (
         Documents(texts=[text for text in train if text.strip()], origin=documents.origin),
@@ -121,9 +121,9 @@ def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Docume
 
 
 def chosen_documents(documents: Documents, share: float, seed: int) -> set[int]:
-    """In an order by the seed those that fit into a share of the characters; none, where they do not fill half of it.
+    """Documents in a seeded order that fit a share of the characters; none if they do not fill half of it.
 
-    A document that is too long is passed over until half is full: to go on would be to choose the short ones.
+    Documents that are too long are skipped only until half is full, to avoid a preference for short ones.
     """
     order = list(range(len(documents)))
     random.Random(seed).shuffle(order)

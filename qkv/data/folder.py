@@ -1,4 +1,4 @@
-"""A folder with the parts of a data set, named as people name them.
+"""A folder with the parts of a data set, under their usual names.
 
     train.en train.de              two plain files for a part, or
     train.en-de.tsv, train.tsv     one that holds both sides (.tsv .jsonl .tmx .po), each also with .gz
@@ -44,20 +44,18 @@ class Folder:
 
 def find_parts(folder: Path, source: str, target: str, variant: str = "") -> Folder:
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder: give the one with the training data as --data.")
+        raise UserError(f"{folder} is not a folder: give the folder with the training data.")
     parts = all_parts(folder, source, target, variant)
     train = of_kind(parts, TRAIN)
     if not train:
         middle = f".{variant}" if variant else ""
         inside = [path for path in below(folder) if has_training_part(path, source, target, variant)]
         if inside:
-            raise UserError(
-                f"{folder} holds no training part itself, but {inside[0]} does: give that as --data."
-            )
+            raise UserError(f"{folder} has no training part, but {inside[0]} has: give that folder.")
         raise UserError(
             f"{folder} has neither train{middle}.{source} and train{middle}.{target} nor "
-            f"train{middle}.{source}-{target}.tsv: say which languages by --source-language and "
-            "--target-language, or give the files themselves by --source and --target."
+            f"train{middle}.{source}-{target}.tsv: give the source and target "
+            "languages, or the files themselves."
         )
     valid, tests = of_kind(parts, VALID), of_kind(parts, TEST)
     refuse_several(folder, "training", train)
@@ -72,7 +70,7 @@ def all_parts(folder: Path, source: str, target: str, variant: str) -> list[Part
 
 
 def below(folder: Path) -> list[Path]:
-    """Folders in it, up to three deep, as data sets lie in their repositories."""
+    """Folders in it, up to three levels deep."""
     return [
         path for pattern in ("*", "*/*", "*/*/*") for path in sorted(folder.glob(pattern)) if path.is_dir()
     ]
@@ -89,7 +87,7 @@ def refuse_several(folder: Path, kind: str, parts: list[Part]) -> None:
 
 
 def of_kind(parts: list[Part], beginnings: tuple[str, ...]) -> list[Part]:
-    """The parts whose name is one of these words, or begins with one and goes on with no letter."""
+    """The parts whose name is one of these words, or starts with one that is not followed by a letter."""
     found = []
     for part in parts:
         word = next((w for w in reversed(beginnings) if part.name.startswith(w)), None)

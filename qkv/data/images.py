@@ -1,4 +1,4 @@
-"""Files of pictures to bytes in memory: as they are, or made to fit a form that all have in common."""
+"""Read image files into memory, unchanged or resized and converted to a common form."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ class Form:
 
 
 def pictures_below(folder: Path) -> list[Path]:
-    """Hidden files are none of them, nor those in hidden folders: notebooks and other systems leave copies there."""
+    """Image files, without hidden files and folders, where notebooks and other systems leave copies."""
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.rglob("*") if is_picture(path) and not hidden(path, folder))
@@ -66,9 +66,9 @@ def hidden(path: Path, folder: Path) -> bool:
 
 
 def form_for(first: Path, size: int | None, colours: Colours | None) -> Form:
-    """What was asked for, and for the rest what the first picture is."""
+    """The form that was asked for, completed from the first image."""
     if size is not None and not 1 <= size <= 4096:
-        raise UserError("--size must lie between 1 and 4096.")
+        raise UserError("size must be from 1 to 4096.")
     with opened(first) as picture:
         found: Colours = "grey" if picture.mode in GREY_MODES else "colour"
         if size is not None:
@@ -90,13 +90,13 @@ def room_for(count: int, form: Form) -> Bytes:
     if needed > MOST_BYTES:
         raise UserError(
             f"{count:,} pictures of {form} need {needed / 1e9:.1f} GB of memory, more than the "
-            f"{MOST_BYTES / 1e9:.0f} that qkv takes: give a smaller --size, or fewer pictures."
+            f"{MOST_BYTES / 1e9:.0f} that qkv allows: choose a smaller size, or fewer images."
         )
     return np.empty((count, *form.shape), dtype=np.uint8)
 
 
 def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
-    """One picture, (C, height, width): as it is, or made to fit the form; refused where it differs and may not be."""
+    """One image, (C, height, width). Unless `fit`, an image of another form is an error."""
     wanted = MODES[form.colours]
     with opened(path) as picture, damage_named(path):
         if not fit and not same_mode(picture, wanted):
@@ -116,14 +116,14 @@ def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
 
 @contextmanager
 def damage_named(path: Path) -> Iterator[None]:
-    """Pillow's readers raise whatever broken bytes lead them to."""
+    """Pillow can raise anything on broken files."""
     try:
         yield
     except (UserError, MemoryError):
         raise
     except Exception as error:
         raise UserError(
-            f"{path} is damaged or cut off ({one_line(error)}): replace it or take it away."
+            f"{path} is damaged or truncated ({one_line(error)}): replace or remove it."
         ) from None
 
 
@@ -144,16 +144,16 @@ def channels_first(picture: Image.Image, form: Form) -> Bytes:
 
 
 def to_fit(form: Form) -> str:
-    return f"convert it, or give --fit where a model is given and --size {form.width} where a new one is trained."
+    return f"convert it, or choose to fit images to the model, or the size {form.width} for a new model."
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Image.Image]:
-    """Its header alone is read: what is too large is known before memory is taken for it."""
+    """Open an image by its header, to reject huge images before memory is allocated."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            warnings.simplefilter("ignore", UserWarning)  # of odd tags, which matter to nobody here
+            warnings.simplefilter("ignore", UserWarning)  # about odd tags, which do not matter here
             picture = Image.open(path)
     except FileNotFoundError:
         raise UserError(f"there is no file {path}.") from None
@@ -163,7 +163,7 @@ def opened(path: Path) -> Iterator[Image.Image]:
         raise UserError(f"{path} is a huge picture: {too_many_pixels()}") from None
     except MemoryError:
         raise
-    except Exception as error:  # Pillow's readers raise whatever broken bytes lead them to
+    except Exception as error:  # Pillow can raise anything on broken files
         reason = "no format that Pillow knows" if isinstance(error, UnidentifiedImageError) else error
         raise UserError(f"{path} cannot be read as a picture ({one_line(reason)}).") from None
     with picture:
@@ -179,17 +179,17 @@ def check_header(picture: Image.Image, path: Path) -> None:
     try:
         frames = getattr(picture, "n_frames", 1)
     except Exception as error:
-        raise UserError(f"{path} is damaged or cut off ({one_line(error)}).") from None
+        raise UserError(f"{path} is damaged or truncated ({one_line(error)}).") from None
     if picture.mode == "F" or (picture.mode == "I" and picture.format not in SIXTEEN_BITS):
         raise UserError(
-            f"{path} has numbers of 32 bits (mode {picture.mode}), of which nobody says what is white: save it with 8 or 16."
+            f"{path} has numbers of 32 bits (mode {picture.mode}), whose white level is unknown: save it with 8 or 16."
         )
     if frames > 1 and picture.format != "MPO":  # phones put smaller views behind the picture itself
         raise UserError(f"{path} is animated or has several pages ({frames}): save one of them as a file.")
 
 
 def too_many_pixels() -> str:
-    return f"make it smaller, qkv reads up to {MOST_PIXELS // 1_000_000} million pixels."
+    return f"make it smaller; qkv reads up to {MOST_PIXELS // 1_000_000} million pixels."
 
 
 def one_line(error: object) -> str:
@@ -197,7 +197,7 @@ def one_line(error: object) -> str:
 
 
 def same_mode(picture: Image.Image, wanted: str) -> bool:
-    """Also where it says the same in other words: two shades are greys, a palette without gaps is colours."""
+    """Whether the modes are equivalent: black and white is grey, a palette without transparency is colour."""
     return (
         picture.mode == wanted
         or (picture.mode == "1" and wanted == "L")

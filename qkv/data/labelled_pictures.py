@@ -62,7 +62,7 @@ class Labelled:
         twice = sorted({name for name in self.classes if classes.count(name) > 1})
         if twice:
             raise UserError(
-                f"the model has more than one class '{twice[0]}', so that right cannot be told from wrong."
+                f"the model has more than one class '{twice[0]}', so predictions cannot be scored."
             )
         numbers = np.array([classes.index(name) for name in self.classes], dtype=np.int64)
         return Labelled(self.pictures, numbers[self.labels], classes)
@@ -80,28 +80,30 @@ class LabelledParts:
 def read_image_folder(
     folder: Path, *, size: int | None = None, colours: Colours | None = None
 ) -> LabelledParts:
-    """Pictures of a folder. With a size or a choice of colours, those that differ are made to fit."""
+    """Images of a folder. With a size or colours, other images are resized and converted."""
     fit = size is not None or colours is not None
     if fit and any(idx_file(folder, name, "images") for name in TRAIN):
-        raise UserError("pictures in idx files stay as they are: leave out --size and --colours.")
+        raise UserError(
+            "images in idx files cannot be resized or converted: leave out the size and the colours."
+        )
     return read_parts(folder, lambda first: form_for(first, size, colours), fit=fit)
 
 
 def read_images_for(folder: Path, form: Form, *, fit: bool) -> LabelledParts:
-    """Pictures of a folder as a model sees them: those that differ are made to fit, or refused where they may not be."""
+    """Images of a folder in a model's form. Other images are converted if `fit`, else they are an error."""
     parts = read_parts(folder, lambda first: form, fit=fit)
     if parts.train.form == form:
         return parts
     if not fit:
         raise UserError(
-            f"the pictures of {folder} are {parts.train.form}, and those of the model {form}: give --fit."
+            f"the pictures of {folder} are {parts.train.form}, and those of the model {form}: choose to fit them."
         )
     kept = [None if part is None else made_to_fit(part, form) for part in (parts.valid, parts.test)]
     return LabelledParts(train=made_to_fit(parts.train, form), valid=kept[0], test=kept[1])
 
 
 def read_images_to_judge(folder: Path, form: Form, classes: tuple[str, ...]) -> tuple[str, Labelled]:
-    """What a classifier of these classes is measured on, made to fit, and which part it is: test, else valid, else all.
+    """The part to evaluate a classifier on, fitted to the model, and its name: test, else valid, else all.
 
     One class is enough, and no training part is needed.
     """
@@ -129,7 +131,7 @@ def check_folder(folder: Path) -> None:
 
 
 def read_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
-    """`form_of` says how the pictures shall be, given the first; idx files are read as they are."""
+    """`form_of` gives the form of all images from the first; idx files are read unchanged."""
     check_folder(folder)
     found = idx_parts(folder) or folder_parts(folder, form_of, fit=fit)
     for part in (found.valid, found.test):
@@ -246,7 +248,7 @@ def read_idx(path: Path, axes: int) -> Bytes:
         with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
             head = file.read(4 + 4 * axes)
             if len(head) < 4 + 4 * axes or head[:3] != b"\0\0\x08" or head[3] != axes:
-                raise UserError(f"{path} is no idx file of bytes with {axes} axes.")
+                raise UserError(f"{path} is not an idx file of bytes with {axes} axes.")
             lengths = struct.unpack(f">{axes}I", head[4:])
             count = int(np.prod(lengths, dtype=object))
             if not count:
@@ -256,7 +258,7 @@ def read_idx(path: Path, axes: int) -> Bytes:
             content = file.read(count)
             more = file.read(1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{path} is damaged or cut off ({one_line(error)}): fetch it again.") from None
+        raise UserError(f"{path} is damaged or truncated ({one_line(error)}). Download it again.") from None
     if len(content) != count or more:
-        raise UserError(f"{path} is damaged: its length is not what its first bytes say; fetch it again.")
+        raise UserError(f"{path} is damaged: its length does not match its header. Download it again.")
     return np.frombuffer(bytearray(content), dtype=np.uint8).reshape(lengths)  # bytes could not be written to

@@ -33,10 +33,10 @@ TEXT_NAMES = (
 SECOND_NAMES = ("text2", "sentence2", "hypothesis", "question2", "second")
 LABEL_NAMES = ("label", "labels", "class", "score", "similarity", "gold_label", "target", "category")
 KNOWN = frozenset([*TEXT_NAMES, *SECOND_NAMES, *LABEL_NAMES])
-# Said of a value that is not there, never of a column.
+# Words for missing values, never names of columns.
 MISSING = ("nan", "na", "n/a", "none", "null", "nil", "inf", "missing", "unknown")
 LONGEST_NAME = 40  # characters of a column's name
-NEARLY_ALL = 0.8  # so many labels are numbers where one that is none is a slip
+NEARLY_ALL = 0.8  # if this share of labels are numbers, others are mistakes
 LARGEST = 1e30  # a number that squares and single precision hold
 SHOWN = 8  # classes named in a complaint
 
@@ -114,7 +114,7 @@ class Labelled:
             )
 
     def classes(self) -> tuple[str, ...]:
-        """The different labels in order; one alone leaves nothing to tell apart."""
+        """The sorted labels; a single one is an error."""
         found = sorted(set(self.labels))
         if len(found) == 1:
             raise UserError(
@@ -190,13 +190,13 @@ def layout(rows: Sequence[Line], names: list[str], where: str) -> tuple[Columns,
         raise UserError(f"{where} has no tab: each line is a text, a tab and its label.")
     if len(names) > 3:
         raise UserError(
-            f"{where} has {len(names)} columns, and its names do not say which are text and label: say it by --columns, such "
+            f"{where} has {len(names)} columns, and its names do not say which are text and label: choose the columns, such "
             "as 1,2 for text and label or 6,7,5 for two texts and label."
         )
     by_place = Columns(0, 1 if len(names) == 3 else None, len(names) - 1)
     if KNOWN & set(names) and are_names(rows, by_place):
         raise UserError(
-            f"{where} names {some(names)}, and it is not known what each is: say which to read by --columns, text first "
+            f"{where} names {some(names)}, and it is not known what each is: choose the columns, text first "
             "and label last."
         )
     return by_place, False
@@ -228,12 +228,12 @@ def told_layout(names: list[str], columns: str, where: str) -> tuple[Columns, bo
     wanted = [each.strip().lower() for each in columns.split(",")]
     if len(wanted) not in (2, 3) or not all(wanted) or len(set(wanted)) < len(wanted):
         raise UserError(
-            f"--columns is two or three different columns with commas between, such as 1,2 or 6,7,5, not '{columns}'."
+            f"columns must be two or three different columns separated by commas, such as 1,2 or 6,7,5, not '{columns}'."
         )
     if all(each.isdecimal() for each in wanted):
         places = [int(each) - 1 for each in wanted]
         if min(places) < 0:
-            raise UserError("--columns counts from 1: there is no column 0.")
+            raise UserError("columns are counted from 1: there is no column 0.")
         found = Columns(places[0], places[1] if len(places) == 3 else None, places[-1])
         # A line of names may stand above numbered columns, too.
         header = found.needed <= len(names) and names[found.label] in LABEL_NAMES
@@ -259,7 +259,7 @@ def named_layout(names: list[str], where: str) -> Columns | None:
         return Columns(text, second, label)
     if len(texts) > 2:
         raise UserError(
-            f"{where} names {len(texts)} texts, {some([names[place] for place in texts])}: say which to read by --columns."
+            f"{where} names {len(texts)} texts, {some([names[place] for place in texts])}: choose the columns to read."
         )
     return Columns(texts[0], texts[1], label)  # "question" and "sentence" are a pair
 
@@ -282,8 +282,8 @@ def checked(path: Path, number: int, row: list[str], columns: Columns, exact: in
     where = f"{path}, line {number}"
     if exact is not None and len(row) != exact:
         raise UserError(
-            f"{where} has {counted(len(row))}, but the first line has {exact}: make them alike, or say which to read by "
-            "--columns."
+            f"{where} has {counted(len(row))}, but the first line has {exact}: use the same number, or choose the columns "
+            "to read."
         )
     if len(row) < columns.needed:
         raise UserError(f"{where} has {counted(len(row))}, but column {columns.needed} is to be read.")

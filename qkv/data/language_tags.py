@@ -24,8 +24,7 @@ def matching_tag(wanted: str, tags: Iterable[str]) -> str | None:
 def two_languages(source: str, target: str) -> tuple[str, str]:
     if language_tag(source) == language_tag(target):
         raise UserError(
-            f"The source and the target language are both {source}: "
-            "give two different ones as --source-language and --target-language."
+            f"The source and the target language are both {source}: give two different languages."
         )
     return source, target
 

@@ -1,4 +1,4 @@
-"""The bytes and lines of a file that a person gives; every fault is a UserError of one sentence."""
+"""Read the bytes and lines of a user's file. Every fault is a UserError."""
 
 import codecs
 import gzip
@@ -24,9 +24,11 @@ def opened(path: Path) -> Iterator[BufferedIOBase]:
     except IsADirectoryError:
         raise UserError(f"{path} is a folder: give a file inside it.") from None
     except PermissionError:
-        raise UserError(f"{path} may not be read: give yourself permission, with chmod u+r.") from None
+        raise UserError(f"{path} cannot be read: permission denied.") from None
     except (EOFError, zlib.error):
-        raise UserError(f"{path} is cut short or damaged inside its gzip: fetch or zip it again.") from None
+        raise UserError(
+            f"{path} is a truncated or damaged gzip file. Download or compress it again."
+        ) from None
     except gzip.BadGzipFile:
         raise UserError(f"{path} is not gzip although its name ends in .gz: rename it or zip it.") from None
     except OSError as error:

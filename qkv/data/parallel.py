@@ -138,7 +138,7 @@ def _sides_of_record(
     if source is None or target is None:
         raise UserError(
             f'{where} has no "source" and "target" but {listed(by_tag)}: '
-            "say which two to read by --source-language and --target-language."
+            "give the source and target languages."
         )
     found = []
     for language in two_languages(source, target):
@@ -146,7 +146,7 @@ def _sides_of_record(
         if tag is None:
             raise UserError(
                 f"{where} has no {language} but {listed(by_tag)}: "
-                "choose from these for --source-language and --target-language, or put the line right."
+                "choose the source and target languages from these, or correct the line."
             )
         found.append(by_tag[tag])
     return found[0], found[1]

@@ -91,7 +91,7 @@ def hold_out_prose(prose: Prose, share: float, seed: int) -> tuple[Prose, Prose]
     valid = [documents[place][begin:] for place, begin in sorted(cut.items())]
     if not valid:
         raise UserError(
-            f"{prose.origin} has {prose.sentences} sentences, too few to hold some out: give more text, or --valid-text."
+            f"{prose.origin} has {prose.sentences} sentences, too few to hold some out: give more text, or a validation text."
         )
     return (
         Prose(documents=[each for each in train if each], origin=prose.origin),
@@ -106,7 +106,7 @@ def python_prose() -> Prose:
     """What people have written about Python in Python: the help texts and docstrings of its standard library."""
     documents = [sentences for text in help_texts() if len(sentences := in_prose(text)) > 1]
     if not documents:
-        raise UserError("this Python has no docstrings in its standard library: give a file by --text.")
+        raise UserError("this Python has no docstrings in its standard library: give a text file.")
     return Prose(documents=documents, origin="the help texts and docstrings of Python's standard library")
 
 

@@ -41,7 +41,7 @@ def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tup
 def _not_in_tmx(path: Path, missing: Iterable[str], present: Iterable[str]) -> UserError:
     return UserError(
         f"{path} has no {' and no '.join(missing)}; its languages are: {listed(present)}: "
-        "choose from these for --source-language and --target-language."
+        "choose the source and target languages from these."
     )
 
 
@@ -55,7 +55,7 @@ def tmx_direction(path: Path, source: str | None, target: str | None) -> tuple[s
     if two is None:
         raise UserError(
             f"{path} does not have exactly two languages but: {listed(tags)}: "
-            "say which two to read by --source-language and --target-language."
+            "give the source and target languages."
         )
     for given in (source, target):
         if given is not None and matching_tag(given, two) is None:

@@ -18,12 +18,12 @@ def stream_of(documents: Iterable[Sequence[int]], end: int) -> Tensor:
     return torch.tensor(ids)
 
 
-def windows_of(length: int, context: int, offset: int) -> list[Window]:
-    """Windows over a stream of so many tokens; the first has `offset` tokens, from 1 to the context.
+def windows_of(length: int, max_length: int, offset: int) -> list[Window]:
+    """Windows over a stream of so many tokens; the first has `offset` tokens, from 1 to `max_length`.
 
     With another offset in every epoch no token is always the first of its window, where little can be seen.
     """
-    cuts = [0, *range(offset, length - 1, context), length - 1]
+    cuts = [0, *range(offset, length - 1, max_length), length - 1]
     return [(first, last) for first, last in pairwise(cuts) if last > first]
 
 

@@ -1,4 +1,4 @@
-"""Greedy decoding: the likeliest word at every step."""
+"""Greedy decoding: the likeliest token at every step."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from qkv.decoding.walk import gathered, walk
 def greedy(
     step: Step, start: Tensor, end: int, limits: Tensor, rules: Sequence[Rule] = ()
 ) -> list[Hypothesis]:
-    """One hypothesis a row. start (B) is the first id of each row, limits (B) the most ids each may get."""
+    """One hypothesis per row. start (B) is the first id of each row, limits (B) the maximum lengths."""
     return gathered(walk(step, start, end, limits, likeliest, rules), len(start), end)
 
 

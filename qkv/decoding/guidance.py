@@ -1,4 +1,4 @@
-"""Classifier-free guidance (Ho and Salimans, 2022): what a condition changes, exaggerated."""
+"""Classifier-free guidance (Ho and Salimans, 2022): amplifies the effect of a condition."""
 
 from torch import Tensor
 
@@ -6,7 +6,7 @@ from qkv.decoding.step import Step
 
 
 class Guided:
-    """Two steps of one model as one: with the condition, and without it. With a weight of 1 it is the first alone."""
+    """Combines two steps of one model, with and without the condition. A weight of 1 uses the first alone."""
 
     def __init__(self, conditional: Step, unconditional: Step, weight: float):
         self.conditional, self.unconditional, self.weight = conditional, unconditional, weight

@@ -1,4 +1,4 @@
-"""All that decoding knows of a model."""
+"""The interface between decoding and models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,32 +9,32 @@ from torch import Tensor
 
 
 class Step(Protocol):
-    """One decoding of a batch: the newest ids in, logits of what comes next out."""
+    """One decoding of a batch: takes the newest ids and returns the logits of the next."""
 
     def __call__(self, ids: Tensor) -> Tensor: ...  # (B, T) -> (B, V)
 
     def select(self, rows: Tensor) -> None: ...  # keep these rows, in this order
 
 
-class LookingStep(Step, Protocol):
-    """A step that also tells where the newest ids have looked; a place that is padding counts as fully seen."""
+class AttendingStep(Step, Protocol):
+    """A step that also returns the attention of the newest ids. Padding counts as 1."""
 
     @property
-    def looked(self) -> Tensor: ...  # (B, S) of the last call, the real places of a row add up to 1
+    def attention(self) -> Tensor: ...  # (B, S) of the last call; without padding, a row adds up to 1
 
 
 @dataclass(frozen=True)
 class Hypothesis:
     ids: list[int]  # without the start and without the end
-    score: float  # log-probability, the end included, over the length penalty
-    finished: bool  # False: cut off at the limit
+    score: float  # log-probability, including the end, divided by the length penalty
+    finished: bool  # False if truncated at the length limit
     log_probabilities: list[float] = field(
         default_factory=list
-    )  # of each id, and of the end where it was reached
+    )  # of each id, and of the end if it was reached
 
 
 class Without:
-    """A step that never says one id, such as one that fills up rows: the others share its probability."""
+    """A step that excludes one id, such as padding: the others share its probability."""
 
     def __init__(self, step: Step, id: int):
         self.step, self.id = step, id
@@ -47,22 +47,22 @@ class Without:
         self.step.select(rows)
 
     @property
-    def looked(self) -> Tensor:
-        looking: LookingStep = self.step  # type: ignore[assignment]  # who asks has begun such a step
-        return looking.looked
+    def attention(self) -> Tensor:
+        attending: AttendingStep = self.step  # type: ignore[assignment]  # the caller has begun such a step
+        return attending.attention
 
 
 class Ensemble:
-    """Several models with one vocabulary as one: the mean of their probabilities."""
+    """Combines models of one vocabulary: the mean of their probabilities."""
 
     def __init__(self, steps: Sequence[Step]):
         if not steps:
-            raise ValueError("an ensemble has at least one model")
+            raise ValueError("an ensemble needs at least one model")
         self.steps = steps
 
     def __call__(self, ids: Tensor) -> Tensor:
         each = torch.stack([step(ids).float().log_softmax(-1) for step in self.steps])  # (models, B, V)
-        return each.logsumexp(0)  # a constant too much, which logits may have
+        return each.logsumexp(0)  # off by a constant, which does not matter for logits
 
     def select(self, rows: Tensor) -> None:
         for step in self.steps:

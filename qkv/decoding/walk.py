@@ -1,4 +1,4 @@
-"""One word after another, without turning back: what greedy decoding, sampling and streaming have in common."""
+"""Decoding token by token without backtracking: the common part of greedy decoding, sampling and streaming."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from qkv.decoding.rules import Rule, under
 from qkv.decoding.step import Hypothesis, Step
 
 Choose = Callable[[Tensor, int, Tensor], Tensor]
-"""Scores (N, V), the number of ids said so far, and to which sentence each row belongs (N): the next ids (N)."""
+"""Takes scores (N, V), the number of ids so far, and the sentence of each row (N). Returns the next ids (N)."""
 
 
 @dataclass(frozen=True)
 class Stride:
-    """What was said in one step, by the sentences that had not ended."""
+    """The result of one step, for the sentences that have not ended."""
 
     rows: Tensor  # (N)
     ids: Tensor  # (N)
@@ -26,31 +26,31 @@ class Stride:
 def walk(
     step: Step, start: Tensor, end: int, limits: Tensor, choose: Choose, rules: Sequence[Rule] = ()
 ) -> Iterator[Stride]:
-    """Strides until every row has ended. start (B) is the first id of each row, limits (B) the most ids each may get.
+    """Yield strides until every row has ended. start (B) is the first id of each row, limits (B) the maximum lengths.
 
-    A row that has ended leaves the batch at once.
+    A finished row leaves the batch at once.
     """
     if int(limits.min()) < 1:
         raise ValueError("every row must be allowed at least one id")
     rows = torch.arange(len(start), device=start.device)
-    newest, said = start, start[:, None][:, :0]  # (N), (N, length)
+    newest, generated = start, start[:, None][:, :0]  # (N), (N, length)
     for length in range(1, int(limits.max()) + 1):
         log_probabilities = step(newest[:, None]).float().log_softmax(-1)  # (N, V)
-        scores = under(rules, log_probabilities, said, rows)
+        scores = under(rules, log_probabilities, generated, rows)
         newest = choose(scores, length - 1, rows)
         own, ruled = (each.gather(1, newest[:, None])[:, 0] for each in (log_probabilities, scores))
         yield Stride(rows, newest, ruled, own)
-        said = torch.cat([said, newest[:, None]], dim=1)
+        generated = torch.cat([generated, newest[:, None]], dim=1)
         going = ((newest != end) & (length < limits[rows])).nonzero()[:, 0]
         if len(going) == 0:
             return
         if len(going) < len(rows):
             step.select(going)
-            rows, newest, said = rows[going], newest[going], said[going]
+            rows, newest, generated = rows[going], newest[going], generated[going]
 
 
 def gathered(strides: Iterator[Stride], count: int, end: int) -> list[Hypothesis]:
-    """One hypothesis a row; scores have no length penalty."""
+    """One hypothesis per row. Scores have no length penalty."""
     ids: list[list[int]] = [[] for _ in range(count)]
     each: list[list[float]] = [[] for _ in range(count)]
     scores, finished = [0.0] * count, [False] * count

@@ -1,4 +1,4 @@
-"""The fast path on a CPU: the same answers from weights packed once, by loops compiled for this processor."""
+"""Fast inference on a CPU: packed weights and compiled loops, with the same outputs as the torch models."""
 
 from qkv.engine.engine import Engine, EngineStep, PlainRequest, PlainSearch
 from qkv.engine.gpt import GPTEngine

@@ -1,4 +1,4 @@
-"""The engine: one decoding of a batch as a Step, and greedy and beam search without a way back to Python."""
+"""The engine of translators: decoding of a batch as a Step, and compiled greedy and beam search."""
 
 import ctypes
 from collections.abc import Iterator, Sequence
@@ -16,33 +16,33 @@ from qkv.engine.packing import Packed
 from qkv.engine.session import Session, check_ids
 from qkv.families.translator.model import Translator, TranslatorConfig
 
-Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the most ids that each may get
+Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the maximum length of each output
 
-TOGETHER = 1_024  # tokens that are decoded together at most: what they need stays in a core's cache
-FEW = 8  # sentences that are not worth being shared out
+TOGETHER = 1_024  # tokens per batch, so that their data stays in a core's cache
+FEW = 8  # sentences per thread; fewer are not worth dividing
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlainSearch:
-    """All that the compiled search can do: greedy with a width of 1, else a beam.
+    """Everything that the compiled search supports: greedy for a width of 1, otherwise beam search.
 
-    It is never given the options themselves: who calls it converts them, and goes elsewhere with what does not fit.
+    Callers convert their options to this record and use the general search for anything else.
     """
 
     width: int
     penalty: LengthPenalty
     best: int = 1
     patience: int = 0
-    """Stop when so many have ended; 0: when nothing better can come."""
+    """Stop when this many have finished; 0: when nothing better is possible."""
     least: int = 1
-    """No answer ends before it has so many ids."""
+    """The minimum number of ids."""
     never: int | None = None
-    """What is never said."""
+    """An id that is excluded."""
 
 
 @dataclass(frozen=True)
 class PlainRequest:
-    """A source with its end mark, and the most ids that its translation may get; nothing else is asked of it."""
+    """A source with its end token, and the maximum length of its translation."""
 
     source: Sequence[int]
     limit: int
@@ -52,7 +52,7 @@ class Engine:
     """A translator's weights, packed. `threads` share one decoding."""
 
     def __init__(self, model: Translator, *, int8: bool, threads: int):
-        library()  # where it cannot be had, that is known before weights are packed
+        library()  # fail before packing weights if it is unavailable
         self.config, self.threads = model.config, threads
         self.packed = Packed.translator(model, int8=int8)
 
@@ -73,7 +73,7 @@ class Engine:
     def search(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], plain: PlainSearch
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source (its end mark included), best first: what decoding finds with `begin`."""
+        """The best hypotheses of each source (including its end token), best first. Equal to decoding with `begin`."""
         return self.searched(sources, limits, plain, self.threads)
 
     def search_plain(
@@ -86,7 +86,7 @@ class Engine:
     def search_batches(
         self, batches: Sequence[Batch], plain: PlainSearch
     ) -> Iterator[list[list[Hypothesis]]]:
-        """The same for one batch after another: where there are several, every thread has one of its own."""
+        """The same for several batches, each on its own thread."""
         workers = min(self.threads, len(batches))
         if workers <= 1:
             yield from (self.search(*batch, plain) for batch in batches)
@@ -96,7 +96,7 @@ class Engine:
             sources, limits = batch
             return self.searched(sources, limits, plain, 1)
 
-        with ThreadPoolExecutor(workers) as pool:  # the compiled part lets other threads of Python run
+        with ThreadPoolExecutor(workers) as pool:  # the compiled code releases the GIL
             yield from pool.map(alone, batches)
 
     def searched(
@@ -129,15 +129,15 @@ class Engine:
         session.library.qkv_search(session.handle, ctypes.byref(wish), longest, *results)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         columns = (each.tolist() for each in (ids, gains, counts, scores, finished))
-        for at, (said, each, (words, steps), score, whole) in enumerate(zip(*columns, strict=True)):
+        for at, (output, each, (words, steps), score, whole) in enumerate(zip(*columns, strict=True)):
             if steps:
-                found[at // plain.best].append(Hypothesis(said[:words], score, bool(whole), each[:steps]))
+                found[at // plain.best].append(Hypothesis(output[:words], score, bool(whole), each[:steps]))
         return found
 
     def batches(self, lengths: Sequence[int], width: int, most: int = TOGETHER) -> list[list[int]]:
-        """Which sources are decoded together, for beams of a width: those of like length, which end together.
+        """Group sources of similar length into batches for this beam width.
 
-        What the threads have at the same time is dealt out to them like cards, so that they end together too.
+        Batches that run at the same time get sources in turn, so that all threads finish together.
         """
         threads = self.threads if len(lengths) >= FEW * self.threads else 1
         order = sorted(range(len(lengths)), key=lambda row: lengths[row])
@@ -146,27 +146,27 @@ class Engine:
 
 
 class EngineStep:
-    """One decoding of a batch of sources, word by word (the Step protocol)."""
+    """One decoding of a batch of sources, token by token (the Step protocol)."""
 
     def __init__(self, engine: Engine, sources: Sequence[Sequence[int]], look: CrossHeads | None):
         self.session = engine.session(sources, engine.threads, look)
         self.config, self.look = engine.config, look
-        self.said = 0
+        self.length = 0
         lengths = torch.tensor([len(source) for source in sources])
         self.real = torch.arange(int(lengths.max())) < lengths[:, None]  # (B, S)
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """The newest ids, (B, T), in; logits of the word after the last of them, (B, V), out."""
-        check_position(self.said + ids.shape[1], self.config)
+        """Take the newest ids, (B, T), and return the logits of the next token, (B, V)."""
+        check_position(self.length + ids.shape[1], self.config)
         check_ids(ids, self.config.vocab_size)
-        self.said += ids.shape[1]
+        self.length += ids.shape[1]
         return self.session.step(ids)
 
     @property
-    def looked(self) -> Tensor:
-        """(B, S) of the last call; padding counts as fully seen."""
-        if self.look is None or not self.said:
-            raise ValueError("a step tells where it has looked only if it is begun with heads to look at")
+    def attention(self) -> Tensor:
+        """Attention of the last call, (B, S). Padding counts as 1."""
+        if self.look is None or not self.length:
+            raise ValueError("attention is available only after a step that was begun with heads")
         rows, longest = self.real.shape
         shape = rows, self.config.decoder.heads, longest
         pointer = self.session.library.qkv_looked(self.session.handle)
@@ -179,7 +179,7 @@ class EngineStep:
 
 
 def equal_parts(order: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Neighbours in parts of about the same number of tokens, and not many more than `most`."""
+    """Split neighbours into parts of about the same number of tokens, at most slightly above `most`."""
     total = sum(lengths)
     parts: list[list[int]] = [[] for _ in range(-(-total // most))]
     before = 0

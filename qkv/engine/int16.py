@@ -1,4 +1,4 @@
-"""Products of float matrices in whole numbers of 16 bits, by the compiled part: for training on a CPU."""
+"""Matrix products in 16-bit integers by the compiled library, for training on a CPU."""
 
 import json
 import math
@@ -12,17 +12,17 @@ from torch import Tensor
 from qkv.core.products import ByTorch, Products
 from qkv.engine.library import NoEngineError, alone, cache_folder, library, library_key
 
-FEWEST_ROWS = 48  # with fewer, rounding the weights costs more than products save
-TRIAL = (512, 512, 1024)  # rows, width and outputs of a product that is timed
+FEWEST_ROWS = 48  # with fewer, rounding the weights costs more than the products save
+TRIAL = (512, 512, 1024)  # rows, width and outputs of the timed product
 ROUNDS = 12
-GAIN = 1.15  # what it must be to be worth the rounding
+GAIN = 1.15  # the least speed-up that justifies the rounding
 DAY = 86_400  # seconds
-YES_LASTS, NO_LASTS = 30 * DAY, DAY  # a "no" may come from a busy machine, and costs more than a new trial
-CLOSE = 2e-3  # of the size of the results: what rounding may cost is a third of that
+YES_LASTS, NO_LASTS = 30 * DAY, DAY  # a "no" may come from a busy machine and costs more than a new trial
+CLOSE = 2e-3  # relative error; rounding causes at most a third of it
 
 
 class Int16:
-    """The products that `qkv.core.products` asks for, in one thread; a NoEngineError says why they cannot be had."""
+    """The products of `qkv.core.products` in one thread. Raises NoEngineError if they are unavailable."""
 
     def __init__(self) -> None:
         self.library = library()
@@ -56,7 +56,7 @@ class Int16:
     def multiply(
         self, a: Tensor, a_along: bool, b: Tensor, b_along: bool, sums: Tensor, inner: int, *, add: bool
     ) -> None:
-        """`along`: what is added up lies in the rows of the matrix, not in its columns."""
+        """`along`: the summed dimension lies in the rows of the matrix, not in its columns."""
         rows, columns = sums.shape
         wanted = (
             (rows, inner) if a_along else (inner, rows),
@@ -76,9 +76,9 @@ class Int16:
 
 @cache
 def int16_pays() -> bool:
-    """Are these products right, and faster than torch's, on this processor?
+    """Whether these products are correct and faster than torch's on this processor.
 
-    The result of a trial is kept beside the library, so that all processes of a run have the same answer. It expires.
+    The result of a trial is cached next to the library, so that all processes of a run agree. It expires.
     """
     try:
         products = Int16()
@@ -96,7 +96,7 @@ def int16_pays() -> bool:
 
 
 def known_gain(path: Path, now: float) -> float | None:
-    """None where it was not tried, or what was written down is damaged, too old, or of the future."""
+    """The cached gain; None if it is missing, damaged, expired or dated in the future."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         found, age = float(kept["gain"]), now - float(kept["measured"])
@@ -106,7 +106,7 @@ def known_gain(path: Path, now: float) -> float | None:
 
 
 def gain(products: Int16) -> float:
-    """How much faster the three products of a layer are together; 0 where one of them is wrong."""
+    """The speed-up of the three products of a layer; 0 if one of them is wrong."""
     rows, width, outputs = TRIAL
     generator = torch.Generator().manual_seed(0)
     x, weight, by_y = (
@@ -118,7 +118,7 @@ def gain(products: Int16) -> float:
     if any((mine - right).norm() > CLOSE * right.norm() for mine, right in zip(found, wanted, strict=True)):
         return 0.0
     best, torchs = math.inf, math.inf
-    for _ in range(ROUNDS):  # in turns, the shortest of each
+    for _ in range(ROUNDS):  # alternate, and keep the shortest time of each
         best = min(best, seconds_of(products, x, weight, by_y))
         torchs = min(torchs, seconds_of(ByTorch(x.dtype, x.dtype), x, weight, by_y))
     return torchs / best
@@ -133,7 +133,7 @@ def three_products(products: Products, x: Tensor, weight: Tensor, by_y: Tensor) 
 
 
 def seconds_of(products: Products, x: Tensor, weight: Tensor, by_y: Tensor) -> float:
-    """CPU time: what other programs do meanwhile does not count."""
+    """CPU time, so that other programs do not count."""
     began = time.process_time()
     three_products(products, x, weight, by_y)
     return max(1e-9, time.process_time() - began)

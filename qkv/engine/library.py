@@ -1,4 +1,4 @@
-"""The compiled part: built once for each processor with the compiler that is there, kept in the user's cache."""
+"""The compiled library: built once per processor with the user's compiler and kept in the cache folder."""
 
 import ctypes
 import hashlib
@@ -30,14 +30,14 @@ SOURCES = tuple(
     )
 )
 MAIN = "kernel.cpp"
-LOG = logging.getLogger(__name__)  # for those who wait
+LOG = logging.getLogger(__name__)
 OPTIONS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
-FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that the compiler takes
-COMPILER, CACHE = "CXX", "QKV_CACHE"  # what the environment may say
+FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that the compiler accepts
+COMPILER, CACHE = "CXX", "QKV_CACHE"  # environment variables
 
 
 class NoEngineError(Exception):
-    """The compiled part cannot be had here; the message says why."""
+    """The compiled library is unavailable; the message says why."""
 
 
 # The structures of kernel.cpp ----------------------------------------------------------------------------------
@@ -140,12 +140,12 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
 
 @cache
 def library() -> ctypes.CDLL:
-    """Loaded once by a process; built where no whole one is in the cache."""
+    """The library, loaded once per process, and built if the cache has no intact copy."""
     key = library_key()
     try:
         folder = cache_folder()
-    except RuntimeError:  # there is no such person, as in some containers
-        raise NoEngineError(f"there is no home folder to keep the compiled part in: set {CACHE}") from None
+    except RuntimeError:  # the user has no home, as in some containers
+        raise NoEngineError(f"there is no home folder for the compiled library: set {CACHE}") from None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not any(folder.glob(f"engine-{key}-*.so")) and compiler():
@@ -154,12 +154,12 @@ def library() -> ctypes.CDLL:
             return declared(ctypes.CDLL(str(whole(folder, key) or build(folder, key))))
     except OSError as error:
         raise NoEngineError(
-            f"the compiled part cannot be kept in {folder}: {error.strerror or error}"
+            f"the compiled library cannot be stored in {folder}: {error.strerror or error}"
         ) from None
 
 
 def whole(folder: Path, key: str) -> Path | None:
-    """A library from before, if not a byte of it has changed: its name ends with the hash of its content."""
+    """A library from an earlier build, if it is intact: its name ends with the hash of its content."""
     for path in sorted(folder.glob(f"engine-{key}-*.so")):
         if path.stem.endswith(f"-{digest(path.read_bytes())}"):
             return path
@@ -196,13 +196,13 @@ def compiler() -> str:
 
 
 def library_key() -> str:
-    """What a library depends on: the code, how it is compiled, and for which processor."""
+    """A hash of everything that a library depends on: the code, the compiler flags and the processor."""
     code = b"".join((Path(__file__).parent / name).read_bytes() for name in (*SOURCES, MAIN))
     return digest(code + repr((OPTIONS, FOR_THIS_PROCESSOR, os.environ.get(COMPILER), processor())).encode())
 
 
 def processor() -> str:
-    """The kind of processor and what it can do, where the system tells."""
+    """The processor and its features, if the system reports them."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
         told = [line for line in lines if line.split(":")[0].strip() in ("model name", "flags", "Features")]
@@ -223,11 +223,11 @@ def cache_folder() -> Path:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Only one process at a time builds; the others wait, and find what it has built."""
+    """A lock: one process builds, the others wait and then use the result."""
     try:
         import fcntl
     except ImportError as error:  # not on Windows
-        raise NoEngineError("it is made for Linux and macOS") from error
+        raise NoEngineError("it supports only Linux and macOS") from error
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

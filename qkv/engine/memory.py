@@ -1,4 +1,4 @@
-"""Memory for weights, in large pages where the system has them.
+"""Memory for weights, in huge pages if the system has them.
 
 Weights are read from one end to the other for every word. With pages of 4 KB a core spends a fifth of that time on
 finding out where they are.
@@ -11,18 +11,18 @@ import torch
 from torch import Tensor
 
 PAGE = 2 << 20
-BLOCK = 16 * PAGE  # asked for at once; what is never written to takes no memory
-LINE = 64  # of a cache: where every tensor begins
+BLOCK = 16 * PAGE  # allocated at once; pages that are never written take no memory
+LINE = 64  # cache line: the alignment of every tensor
 
 
 class Memory:
-    """Tensors one behind the other; it is kept as long as one of them is."""
+    """Tensors stored one after another; freed when the last of them is."""
 
     def __init__(self) -> None:
         self.block = torch.empty(0, dtype=torch.uint8)
 
     def placed(self, tensor: Tensor) -> Tensor:
-        """A copy that lies here."""
+        """A copy of a tensor in this memory."""
         size = tensor.numel() * tensor.element_size()
         room = -(-size // LINE) * LINE
         if len(self.block) < room:
@@ -34,11 +34,11 @@ class Memory:
 
 
 def large_pages(size: int) -> Tensor:
-    """Bytes from the beginning of a page on."""
+    """Bytes that start at a page boundary."""
     alone = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    area = mmap.mmap(-1, size + PAGE, **alone)  # memory that is shared seldom has large pages
+    area = mmap.mmap(-1, size + PAGE, **alone)  # shared memory rarely gets huge pages
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # a system without them
+        with suppress(OSError):  # the system has none
             area.madvise(mmap.MADV_HUGEPAGE)
     whole = torch.frombuffer(area, dtype=torch.uint8)
     return whole[-whole.data_ptr() % PAGE :][:size]

@@ -1,4 +1,4 @@
-"""Weights laid out for the compiled loops: once, when a model is opened."""
+"""Lays out the weights of a model for the compiled loops, once when it is opened."""
 
 import ctypes
 from typing import Any
@@ -29,7 +29,7 @@ ACTIVATIONS = ("none", "relu", "gelu", "gelu_tanh", "swish")  # numbered as in k
 
 
 class Packed:
-    """A model as the compiled part sees it, and the memory that this points to."""
+    """A model for the compiled library, and the memory that it points to."""
 
     def __init__(self, *, int8: bool):
         self.int8 = int8
@@ -67,7 +67,7 @@ class Packed:
         return packed
 
     def vocabulary(self, tokens: Tensor, scale: float, bias: Tensor | None) -> None:
-        """The embeddings, times a scale where ids go in and as they are where logits come out."""
+        """The embeddings: scaled for input, unscaled for the output layer."""
         self.struct.vocab, self.struct.token_scale = len(tokens), scale
         self.struct.tokens = self.floats(columns_padded(tokens))
         self.struct.output = self.linear(tokens, bias)
@@ -110,7 +110,7 @@ class Packed:
         attention: Any = residual.sublayer
         query, key, value = (rows_apart(attention, each) for each in ("query", "key", "value"))
         scale = (attention.query.weight.shape[0] // attention.heads) ** -0.5
-        query = query[0] * scale, query[1] * scale  # once, instead of at every score
+        query = query[0] * scale, query[1] * scale  # once, instead of for every score
         first, second = ([query, key, value], []) if looks_at_itself else ([query], [key, value])
         output = attention.output
         return AttentionStruct(
@@ -125,7 +125,7 @@ class Packed:
         return self.linear(torch.cat(weights), torch.cat(biases))
 
     def linear(self, weight: Tensor, bias: Tensor | None) -> LinearStruct:
-        whole = padded(all_numbers(weight.detach().float()))
+        whole = padded(check_finite(weight.detach().float()))
         outputs, inputs = whole.shape
         struct = LinearStruct(inputs=inputs, outputs=outputs)
         if bias is not None:
@@ -147,22 +147,22 @@ class Packed:
         return NormStruct(weight=weight, bias=bias)
 
     def floats(self, tensor: Tensor) -> int:
-        return self.pointer(all_numbers(tensor.detach().float().contiguous()))
+        return self.pointer(check_finite(tensor.detach().float().contiguous()))
 
     def pointer(self, tensor: Tensor) -> int:
         self.kept.append(tensor)
         return tensor.data_ptr()
 
 
-def all_numbers(weights: Tensor) -> Tensor:
-    """A weight that is no number would not always be seen in what the compiled loops make of it."""
+def check_finite(weights: Tensor) -> Tensor:
+    """Check for NaN and infinite weights, which the compiled loops could hide."""
     if not weights.isfinite().all():
-        raise UserError("some of the model's weights are not numbers: it is broken; train it again.")
+        raise UserError("some of the model's weights are NaN or infinite: it is broken. Train it again.")
     return weights
 
 
 def rows_apart(attention: Attention, name: str) -> tuple[Tensor, Tensor]:
-    """Weight and bias of a projection with every head's outputs filled up to a multiple of 16."""
+    """Weight and bias of a projection, with every head's outputs padded to a multiple of 16."""
     linear: Any = getattr(attention, name)
     weight, bias = linear.weight.detach().float(), linear.bias.detach().float()
     return heads_apart(weight.T, attention.heads).T, heads_apart(bias, attention.heads)

@@ -1,7 +1,7 @@
-"""How numbers become int8, and the same arithmetic spelled out in torch: for machines without a compiler, and for tests.
+"""Quantisation to int8, and the same arithmetic in torch, for machines without a compiler and for tests.
 
-Weights are rounded once, each output with a scale of its own. What a layer reads is rounded anew at every call, each
-row with its own: to 0 … 127, so that x ≈ low + step · byte.
+Weights are rounded once, with a scale per output. Inputs of a layer are rounded at every call, with a step and a low end
+per row, to 0 … 127: x ≈ low + step · byte.
 """
 
 import torch
@@ -13,9 +13,9 @@ from qkv.families.gpt.model import GPT
 from qkv.families.translator.model import Translator
 
 UNIT = 16  # sizes are rounded up to multiples of it
-LEVELS = 127  # of what a layer reads, above 0
-# The fastest loop adds up the products of 8 inputs in 16 bits: 127 · 258 is the most that they hold, and rounding may
-# add half to each of 8.
+LEVELS = 127  # of inputs, above 0
+# The fastest loop sums the products of 8 inputs in 16 bits, which hold at most 127 · 258. Rounding may add a half to
+# each of the 8.
 MOST = 258 - 4
 
 
@@ -24,7 +24,7 @@ def up_to_unit(size: int) -> int:
 
 
 def padded(matrix: Tensor) -> Tensor:
-    """Zeros at the end of both sides."""
+    """Pad both dimensions with zeros."""
     outputs, inputs = matrix.shape
     return F.pad(matrix, (0, up_to_unit(inputs) - inputs, 0, up_to_unit(outputs) - outputs))
 
@@ -32,8 +32,8 @@ def padded(matrix: Tensor) -> Tensor:
 def rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
     """Weights (N, K), K a multiple of 16, as whole numbers of at most ±127 and the scale of each output (N).
 
-    The scale is as small as can be with no sum of the fastest loop above what 16 bits hold: inputs are not negative,
-    so positive and negative weights count apart.
+    The scale is the smallest for which no sum of the fastest loop overflows 16 bits. Inputs are not negative, so positive
+    and negative weights count separately.
     """
     sums = torch.maximum(largest_sum(weight.clamp(min=0)), largest_sum((-weight).clamp(min=0)))
     scale = torch.maximum(weight.abs().amax(1) / 127, sums / MOST)  # (N)
@@ -42,7 +42,7 @@ def rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def largest_sum(weight: Tensor) -> Tensor:
-    """Of every output, the most that 8 inputs add up to which the fastest loop takes together. (N)
+    """For every output, the largest sum of 8 weights that the fastest loop adds together. (N)
 
     It reads 16 inputs in four steps of four, and sums the first two of all steps, and the last two.
     """
@@ -60,7 +60,7 @@ def rounded_rows(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 class RoundedLinear(nn.Module):
-    """What the engine does with int8, in float32, which holds these whole numbers exactly enough."""
+    """The engine's int8 arithmetic in float32, which holds these integers exactly enough."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None):
         super().__init__()
@@ -76,7 +76,7 @@ class RoundedLinear(nn.Module):
 
 
 class RoundedTranslator(Translator):
-    """A translator that computes as the engine does with int8, without it."""
+    """A translator with the engine's int8 arithmetic, in torch."""
 
     def __init__(self, model: Translator):
         super().__init__(model.config)
@@ -91,7 +91,7 @@ class RoundedTranslator(Translator):
 
 
 class RoundedGPT(GPT):
-    """A language model that computes as the engine does with int8, without it."""
+    """A language model with the engine's int8 arithmetic, in torch."""
 
     def __init__(self, model: GPT):
         super().__init__(model.config)
@@ -106,7 +106,7 @@ class RoundedGPT(GPT):
 
 
 def round_layers(model: nn.Module) -> None:
-    """Every linear layer of a model computes as the engine does with int8."""
+    """Replace every linear layer of a model by the engine's int8 arithmetic."""
     for module in list(model.modules()):
         heads = module.heads if isinstance(module, Attention) else 1
         for name, child in list(module.named_children()):
@@ -115,7 +115,7 @@ def round_layers(model: nn.Module) -> None:
 
 
 def rounded_linear(linear: nn.Linear, heads: int) -> nn.Module:
-    """Inputs that are heads side by side stand apart when they are rounded, as they do in packed weights."""
+    """Inputs made of several heads are padded per head before rounding, as in packed weights."""
     weight, bias = linear.weight.detach(), linear.bias.detach()
     if heads == 1 or weight.shape[1] // heads % UNIT == 0:
         return RoundedLinear(weight, bias)
@@ -132,6 +132,6 @@ class HeadwiseLinear(RoundedLinear):
 
 
 def heads_apart(x: Tensor, heads: int) -> Tensor:
-    """(…, H · K) with each head's columns filled up with zeros to a multiple of 16."""
+    """(…, H · K) with each head's columns zero-padded to a multiple of 16."""
     each = x.unflatten(-1, (heads, -1))
     return F.pad(each, (0, up_to_unit(each.shape[-1]) - each.shape[-1])).flatten(-2)

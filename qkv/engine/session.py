@@ -1,4 +1,4 @@
-"""One decoding in the compiled part."""
+"""One decoding in the compiled library."""
 
 import ctypes
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from qkv.engine.packing import Packed
 
 
 class Session:
-    """The compiled part's memory of one decoding. It is freed with this object."""
+    """The state of one decoding in the compiled library. It is freed with this object."""
 
     def __init__(self, packed: Packed, sources: Sequence[Sequence[int]], threads: int, block: int = -1):
-        """There is a row for each source; of a decoder alone these are empty. `block` is whose looks are wanted."""
+        """One row per source; sources are empty for a decoder-only model. `block` is the one whose attention is recorded."""
         self.library, self.packed = library(), packed
         self.rows = len(sources)
         ids = torch.tensor([token for source in sources for token in source], dtype=torch.int32)
@@ -30,9 +30,9 @@ class Session:
             self.library.qkv_end(self.handle)
 
     def step(self, ids: Tensor) -> Tensor:
-        """The newest ids, (B, T), in; logits of what follows the last of them, (B, V), out."""
+        """Take the newest ids, (B, T), and return the logits of the next token, (B, V)."""
         if len(ids) != self.rows:
-            raise ValueError(f"there are {self.rows} rows, not {len(ids)}")
+            raise ValueError(f"expected {self.rows} rows, got {len(ids)}")
         logits = torch.empty(self.rows, self.packed.struct.vocab)
         columns = ids.to(torch.int32).T.contiguous()  # (T, B)
         self.library.qkv_step(self.handle, columns.data_ptr(), len(columns), logits.data_ptr())

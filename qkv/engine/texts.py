@@ -1,4 +1,4 @@
-"""Texts through an encoder by the compiled loops: no padding, weights packed once, float32 or int8."""
+"""The engine of text encoders: no padding, weights packed once, float32 or int8."""
 
 import ctypes
 import os
@@ -15,14 +15,14 @@ from qkv.engine.packing import Packed
 from qkv.engine.rounding import up_to_unit
 from qkv.families.bert.model import Encoder
 
-CHUNK = 256  # rows at a time for a thread: what it computes for them stays in its caches
+CHUNK = 256  # rows per call, so that their data stays in the caches
 Pooling = Literal["each", "mean", "first"]
-"""What is wanted of a text: the state of each place, their mean, or the first."""
+"""The result for a text: the state of each position, their mean, or the first."""
 POOLINGS: tuple[Pooling, ...] = ("each", "mean", "first")  # numbered as in texts.h
 
 
 class Part(NamedTuple):
-    """Neighbouring texts: their first row of all, the first of them, and their lengths."""
+    """Neighbouring texts: their first row, the index of the first text, and their lengths."""
 
     row: int
     text: int
@@ -30,23 +30,21 @@ class Part(NamedTuple):
 
 
 class TextEngine:
-    """An encoder's weights, packed. Texts are shared out among the threads; all threads share one that is alone.
+    """An encoder's weights, packed. Texts are divided among the threads; all threads share a single text.
 
-    The words are looked up in the compiled part too: torch would do it with threads of its own, which go on waiting for
-    more with a busy core, and these threads could not have that.
+    Embeddings are looked up in the compiled library too: torch would use its own threads, whose busy waiting takes cores
+    from these threads.
     """
 
     def __init__(self, encoder: Encoder, *, int8: bool, threads: int):
         self.library, self.threads, self.config = library(), threads, encoder.config
         self.packed = Packed.encoder(encoder, int8=int8)
-        self.pools: dict[
-            int, ThreadPoolExecutor
-        ] = {}  # of each process: a fork has none of its parent's threads
+        self.pools: dict[int, ThreadPoolExecutor] = {}  # per process: a fork has none of its parent's threads
 
     def __call__(
         self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int], pooling: Pooling = "each"
     ) -> Tensor:
-        """Of texts one after another, what the encoder makes of each place, (N, D), or of each text, (texts, D).
+        """The states of concatenated texts: of each position, (N, D), or of each text, (texts, D).
 
         The lengths add up to N.
         """
@@ -54,7 +52,7 @@ class TextEngine:
         width = self.config.stack.width
         given = array("i", ids), array("i", segments)
         found = torch.empty(len(ids) if pooling == "each" else len(lengths), up_to_unit(width))
-        parts = shared_out(lengths, min(CHUNK, -(-len(ids) // (2 * self.threads))))
+        parts = split_texts(lengths, min(CHUNK, -(-len(ids) // (2 * self.threads))))
         if self.threads == 1 or len(parts) == 1:
             for part in parts:
                 self.run(given, part, pooling, self.threads, found)
@@ -71,7 +69,7 @@ class TextEngine:
     def check(self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int]) -> None:
         config = self.config
         if not 0 < min(lengths) <= max(lengths) <= config.max_length:
-            raise ValueError(f"a text has at least one token, and at most {config.max_length}")
+            raise ValueError(f"a text must have from 1 to {config.max_length} tokens")
         if not len(ids) == len(segments) == sum(lengths):
             raise ValueError("the lengths of the texts do not add up")
         for each, count in ((ids, config.vocab_size), (segments, config.segments)):
@@ -96,8 +94,8 @@ class TextEngine:
         )
 
 
-def shared_out(lengths: Sequence[int], limit: int) -> list[Part]:
-    """Neighbouring texts in parts of about `limit` rows, but never a text in two."""
+def split_texts(lengths: Sequence[int], limit: int) -> list[Part]:
+    """Group neighbouring texts into parts of about `limit` rows, without splitting a text."""
     parts: list[Part] = []
     row, part = 0, list[int]()
     for text, length in enumerate(lengths):

@@ -1,4 +1,4 @@
-"""Word alignments: their error against gold, and a dictionary learned from pairs, for where there is none."""
+"""Word alignments: their error against gold, and a dictionary learned from sentence pairs."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 import torch
 
 Links = Iterable[tuple[int, int]]
-ROUNDS = 6  # of expectation and maximisation
+ROUNDS = 6  # of expectation-maximization
 RARELY = 1e-6  # the probability of a translation that was never seen
 
 
 def alignment_error(found: Sequence[Links], gold: Sequence[Links]) -> float:
-    """AER (Och and Ney 2003), in percent, where every gold link is sure: 100 minus the F-measure of the links."""
+    """AER (Och and Ney 2003), in percent, if every gold link is sure: 100 minus the F-measure of the links."""
     both = total = 0
     for one, other in zip(found, gold, strict=True):
         ours, theirs = set(one), set(other)
@@ -21,15 +21,15 @@ def alignment_error(found: Sequence[Links], gold: Sequence[Links]) -> float:
 
 
 class Dictionary:
-    """How likely each source word becomes each target word (IBM model 1, Brown et al. 1993).
+    """Translation probabilities of words (IBM model 1, Brown et al. 1993).
 
-    The empty string is a source word of every sentence: what comes from nowhere comes from it.
+    The empty string is a source word of every sentence, the source of target words without a counterpart.
     """
 
     def __init__(self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]):
         numbers: dict[tuple[str, str], int] = {}
-        cells: list[int] = []  # a possible link of a pair, as the number of its two words
-        places: list[int] = []  # the target word of the corpus that it explains
+        cells: list[int] = []  # each possible link, as the index of its word pair
+        places: list[int] = []  # the index of the target word that it explains
         place = 0
         for source, target in pairs:
             for word in target:
@@ -55,7 +55,7 @@ class Dictionary:
 
 
 def copied_words(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], fewest: int, most: int) -> list[str]:
-    """Words that nearly always stand in both texts of a pair or in none, the most frequent first."""
+    """Words that nearly always occur in both texts of a pair or in neither, the most frequent first."""
     on_left: Counter[str] = Counter()
     on_right: Counter[str] = Counter()
     on_both: Counter[str] = Counter()

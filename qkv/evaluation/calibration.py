@@ -1,4 +1,4 @@
-"""From what a model thinks of its own words to how likely a translation is good, and how far that can be believed."""
+"""Calibrated confidence: the probability that a translation is good, and how reliable it is."""
 
 import math
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-FEWEST = 5  # good ones and others that are needed to tell them apart
-PULL = 1.0  # towards weights of 0, in standard deviations: little data decide little
+FEWEST = 5  # good and bad hypotheses needed for a fit
+PULL = 1.0  # regularization towards weights of 0, so that little data have little effect
 FOLDS = 5
 BINS = 10
 BOUND = 50.0  # of a logit: beyond, probabilities are 0 or 1 in float64
@@ -86,7 +86,7 @@ def held_out_best(examples: Examples, rising: Sequence[int]) -> Tensor:
 
 
 def brier_score(probabilities: Tensor, good: Tensor) -> float:
-    """Mean squared difference between the probabilities and what came true: 0 is perfect."""
+    """Mean squared difference between probabilities and outcomes: 0 is perfect."""
     return float((probabilities - good).square().mean())
 
 
@@ -134,7 +134,7 @@ def constant(good: Tensor, features: int) -> Logistic:
 def fit(features: Tensor, good: Tensor) -> Logistic:
     """Logistic regression by Newton's method; features (N, F) and good (N) in float64."""
     count, hits = len(good), float(good.sum())
-    if min(hits, count - hits) < FEWEST:  # nearly all are alike: how many are good is all that can be said
+    if min(hits, count - hits) < FEWEST:  # too few of one kind: only the share of good ones is known
         return constant(good, features.shape[1])
     mean, spread = features.mean(0), features.std(0).clamp(min=1e-9)
     x = torch.cat([(features - mean) / spread, torch.ones(count, 1, dtype=features.dtype)], 1)
@@ -154,15 +154,18 @@ def fit(features: Tensor, good: Tensor) -> Logistic:
 
 
 def calibration_error(probabilities: Tensor, good: Tensor) -> float:
-    """How far, in the mean, what was said is from what came true, in bins of equally many (ECE)."""
+    """Expected calibration error (ECE), with bins of equal size."""
     order = probabilities.argsort()
     bins = [part for part in order.tensor_split(BINS) if len(part)]
     gaps = [len(part) * abs(float(probabilities[part].mean() - good[part].mean())) for part in bins]
     return sum(gaps) / len(good)
 
 
-def told_apart(probabilities: Tensor, good: Tensor) -> float | None:
-    """How often a good one has the greater probability than another one (area under the curve); None without both."""
+def auc(probabilities: Tensor, good: Tensor) -> float | None:
+    """The area under the ROC curve: how often a good hypothesis has a higher probability than a bad one.
+
+    None if all are good or all are bad.
+    """
     yes, no = probabilities[good > 0.5], probabilities[good <= 0.5]
     if not len(yes) or not len(no):
         return None

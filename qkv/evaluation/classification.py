@@ -1,4 +1,4 @@
-"""How often a classifier is right, and how well numbers on a scale follow those that people gave."""
+"""Scores of classifiers (accuracy, F1) and of predicted numbers (Pearson, Spearman)."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ Numbers = NDArray[np.float64]
 
 
 def accuracy(said: Sequence[str], wanted: Sequence[str]) -> float:
-    """The share that is right."""
+    """The share of correct predictions."""
     return float(np.mean([a == b for a, b in zip(said, wanted, strict=True)]))
 
 
@@ -24,7 +24,7 @@ def macro_f1(said: Sequence[str], wanted: Sequence[str]) -> float:
 
 
 def pearson(first: Sequence[float], second: Sequence[float]) -> float:
-    """How nearly one is a straight line of the other; no number where one of them never changes."""
+    """Pearson's correlation; NaN if one of them is constant."""
     x, y = (np.asarray(each, dtype=np.float64) for each in (first, second))
     x, y = x - x.mean(), y - y.mean()
     spread = float(np.sqrt((x @ x) * (y @ y)))
@@ -32,17 +32,17 @@ def pearson(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def rounded(correlation: float) -> float | None:
-    """For JSON, which has no word for what is no number but null."""
+    """A number for JSON, in which NaN becomes null."""
     return None if np.isnan(correlation) else round(correlation, 5)
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    """How nearly both put things in the same order: Pearson's correlation of the ranks."""
+    """Spearman's correlation: Pearson's correlation of the ranks."""
     return pearson(ranks(first).tolist(), ranks(second).tolist())
 
 
 def ranks(values: Sequence[float]) -> Numbers:
-    """From 1; what is equal shares the mean of its places."""
+    """Ranks from 1; equal values share their mean rank."""
     _, place, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     shared: Numbers = (last - (counts - 1) / 2)[place]

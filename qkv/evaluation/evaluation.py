@@ -1,4 +1,4 @@
-"""All that is measured of a system on one test set; texts in, figures out."""
+"""Evaluate a translation system on one test set."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from qkv.evaluation.significance import Difference, compare
 
 @dataclass(frozen=True, kw_only=True)
 class Sentences:
-    """The test set: one or more references for each sentence, and what was to be translated, where known."""
+    """A test set: one or more references for each sentence, and the sources if they are known."""
 
     references: References
     source: list[str] | None = None
@@ -26,18 +26,18 @@ class Sentences:
         return find_overlap(seen, self.source, self.references)
 
     def references_each(self) -> tuple[int, int]:
-        """The fewest and the most that a sentence has."""
+        """The smallest and the largest number of references of a sentence."""
         counts = [len(present(each)) for each in zip(*self.references, strict=True)]
         return min(counts), max(counts)
 
 
 def merged(sentences: Sentences) -> tuple[Sentences, list[int]]:
-    """The same source on several lines as one sentence with all their references; and to which each line belongs."""
+    """Merge lines with the same source into one sentence with all their references; also the sentence of each line."""
     if sentences.source is None:
-        raise ValueError("what is to be translated must be known")
+        raise ValueError("the sources must be known")
     places: dict[str, int] = {}
     belongs = [places.setdefault(source, len(places)) for source in sentences.source]
-    found: list[dict[str, None]] = [{} for _ in places]  # in their order, each once
+    found: list[dict[str, None]] = [{} for _ in places]  # in order, without duplicates
     for place, references in zip(belongs, zip(*sentences.references, strict=True), strict=True):
         found[place].update(dict.fromkeys(present(references)))
     most = max(map(len, found))
@@ -60,12 +60,12 @@ class Evaluation:
     scores: TranslationScores
     by_length: list[LengthBucket]
     worst: list[WorstSentence]
-    overlap: Overlap | None  # None where it is not known what the system has seen
-    without_seen: TranslationScores | None  # None where nothing, or everything, was seen in training
+    overlap: Overlap | None  # None if the training data are unknown
+    without_seen: TranslationScores | None  # None if no sentence, or every sentence, was seen in training
     against: Against | None = None
 
     def to_dict(self, model: str, against: str) -> dict[str, Any]:
-        """The two names are those of the systems in the sentences on what the differences mean."""
+        """`names` are the names of the two systems in the sentences about their differences."""
         scores = self.scores.to_dict()
         return {
             "sentences": scores.pop("sentences"),
@@ -99,7 +99,7 @@ def overlap_to_dict(overlap: Overlap | None, without: TranslationScores | None) 
 
 
 def steps_of(compared: bool, overlap: Overlap | None) -> int:
-    """How many times `done` of `evaluate` is told: three measures at a time, and two looks at sentences."""
+    """How often `evaluate` calls `done`: three metrics at a time, and two analyses of sentences."""
     return 3 + 2 + (3 if compared else 0) + (3 if overlap is not None and overlap.is_partial() else 0)
 
 
@@ -113,7 +113,7 @@ def evaluate(
     others_overlap: Overlap | None = None,
     done: Callable[[int], None] = lambda _: None,
 ) -> Evaluation:
-    """Score one system, and another beside it where there is one."""
+    """Score one system, and compare it with another if there is one."""
     references = sentences.references
     against = None
     if others is None:

@@ -1,7 +1,7 @@
-"""Which test sentences the model has seen in training: a score on those is a score of memory.
+"""Find test sentences that occur in the training data: scores on those measure memory.
 
-A bundle keeps 64 bits of every training sentence and of every pair, not the text: 16 bytes a pair at most. Even
-after a billion training sentences, one new sentence in eighteen billion would be taken for a seen one.
+A bundle keeps a 64-bit fingerprint of every training sentence and every pair, not the text: at most 16 bytes a pair.
+With a billion training sentences, about one new sentence in eighteen billion is mistaken for a seen one.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class Overlap:
 
     total: int
     lines: list[int]
-    same_translation: list[int]  # those of `lines` where a reference is the translation that training showed
+    same_translation: list[int]  # those of `lines` with the translation of the training data as a reference
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -47,17 +47,17 @@ class Overlap:
         }
 
     def is_partial(self) -> bool:
-        """Were some sentences seen, and others not?"""
+        """Whether some sentences were seen and others not."""
         return 0 < len(self.lines) < self.total
 
     def unseen_of(self, texts: Sequence[Text]) -> list[Text]:
-        """Those of the texts, one a sentence, that belong to the others."""
+        """The texts, one per sentence, of the sentences that were not seen."""
         lines = set(self.lines)
         return [text for line, text in enumerate(texts, 1) if line not in lines]
 
 
 def plain(text: str) -> str:
-    """Two texts that differ in case or white space alone are the same sentence."""
+    """Texts that differ only in case or white space are the same sentence."""
     return " ".join(text.casefold().split())
 
 
@@ -71,7 +71,7 @@ def fingerprint(text: str) -> int:
 
 
 def fingerprints(texts: Iterable[str]) -> Tensor:
-    numbers = array("q", map(fingerprint, texts))  # eight bytes each, however many there are
+    numbers = array("q", map(fingerprint, texts))  # eight bytes each, to save memory
     return torch.tensor(numbers, dtype=torch.int64).unique(sorted=True)
 
 
@@ -83,7 +83,7 @@ def seen_in(source: Sequence[str], target: Sequence[str]) -> Seen:
 
 
 def both_seen(first: Seen | None, second: Seen) -> Seen:
-    """What a model knows that was trained on one thing, of which nothing may be known, and then on another."""
+    """The fingerprints of a model trained on two sets in turn; None for unknown training data."""
     if first is None:
         return second
     return Seen(
@@ -97,13 +97,13 @@ def write_seen(folder: Path, seen: Seen) -> None:
 
 
 def read_seen(folder: Path) -> Seen | None:
-    """None where the bundle has no such file: its training has not ended."""
+    """None if the bundle has no such file, because its training has not ended."""
     path = folder / SEEN_FILE
     if not path.exists():
         return None
     tensors = read_tensors(path)
     if set(tensors) != {"source", "pairs"} or any(each.dtype != torch.int64 for each in tensors.values()):
-        raise UserError(f"{path} does not hold what qkv writes there: restore it, or delete it.")
+        raise UserError(f"{path} is damaged. Restore it or delete it.")
     return Seen(**tensors)
 
 
@@ -121,7 +121,7 @@ def is_known(texts: Iterable[str], known: Tensor) -> list[bool]:
 
 
 def warning(name: str, overlap: Overlap, without: TranslationScores | None, place: str) -> str:
-    """What a reader of the scores must know; `without` are the scores of the other sentences."""
+    """A warning for readers of the scores; `without` are the scores on the unseen sentences."""
     count, first = len(overlap.lines), ", ".join(map(str, overlap.lines[:3]))
     more = ", …" if count > 3 else ""
     rest = "leave them out"

@@ -1,4 +1,4 @@
-"""How surprised a language model is by a text, in units that can be compared between vocabularies."""
+"""Perplexity of a language model, also in units that are comparable between vocabularies."""
 
 import math
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Surprise:
-    """The negative log-probability of a text in nats, and what it is shared among."""
+    """The negative log-probability of a text in nats, and the units it is divided by."""
 
     nats: float
     tokens: int
-    words: int  # between spaces
+    words: int  # separated by spaces
     bytes: int  # of UTF-8
 
     @classmethod
@@ -28,7 +28,7 @@ class Surprise:
 
     @property
     def bits_per_byte(self) -> float:
-        """The one figure that is the same for models of any vocabulary."""
+        """Comparable between models of any vocabulary."""
         return self.nats / self.bytes / math.log(2)
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Surprise:
 
 
 def rounded(nats: float) -> float | None:
-    """The perplexity of so many nats; None where it is beyond all numbers."""
+    """The perplexity of this many nats; None if it overflows."""
     try:
         return round(math.exp(nats), 3)
     except OverflowError:

@@ -10,15 +10,17 @@ from qkv.errors import UserError
 
 SAMPLES = 1_000  # of the bootstrap: sacrebleu's own number
 SEED = "12345"  # sacrebleu's own default; fixed, so that the same files always give the same intervals
-MEMORY = 10_000_000  # sentences of all samples together, which sacrebleu holds at once: under a gigabyte up to 100,000 of them
+MEMORY = (
+    10_000_000  # sentences in all samples together, which sacrebleu holds in memory at once: under a gigabyte
+)
 
-# A list for each file; None where a sentence has fewer than others.
+# A list for each file; None for a sentence with fewer references than others.
 References = Sequence[Sequence[str | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """Where 95 % of the scores lie when the test sentences are drawn anew, with replacement."""
+    """The 95 % confidence interval by bootstrap resampling."""
 
     mean: float
     low: float
@@ -42,13 +44,13 @@ class TranslationScores:
     exact_match: float  # percent
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; what was not measured is left out."""
+        """For JSON, without scores that were not computed."""
         return asdict(self, dict_factory=lambda items: {name: v for name, v in items if v is not None})
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """sacrebleu's metrics, made before the work is done, so that a wrong choice is seen at once."""
+    """sacrebleu's metrics, created before the work starts, so that a wrong choice is reported at once."""
 
     bleu: Any
     chrf: Any
@@ -64,7 +66,7 @@ class Scorer:
         if tokenize not in known:
             raise UserError(f"sacrebleu has no tokenizer '{tokenize}'; it has {', '.join(known)}.")
         try:
-            # force: tokenised text scored with "none" is what the caller asked for, no warning is needed
+            # force: no warning about tokenized text, which the caller asked for
             bleu = BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
         except (ImportError, RuntimeError) as error:
             reason = " ".join(str(error).split())
@@ -72,7 +74,7 @@ class Scorer:
         return cls(bleu, CHRF(lowercase=lowercase), TER(), tokenize, lowercase)
 
     def score(self, hypotheses: Sequence[str], *references: Sequence[str | None]) -> TranslationScores:
-        """Corpus scores of one hypothesis and one or more references a sentence, soon done: no TER, no intervals.
+        """Quick corpus scores, with one or more references per sentence: no TER, no intervals.
 
         White space around a sentence does not count.
         """
@@ -90,7 +92,7 @@ class Scorer:
         *references: Sequence[str | None],
         done: Callable[[int], None] | None = None,
     ) -> TranslationScores:
-        """The same with TER, and with intervals by bootstrap resampling. `done` is told of each measure."""
+        """The same with TER and with bootstrap intervals. `done` is called after each metric."""
         check_lengths(hypotheses, references)
         scores = {}
         for name, metric in self.metrics().items():
@@ -127,18 +129,16 @@ def present(references: Sequence[str | None]) -> list[str]:
 
 
 def score_translations(hypotheses: Sequence[str], references: Sequence[str]) -> TranslationScores:
-    """The scores that reports give: sacrebleu's defaults."""
+    """The scores in reports, with sacrebleu's defaults."""
     return Scorer.make().score(hypotheses, references)
 
 
 def check_lengths(hypotheses: Sequence[str], references: References) -> None:
     for each in references:
         if len(hypotheses) != len(each):
-            raise UserError(
-                f"{len(hypotheses)} translations cannot be scored against {len(each)} references."
-            )
+            raise UserError(f"{len(hypotheses)} translations do not match {len(each)} references.")
     if not hypotheses or not references:
-        raise UserError("there is nothing to score.")
+        raise UserError("there are no translations to score.")
 
 
 def measured(metric: Any, hypotheses: Sequence[str], references: References) -> Score:
@@ -148,21 +148,21 @@ def measured(metric: Any, hypotheses: Sequence[str], references: References) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class Tested:
-    """A system's score with its interval; p_value against the first system, which has none itself."""
+    """A system's score with its interval, and its p-value against the first system."""
 
     score: Score
     p_value: float | None
 
 
 def bootstrap(metric: Any, systems: Sequence[Sequence[str]], references: References) -> list[Tested]:
-    """sacrebleu's paired bootstrap of one system or more; the first is the baseline.
+    """sacrebleu's paired bootstrap of one or more systems; the first is the baseline.
 
-    For one system too: `corpus_score(…, n_bootstrap)` fails where a sample's chrF is 0.
+    Used for one system too, because `corpus_score(…, n_bootstrap)` fails if a sample's chrF is 0.
     """
     from sacrebleu.significance import PairedTest
 
     samples = samples_for(len(systems[0]))
-    with with_variable("SACREBLEU_SEED", SEED):  # there it may be "none"
+    with with_variable("SACREBLEU_SEED", SEED):  # the user may have set it to "none"
         test = PairedTest(
             [(f"system {number}", list(hypotheses)) for number, hypotheses in enumerate(systems)],
             {"measure": metric},
@@ -172,7 +172,7 @@ def bootstrap(metric: Any, systems: Sequence[Sequence[str]], references: Referen
             n_jobs=1,
         )
         signatures, results = test()
-    (name,) = signatures  # sacrebleu's own name for the measure
+    (name,) = signatures  # sacrebleu's own name of the metric
     tested: list[Any] = results[name]
     return [
         Tested(
@@ -188,12 +188,12 @@ def bootstrap(metric: Any, systems: Sequence[Sequence[str]], references: Referen
 
 
 def interval_of(metric: Any, result: Any, samples: int) -> Interval:
-    """sacrebleu gives the mean and half the width. Neither end may leave the scale, which has no top for TER."""
+    """From sacrebleu's mean and half-width, clipped to the scale, which has no upper end for TER."""
     mean, half = float(result.mean), float(result.ci)
     top = math.inf if type(metric).__name__ == "TER" else 100.0
     return Interval(mean=mean, low=max(0.0, mean - half), high=min(top, mean + half), samples=samples)
 
 
 def samples_for(sentences: int) -> int:
-    """Fewer for a very large test set, where fewer are needed; the signature tells how many."""
+    """Fewer samples for a very large test set; the signature states the number."""
     return min(SAMPLES, max(100, MEMORY // sentences))

@@ -1,4 +1,4 @@
-"""Where a translator is weak: its scores by sentence length, and its worst sentences."""
+"""Find a translator's weaknesses: scores by sentence length, and the worst sentences."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -8,16 +8,16 @@ from qkv.evaluation.scores import References, Scorer, present
 
 STARTS = (0, 1, 6, 11, 16, 21, 31)  # words of the shortest sentence of each bucket
 WORST = 20
-MEASURE = "sentence chrF"  # defined for any one sentence, where BLEU is 0 for most
+MEASURE = "sentence chrF"  # meaningful for a single sentence, unlike BLEU, which is mostly 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class LengthBucket:
-    words: str  # such as 6–10
+    words: str  # a range such as 6–10
     sentences: int
     bleu: float
     chrf: float
-    length_ratio: float  # words of the translations for each word of the references, as BLEU counts them
+    length_ratio: float  # words of translations per word of references, as BLEU counts them
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -25,7 +25,7 @@ class LengthBucket:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstSentence:
-    line: int  # from 1, as an editor counts; of files with both sides, the number of the pair
+    line: int  # from 1, as in an editor; the number of the pair in files with both sides
     score: float
     source: str | None
     references: list[str]
@@ -41,7 +41,7 @@ def by_length(
     references: References,
     measured_on: Sequence[str],
 ) -> list[LengthBucket]:
-    """Scores of short and of long sentences apart; buckets without a sentence are left out."""
+    """Scores by sentence length, without empty buckets."""
     found = []
     for number, rows in sorted(rows_by_bucket(measured_on).items()):
         chosen = [hypotheses[row] for row in rows]
@@ -85,7 +85,7 @@ def worst(
     source: Sequence[str] | None,
     most: int = WORST,
 ) -> list[WorstSentence]:
-    """The lowest by sentence chrF; of equal ones, the first in the file come first."""
+    """The sentences with the lowest chrF; ties are in the order of the file."""
     aligned = [present(each) for each in zip(*references, strict=True)]
     scores = [
         float(scorer.chrf.sentence_score(hypothesis, each).score)

@@ -1,4 +1,4 @@
-"""Is one system better than another, or is it the choice of test sentences? sacrebleu's paired bootstrap."""
+"""Test whether one system is better than another, by sacrebleu's paired bootstrap."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from qkv.evaluation.scores import (
     samples_for,
 )
 
-# sacrebleu's test counts the differences on one side alone, although the data choose the side: with 0.05, one in
-# nine pairs of equally good systems would be told apart, with 0.025 one in twenty.
+# sacrebleu's test is one-sided, although the data choose the side: with 0.05, one in nine pairs of equally good
+# systems would count as different, with 0.025 one in twenty.
 CLEAR = 0.025
-FEWEST = 50  # sentences: of so few, resampling shows too little of what other sentences would do
+FEWEST = 50  # sentences: resampling fewer says too little about other test sets
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One measure of two systems on the same sentences."""
+    """One metric of two systems on the same sentences."""
 
     measure: str
     model: float
     against: float
-    p_value: float | None  # None where there are too few sentences to test
-    samples: int = SAMPLES  # by which it was found: it is never below 1/(samples + 1)
+    p_value: float | None  # None if there are too few sentences to test
+    samples: int = SAMPLES  # of the bootstrap: the p-value is never below 1/(samples + 1)
 
     @property
     def difference(self) -> float:
@@ -38,7 +38,7 @@ class Difference:
 
     @property
     def gain(self) -> float:
-        """Above zero where the model is the better one: of TER, less is better."""
+        """Above zero if the model is better; for TER, lower is better."""
         return -self.difference if self.measure == "TER" else self.difference
 
     @property
@@ -58,7 +58,7 @@ class Difference:
         if self.p_value is None:
             return (
                 f"{better} scores better than {worse} by {size}, "
-                f"but fewer than {FEWEST} sentences are too few to tell whether that is chance."
+                f"but fewer than {FEWEST} sentences are too few to rule out chance."
             )
         often = f"in {'about ' if self.p_value > 1.5 / (self.samples + 1) else 'at most '}{1_000 * self.p_value:.0f} of 1,000 test sets"
         claim = (
@@ -85,7 +85,7 @@ def compare(
     references: References,
     done: Callable[[int], None] = lambda _: None,
 ) -> Comparison:
-    """Both are scored by the same resampled test sets. `done` is told of each measure of each system."""
+    """Both are scored on the same resampled test sets. `done` is called for each metric of each system."""
     for each in (hypotheses, others):
         check_lengths(each, references)
     scores, other_scores, differences = {}, {}, {}
@@ -108,10 +108,10 @@ def compare(
 
 
 def p_value(against: Tested, model: Tested, sentences: int) -> float | None:
-    """How often resampled test sets give so large a difference where there is none.
+    """How often resampled test sets give a difference this large by chance.
 
-    Equal scores never speak against chance, but sacrebleu counts the resampled differences that are larger,
-    of which two identical systems have none, and would give 1 in 1,001.
+    Equal scores are no evidence, so their p-value is 1. sacrebleu counts larger resampled differences; two identical
+    systems have none, and it would give 1 in 1,001.
     """
     if sentences < FEWEST:
         return None

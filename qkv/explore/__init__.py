@@ -1,1 +1,1 @@
-"""Every step of one answer, with the model's own numbers: on a page, in a file, in a picture, in a notebook."""
+"""The explorer: every step of a model's computation, on a page, in a file, as an image or in a notebook."""

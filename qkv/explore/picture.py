@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = "cividis"  # the scale of the page
-MOST_COLUMNS = 32  # of a matrix whose numbers are printed
+MOST_COLUMNS = 32  # of a matrix with printed numbers
 LINE = 90  # characters
 TITLES = [
     "Tokens", "Embedding", "Positional encoding", "Queries, keys and values", "Scores QKᵀ", "Scores divided by √d", "Mask",
@@ -57,7 +57,7 @@ def write_picture(path: Path, explorer: Explorer, wish: Wish, place: Place) -> N
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", message="Glyph .* missing"
-        )  # of a script that the font lacks: boxes
+        )  # scripts that the font lacks become boxes
         figure.savefig(content, format="png")
     write_file(path, content.getvalue())
 
@@ -85,7 +85,7 @@ def heading(trace: Trace, place: Place) -> str:
 
 
 def width_of(panel: Panel) -> float:
-    """In inches: every number that is printed needs its place."""
+    """In inches, with room for every printed number."""
     columns = panel.array.shape[1]
     return max(9.0, 0.45 * columns + 3.0) if columns <= MOST_COLUMNS else 9.0
 
@@ -125,7 +125,7 @@ def decimal(value: float) -> str:
 
 
 def plain(text: str) -> str:
-    """A dollar would begin a formula; what cannot be printed is a dot."""
+    """Escape dollars, which would start a formula; replace unprintable characters by dots."""
     visible = "".join(each if each.isprintable() else "·" for each in text.strip())
     return (visible or "␣").replace("$", r"\$")
 
@@ -187,13 +187,13 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
 
 
 def side_and_name(trace: Trace, place: Place) -> tuple[Any, str]:
-    """The stack that a station stands in, and which of its attentions is meant."""
+    """The stack that a station belongs to, and its attention."""
     last = trace.sides[-1]
     looks = any(f"{each.name}.0.attention.weights" in trace.arrays for each in trace.sides)
     if (
         place.station in (14, 16)
         or place.side == "cross"
-        or (not looks and not place.side and 4 <= place.station <= 11)  # LSTMs look at the other side alone
+        or (not looks and not place.side and 4 <= place.station <= 11)  # LSTMs attend only to the other side
     ):
         side, name = last, "cross_attention"
     elif place.station in (15, 17):

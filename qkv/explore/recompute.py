@@ -1,6 +1,6 @@
-"""The self-check: every number of a trace once more, in float64 by NumPy, from the weights alone.
+"""The self-check: recompute every number of a trace from the weights alone, in float64 NumPy.
 
-Nothing of the model's own code is used here, so that a fault there cannot hide: each line is the decks' formula.
+It shares no code with the model, so that a bug there cannot hide; each line is a formula of the decks.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from qkv.tracing.trace import Trace
 
 @dataclass(frozen=True)
 class Check:
-    """How far the trace is from the second computation."""
+    """The largest difference between the trace and the second computation."""
 
     arrays: int
     numbers: int
@@ -38,7 +38,7 @@ def check(trace: Trace) -> Check:
 
 
 def distance(one: Array, other: Array) -> float:
-    """The largest difference; minus infinity, which a mask leaves, must be in the same places."""
+    """The largest difference. Masked scores, minus infinity, must be at the same positions."""
     if one.shape != other.shape or not np.array_equal(np.isfinite(one), np.isfinite(other)):
         return float("inf")
     finite = np.isfinite(one)
@@ -46,10 +46,10 @@ def distance(one: Array, other: Array) -> float:
 
 
 def recompute(trace: Trace) -> dict[str, Array]:
-    """All that was recorded, by the same names."""
+    """All recorded arrays, by the same names."""
     reference = bundle_kinds()[trace.kind].recompute
     if reference is None:
-        raise ValueError(f"there is no second computation of a model of kind '{trace.kind}'")
+        raise ValueError(f"there is no second computation for models of kind '{trace.kind}'")
     weights = {name: each.detach().cpu().double().numpy() for name, each in trace.weights.items()}
     found: dict[str, Array] = resolve(reference)(trace, weights)
     return found

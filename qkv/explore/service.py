@@ -1,4 +1,4 @@
-"""The page and what it asks for, over HTTP on this machine."""
+"""The HTTP server of the explorer's page."""
 
 import asyncio
 import ipaddress
@@ -22,7 +22,7 @@ from qkv.errors import UserError
 from qkv.explore.session import Explorer, Wish
 
 LARGEST_BODY = 64 << 10
-MAY_WAIT = 2  # beside the one that is computed
+MAY_WAIT = 2  # requests, besides the one being computed
 MOST_NAMES = 64
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -52,7 +52,7 @@ Asked = TypeVar("Asked")
 class TraceRequest:
     wish: Wish
     names: tuple[str, ...] = ()
-    """Arrays to send; without them the summary, in which attention is."""
+    """Arrays to send; without names, the summary with the attention."""
     precision: Literal["float16", "float32"] = "float16"
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class EvolveRequest:
 
 
 class Turns:
-    """One is computed, two may wait; who comes then is told to come again."""
+    """One request is computed and two may wait; others are asked to retry."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -85,7 +85,7 @@ class Turns:
 
 
 class Guard:
-    """Headers for every answer; and on this machine alone, only for pages of this machine (no rebinding of names)."""
+    """Adds headers to every response. A local server accepts only local hosts, against DNS rebinding."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] | None):
         self.app, self.hosts = app, hosts
@@ -113,7 +113,7 @@ class Guard:
 
 
 def application(explorer: Explorer, hosts: frozenset[str] | None = THIS_MACHINE) -> ASGIApp:
-    """`hosts` are the names that it answers to; None, to any."""
+    """`hosts` are the accepted host names; None for any."""
     turns = Turns()
 
     async def info(request: Request) -> Response:
@@ -151,7 +151,7 @@ def application(explorer: Explorer, hosts: frozenset[str] | None = THIS_MACHINE)
             Exception: lambda request, error: failure(500, "internal error: the terminal shows the details."),
         },
     )
-    return Guard(answering, hosts)  # around everything: what broke is answered outside of any middleware
+    return Guard(answering, hosts)  # outermost: errors are answered outside of any middleware
 
 
 def page_files() -> Iterable[tuple[str, bytes, str]]:
@@ -171,7 +171,7 @@ def served(content: bytes, kind: str) -> Callable[[Request], Any]:
 
 
 async def read(request: Request, kind: type[Asked]) -> Asked:
-    """The body as what was asked for; every fault in it is one sentence."""
+    """Parse the request body. Every fault is one short message."""
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "send JSON with the content type application/json.")
     body = b""
@@ -184,7 +184,7 @@ async def read(request: Request, kind: type[Asked]) -> Asked:
         raise HTTPException(400, "the request ended before it was complete.") from None
     try:
         values = json.loads(body)
-    except (ValueError, RecursionError) as error:  # also of bytes that are no text, and of endless numbers
+    except (ValueError, RecursionError) as error:  # also for invalid UTF-8 and huge numbers
         raise HTTPException(400, f"the request is not JSON ({error}).") from None
     try:
         asked = from_dict(kind, values, "the request")
@@ -208,7 +208,7 @@ def failure(status: int, sentence: str) -> Response:
 
 
 def names_of(host: str) -> frozenset[str] | None:
-    """What a page of this machine alone may be called by; None for an address that others can reach."""
+    """Accepted host names of a local address; None for an address that others can reach."""
     if host == "localhost":
         return THIS_MACHINE
     try:
@@ -219,14 +219,14 @@ def names_of(host: str) -> frozenset[str] | None:
 
 
 def shown(host: str) -> str:
-    """As it stands in an address."""
+    """The host as written in a URL."""
     if host == "127.0.0.1":
         return "localhost"
     return f"[{host}]" if ":" in host else host
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket of this address; port 0 takes any that is free."""
+    """A socket at this address; port 0 takes any free port."""
     found = None
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]

@@ -1,4 +1,4 @@
-"""One model that is looked at: its traces, a few of them kept, and its checkpoints."""
+"""One model in the explorer: a cache of its traces, and its checkpoints."""
 
 import re
 from collections import OrderedDict
@@ -17,7 +17,7 @@ from qkv.families.tracing import tracer_of, with_weights
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.trace import Trace
 
-LONGEST = 48  # pieces that can be looked at
+LONGEST = 48  # tokens that can be traced
 KEPT_BYTES = 96 << 20  # of traces
 KEPT_CHECKPOINTS = 3
 WIDEST_BEAM = 8
@@ -27,7 +27,7 @@ SNAPSHOT = re.compile(r"step-(\d+)\.safetensors")
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What a trace is asked for; the same wish gives the same trace."""
+    """The request for a trace; equal requests give equal traces."""
 
     text: str
     experiment: Experiment = Experiment()  # noqa: RUF009  (it is frozen)
@@ -52,7 +52,7 @@ class Wish:
 
 
 class Explorer:
-    """`pictures` are the files that a model of pictures may be shown: a page cannot ask for others."""
+    """`pictures` are the image files that the page may request, and no others."""
 
     def __init__(self, folder: Path, pictures: Sequence[Path] = ()):
         self.folder = folder
@@ -70,7 +70,7 @@ class Explorer:
         self.bytes = 0
         self.measured: dict[str, Any] | None = None
 
-    # What the page asks for ---------------------------------------------------------------------------------
+    # Requests of the page ---------------------------------------------------------------------------------
 
     def info(self) -> dict[str, Any]:
         languages = getattr(self.model.defaults, "languages", None)
@@ -95,7 +95,7 @@ class Explorer:
         return {"tensors": tensors(self.trace(wish)[0], names, precision)}
 
     def evolve(self, wish: Wish, name: str, row: int | None = None) -> dict[str, Any]:
-        """The same view at every checkpoint, each with the translation that it makes itself."""
+        """The same view at every checkpoint, each with its own output."""
         found = []
         for step in [*sorted(self.checkpoints), None]:
             trace, _ = self.trace(replace(wish, checkpoint=step))
@@ -117,7 +117,7 @@ class Explorer:
         return {"name": name, "states": found}
 
     def truth(self, done: Callable[[int], None] = lambda count: None) -> dict[str, Any]:
-        """What the heads do on sentences whose alignment and references are known; measured once."""
+        """Scores of the heads on sentences with known alignments and references; computed once."""
         from qkv.explore.truth import measured
 
         if not self.is_built_in():
@@ -128,7 +128,7 @@ class Explorer:
             self.measured = measured(self.model, done)
         return self.measured
 
-    # What it is made from -----------------------------------------------------------------------------------
+    # Models and traces -----------------------------------------------------------------------------------
 
     def trace(self, wish: Wish) -> tuple[Trace, Check]:
         if wish in self.traces:
@@ -161,7 +161,7 @@ class Explorer:
         return self.opened[step]
 
     def examples(self) -> list[str]:
-        """Something to begin with: the decks' own sentences, where the model has one of their languages."""
+        """Example inputs: the decks' own sentences, if the model has one of their languages."""
         if self.reads_pictures:
             return self.pictures
         languages = getattr(self.model.defaults, "languages", None)
@@ -184,13 +184,13 @@ class Explorer:
 
 
 def size(trace: Trace) -> int:
-    """An experiment has weights of its own."""
+    """An experiment has its own weights."""
     weights = trace.weights.values() if trace.experiment.changes_model else ()
     return sum(each.nbytes for each in trace.arrays.values()) + sum(each.nbytes for each in weights)
 
 
 def found_checkpoints(folder: Path) -> dict[int, Path]:
-    """The weights that a training run has left behind, by their steps."""
+    """Weights saved by a training run, by step."""
     paths = [
         path
         for kind in ("milestones", "snapshots")

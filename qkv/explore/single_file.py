@@ -1,4 +1,4 @@
-"""The page as one file that opens from disk: its style, its modules, its words and one trace put inside."""
+"""The page as one file that opens from disk, with its style, modules, texts and one trace."""
 
 import base64
 import hashlib
@@ -14,9 +14,7 @@ from qkv.explore.wire import array_of, packed
 from qkv.tracing.trace import Trace
 
 LANGUAGES = ("en", "es", "ko")
-MOST_WEIGHTS = (
-    4_000_000  # numbers; a larger model's weights are left out, and with them the terms of some sums
-)
+MOST_WEIGHTS = 4_000_000  # numbers; larger weights are left out, and with them the terms of some sums
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (async function|function|const|class) (\w+)", re.MULTILINE)
 
@@ -39,7 +37,7 @@ def single_file(explorer: Explorer, wish: Wish) -> str:
         f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    # Inside a script nothing but its end tag means anything: no "<" of the data may come near it.
+    # Only an end tag can end a script, so every "<" of the data is escaped.
     data = json.dumps(saved, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>\n'
@@ -55,7 +53,7 @@ def pages() -> Any:
 
 
 def bundled(page: dict[str, str]) -> str:
-    """The modules as one script: each a function of its own, which returns what it exports."""
+    """The modules as one script: each is a function that returns its exports."""
     parts, done = list[str](), set[str]()
 
     def add(name: str) -> None:
@@ -92,7 +90,7 @@ def embeddings(trace: Trace) -> set[str]:
 
 
 def rows_needed(trace: Trace) -> set[str]:
-    """Of the large matrices of a whole vocabulary, the rows that this text needs."""
+    """The rows of large vocabulary matrices that this text needs."""
     rows = {
         f"weights/{side.embedding}[{number}]" for side in trace.sides if side.embedding for number in side.ids
     }

@@ -1,4 +1,4 @@
-"""On the built-in languages the truth is known: which head aligns words, and which finds what a pronoun stands for."""
+"""Score heads on the built-in languages, where word alignments and pronoun antecedents are known."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 from qkv.data.worlds import Pair, pairs
 from qkv.evaluation.alignment import alignment_error
-from qkv.families.translator.alignment import WordLooks
+from qkv.families.translator.alignment import WordAttention
 from qkv.families.translator.product import Translator
 
 SENTENCES = 150
@@ -20,12 +20,12 @@ def measured(translator: Translator, done: Callable[[int], None], count: int = S
     right: dict[tuple[str, int, int], int] = defaultdict(int)
     pronouns, words, best = 0, 0, []
     for pair in tested:
-        looks = translator.word_looks(pair.source, pair.target)
+        looks = translator.word_attention(pair.source, pair.target)
         best.append(translator.word_links(pair.source, pair.target))
         for place, head in looks.cross.items():
             links[place].append(head)
         pronouns += len(pair.references)
-        words += len(pair.references) * (len(looks.source_words) + 1)  # the end can be looked at too
+        words += len(pair.references) * (len(looks.source_words) + 1)  # the end can be attended to as well
         count_right(right, pair, looks)
         done(1)
     gold = [pair.alignment for pair in tested]
@@ -45,8 +45,8 @@ def measured(translator: Translator, done: Callable[[int], None], count: int = S
     }  # fmt: skip
 
 
-def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordLooks) -> None:
-    """Every head gets its place in the table, also where it is never right."""
+def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordAttention) -> None:
+    """Every head is in the table, even if it is never right."""
     for side, places in [("encoder", looks.encoder), ("decoder", looks.decoder)]:
         for layer, head in places:
             right[side, layer, head] += 0

@@ -1,4 +1,4 @@
-"""Arrays and traces as JSON: what the page is told."""
+"""Arrays and traces as JSON, for the page."""
 
 import base64
 import re
@@ -14,7 +14,7 @@ from qkv.tracing.trace import Trace
 
 Precision = Literal["float16", "float32"]
 NAMED = re.compile(r"(?P<weights>weights/)?(?P<name>[\w.]+)(?:\[(?P<row>\d{1,7})\])?")
-MOST_NUMBERS = 8_000_000  # in one answer
+MOST_NUMBERS = 8_000_000  # in one response
 
 
 def packed(array: Any, precision: Precision) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def array_of(trace: Trace, name: str) -> Any:
 
 
 def summary(trace: Trace, check: Check) -> dict[str, Any]:
-    """All but the large arrays; attention is there at once."""
+    """Everything but the large arrays; attention is included."""
     return {
         "kind": trace.kind,
         "text": trace.text,

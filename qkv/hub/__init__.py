@@ -1,1 +1,1 @@
-"""Weights and formats of other libraries: theirs in, ours out."""
+"""Import and export: weights and formats of other libraries."""

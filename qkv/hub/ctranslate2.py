@@ -1,4 +1,4 @@
-"""What all families share when they are written for CTranslate2 (https://github.com/OpenNMT/CTranslate2)."""
+"""What all families share when they are exported to CTranslate2 (https://github.com/OpenNMT/CTranslate2)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Numbers = Literal["float32", "int8"]
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Of our outputs and those of CTranslate2."""
+    """Our outputs and those of CTranslate2."""
 
     difference: float
     allowed: float
@@ -30,7 +30,7 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Exporter:
-    """How one kind of bundle is written for CTranslate2, and compared there with ours."""
+    """How one kind of bundle is exported to CTranslate2 and compared with ours."""
 
     opened_as: Literal["Translator", "Generator", "Encoder"]
     """The class of ctranslate2 that opens the folder."""
@@ -46,7 +46,7 @@ def specs() -> tuple[Any, Any]:
     try:
         from ctranslate2.specs import common_spec, transformer_spec
     except ImportError:
-        raise UserError("CTranslate2 is not installed: pip install ctranslate2.") from None
+        raise UserError("CTranslate2 is not installed. Install it: pip install ctranslate2.") from None
     return common_spec, transformer_spec
 
 
@@ -71,7 +71,7 @@ def stack_options(stack: StackConfig, rotation: nn.Module | None) -> dict[str, A
 
 
 def fill_stack(side: Any, stack: Stack, positions: Any) -> None:
-    if hasattr(side, "position_encodings"):  # its encoder has a place for them always
+    if hasattr(side, "position_encodings"):  # its encoder always has this attribute
         side.position_encodings.encodings = positions
     if isinstance(stack.norm, nn.LayerNorm):
         fill_norm(side.layer_norm, stack.norm)
@@ -106,7 +106,7 @@ def fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
 
 
 def as_array(tensor: Tensor) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
-    # A copy: CTranslate2 rounds weights in place, and these are those of a model that is still used.
+    # A copy: CTranslate2 rounds weights in place, and the model is still in use.
     return tensor.detach().float().cpu().contiguous().numpy().copy()
 
 

@@ -1,4 +1,4 @@
-"""Models by their name on Hugging Face's hub: fetched with `huggingface_hub`, or taken from its cache."""
+"""Download models from Hugging Face's hub, or find them in its cache."""
 
 import re
 from fnmatch import fnmatch
@@ -13,11 +13,11 @@ PICKLES = "pytorch_model*.bin"
 
 
 def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = False) -> Path:
-    """The folder itself, or where the model of this name is after fetching it."""
+    """The folder itself, or the folder of the downloaded model of this name."""
     if Path(model).is_dir():
         return Path(model)
     if not NAME.fullmatch(model) or model.startswith("."):
-        raise UserError(f"there is no folder {model}, and this is no name of a model on the hub either.")
+        raise UserError(f"there is no folder {model}, and this is not the name of a model on the hub.")
     try:
         import huggingface_hub
         from huggingface_hub import errors
@@ -40,7 +40,7 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
         raise UserError(
             f"there is no folder {model}, and the hub has {what} (or not for everybody: see `hf auth login`)."
         ) from None
-    except Exception as error:  # a server may answer anything, and each fault has a class of its own
+    except Exception as error:  # a server may fail in any way
         reason = (str(error).strip().splitlines() or [""])[0]
         raise UserError(
             f"{model} could not be fetched from the hub ({type(error).__name__}: {reason}); try again later."
@@ -55,10 +55,10 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
 
 
 def published_files(model: str, revision: str | None) -> list[str]:
-    """All that the hub has of it; none where it cannot be asked."""
+    """The names of all files of the model on the hub; none if the hub cannot be reached."""
     import huggingface_hub
 
     try:
         return huggingface_hub.list_repo_files(model, revision=revision)
-    except Exception:  # what was fetched, perhaps long ago, is looked at without it
+    except Exception:  # use what is in the cache
         return []

@@ -1,4 +1,4 @@
-"""Our models out: written in another library's format, opened by that library, and compared, before anybody sees them."""
+"""Export models: write another library's format, open it with that library, compare, and only then move it into place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class Exported:
     class_name: str
     proof: Proof
     greedy: int | None
-    """Greedy outputs that were compared, and found equal; None where the model says nothing."""
+    """Greedy outputs compared and found equal; None for models without text output."""
 
 
 def export_to_transformers(model: Path, out: Path) -> Exported:
-    """A folder that transformers opens with no code of ours."""
+    """Write a folder that transformers opens without our code."""
     refuse_taken(out)
     kind = read_config(model)["kind"]
     mapping = writer_of(kind, str(model))
@@ -49,7 +49,7 @@ def export_to_transformers(model: Path, out: Path) -> Exported:
 
 
 def notes(mapping: HubMapping, product: Any) -> dict[str, Any]:
-    """What the format has no place for, so that `qkv import` gives the same model back."""
+    """What the format cannot store, so that importing it gives the same model back."""
     beside = getattr(mapping, "notes", None)
     return {
         **({} if beside is None else beside(product)),
@@ -71,7 +71,7 @@ def write_folder(folder: Path, written: Written, own_notes: dict[str, Any]) -> N
 
 @torch.inference_mode()
 def verified(mapping: HubMapping, product: Any, written: Written, folder: Path) -> Exported:
-    """By transformers where it is installed, else by reading the folder as a stranger's."""
+    """Compare with transformers if it is installed, else by importing the folder again."""
     name, inputs = written.config["architectures"][0], mapping.probe(product)
     ours = mapping.computed(product, inputs)
     if not has_transformers():
@@ -86,7 +86,7 @@ def verified(mapping: HubMapping, product: Any, written: Written, folder: Path) 
     said, wanted = said_by_transformers(folder, name, *greedy(product, inputs))
     if said != wanted:
         raise UserError(
-            f"{folder}: greedy output of transformers is not ours, although the logits are: nothing was written."
+            f"{folder}: transformers' greedy output differs from ours, although the logits agree: nothing was written."
         )
     return Exported(class_name=name, proof=proof, greedy=len(said))
 
@@ -94,7 +94,7 @@ def verified(mapping: HubMapping, product: Any, written: Written, folder: Path) 
 def said_by_transformers(
     folder: Path, name: str, wanted: Answers, settings: dict[str, Any]
 ) -> tuple[Answers, Answers]:
-    """What `generate` says, cut after its end mark, and what we say."""
+    """The output of transformers' `generate`, cut after the end token, and ours."""
     import transformers
 
     begun, end = settings.pop("begun"), settings.pop("end")

@@ -1,4 +1,4 @@
-"""Our models for CTranslate2: written, opened there, and compared before anybody sees them."""
+"""Export models to CTranslate2: write, open, compare, and only then move into place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class ExportedToCTranslate2:
     opened_as: str
     proof: Proof
     allowed: float
-    """The largest difference with which the outputs count as the same."""
+    """The largest difference at which outputs count as equal."""
     same: int
     """Greedy outputs that are the same, of …"""
     asked: int
@@ -41,7 +41,7 @@ def export_to_ctranslate2(
     refuse_taken(out)
     exporter = exporter_of(model)
     if lines and exporter.translate is None:
-        raise UserError("--source and --target are for translators.")
+        raise UserError("test sources and targets are for translators only.")
     product = load(model)
     with all_or_nothing(out) as temporary:
         exporter.save(product, temporary, numbers)

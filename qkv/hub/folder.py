@@ -1,4 +1,4 @@
-"""A folder in Hugging Face's layout, read with suspicion: nothing in it is run, and nothing is believed unseen."""
+"""Read a folder in Hugging Face's layout. It is untrusted: no code is run and everything is checked."""
 
 import json
 import pickle
@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from qkv.checkpoint.files import HASH, tensors_hash
-from qkv.errors import UserError
+from qkv.errors import OptionError, UserError
 
 ADAPTER = "adapter_config.json"
 CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
@@ -23,7 +23,7 @@ LARGEST_HEADER = 32 << 20  # bytes of the header of a weight file, which names e
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What a folder holds. Weights are in float32, under their names there."""
+    """The content of a folder. Weights are in float32, under their original names."""
 
     folder: Path
     config: dict[str, Any]
@@ -37,7 +37,7 @@ class Published:
         return (self.folder / name).is_file()
 
     def json(self, name: str) -> dict[str, Any]:
-        """The content of one of its files; nothing where it has no such file."""
+        """The content of one of its files; empty if there is no such file."""
         return read_object(self.folder / name) if self.has(name) else {}
 
 
@@ -48,7 +48,7 @@ def read_folder(folder: Path, *, allow_pickle: bool = False) -> Published:
         raise UserError(f"{folder} is not a published model: it has no {CONFIG}.")
     config = read_object(folder / CONFIG)
     if "format" in config and "kind" in config:
-        raise UserError(f"{folder} is a model of qkv already: use it as it is.")
+        raise UserError(f"{folder} is already a qkv model; no import is needed.")
     if "auto_map" in config:
         raise UserError(
             f"{folder}: its config.json asks for code of its own (auto_map), which qkv never runs; "
@@ -81,7 +81,7 @@ def read_json(path: Path) -> Any:
     try:
         text = bounded(path).read_text(encoding="utf-8")
         value = json.loads(text)
-        if "\\ud" in text.lower():  # half a character can be written as an escape, and as nothing else
+        if "\\ud" in text.lower():  # half a surrogate pair can only be written as an escape
             json.dumps(value, ensure_ascii=False).encode()
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} cannot be read as JSON ({error}).") from None
@@ -89,7 +89,7 @@ def read_json(path: Path) -> Any:
 
 
 def first_pieces(path: Path) -> list[Any]:
-    """Of a tokenizer.json: the pieces that were added to those of its model, by their order."""
+    """The tokens that a tokenizer.json adds to those of its model, in order."""
     added = read_object(path).get("added_tokens")
     return (
         [each.get("content") for each in added if isinstance(each, dict)] if isinstance(added, list) else []
@@ -117,9 +117,12 @@ def read_weights(folder: Path, allow_pickle: bool) -> dict[str, Tensor]:
 
 
 def pickle_refusal(where: object) -> UserError:
-    return UserError(
-        f"{where} has its weights as a pickle ({PICKLED}), a format that can hold harmful code. With "
-        "--allow-pickle they are read by torch's restricted loader; prefer a copy with model.safetensors."
+    return OptionError(
+        (
+            "allow_pickle",
+            f"is needed to read {where}: its weights are a pickle ({PICKLED}), a format that can hold harmful code. "
+            "torch's restricted loader reads only weights from it; prefer a copy with model.safetensors",
+        )
     )
 
 
@@ -135,7 +138,7 @@ def shards(folder: Path, index: Path) -> list[Path]:
     paths = []
     for name in sorted(set(names.values())):
         if Path(name).name != name or "\\" in name or name in ("", ".", ".."):
-            raise UserError(f"{index} names '{name}', which is not a file of this folder: refused.")
+            raise UserError(f"{index} names '{name}', which is not a file in this folder.")
         if not (folder / name).is_file():
             raise UserError(f"{index} names {name}, which is missing.")
         paths.append(folder / name)
@@ -149,7 +152,7 @@ def check_index(folder: Path, index: Mapping[str, Any], found: Mapping[str, Tens
 
 
 def read_safetensors(path: Path) -> dict[str, Tensor]:
-    """Truncated files, and those with a hash of ours that does not hold, are refused; the header is looked at first."""
+    """Read weights. Truncated files and wrong hashes are errors; the header is checked first."""
     size = path.stat().st_size
     with open(path, "rb") as file:
         header = int.from_bytes(file.read(8), "little")
@@ -169,12 +172,12 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
 
 
 def read_pickled(path: Path) -> dict[str, Tensor]:
-    """By torch's loader that builds tensors and nothing else."""
+    """Read a pickle with torch's restricted loader, which builds only tensors."""
     try:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         raise UserError(f"{path} holds more than weights, and was not read.") from None
-    except Exception as error:  # what a damaged file makes of the loader has no end of names
+    except Exception as error:  # a damaged file can raise anything
         told = (str(error) or type(error).__name__).splitlines()[0]
         raise UserError(f"{path} is damaged ({told}); get it again.") from None
     if not isinstance(tensors, dict) or not all(isinstance(each, Tensor) for each in tensors.values()):

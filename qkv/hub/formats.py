@@ -1,4 +1,4 @@
-"""Which mapping reads a published model, and which one writes a bundle of ours: the family records say so."""
+"""Find the mapping that reads a published model or exports a bundle, from the family records."""
 
 import difflib
 from collections.abc import Mapping

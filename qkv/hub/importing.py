@@ -1,4 +1,4 @@
-"""Published models in: read, checked against the original, and written as a bundle, or not at all."""
+"""Import published models: read, compare with the original, and write a bundle, or nothing."""
 
 import os
 import shutil
@@ -32,9 +32,9 @@ def import_model(
     pairs: bool = False,
     allow_pickle: bool = False,
 ) -> Imported:
-    """From a folder in Hugging Face's layout to a bundle; `origin` is what the person has called it.
+    """From a folder in Hugging Face's layout to a bundle; `origin` is the name that the user gave.
 
-    `pairs` says of a classifier of texts that it compares two.
+    `pairs` says whether a text classifier reads pairs.
     """
     refuse_taken(out)
     published = read_folder(folder, allow_pickle=allow_pickle)
@@ -56,19 +56,19 @@ def import_model(
 
 
 def open_published(folder: Path) -> Any:
-    """The model in a folder of Hugging Face's layout, without making a bundle of it."""
+    """The model in a folder of Hugging Face's layout, without writing a bundle."""
     published = read_folder(folder, allow_pickle=False)
     return reader_of(published.config, published.where).read(published, None)
 
 
 def refuse_taken(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is there already: choose another folder, or remove it.")
+        raise UserError(f"{out} already exists: choose another folder, or remove it.")
 
 
 @contextmanager
 def all_or_nothing(out: Path) -> Iterator[Path]:
-    """A folder beside the one that is wanted; it takes that one's place when all is well, and is removed otherwise."""
+    """A temporary folder next to `out`, which replaces it on success and is removed on failure."""
     out = out.resolve()  # "." has no name
     make_folders(out.parent)
     temporary = out.with_name(f".tmp-{out.name}-{os.getpid()}")
@@ -86,7 +86,7 @@ def all_or_nothing(out: Path) -> Iterator[Path]:
 def report_of(config: dict[str, Any], product: Any, origin: str, proof: Proof | None) -> dict[str, Any]:
     parameters = sum(weight.numel() for weight in product.model.parameters())
     said = (
-        "not compared: neither transformers nor a fingerprint was there"
+        "not compared: there was neither transformers nor a fingerprint"
         if proof is None
         else proof.sentence()
     )

@@ -1,4 +1,4 @@
-"""What a map between a published kind of model and ours is made of."""
+"""The interface of mappings between published models and ours."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from torch import Tensor
 
 from qkv.hub.folder import Published
 
-NOTES = "qkv.json"  # in a folder that we write: what is known of the model beside its weights, and its fingerprint
+NOTES = "qkv.json"  # in folders that qkv writes: what the format cannot store, and a fingerprint
 
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """A model of ours in the layout of Hugging Face."""
+    """A model in Hugging Face's layout."""
 
     config: dict[str, Any]  # with "architectures": the class that loads it
     weights: dict[str, Tensor]
@@ -25,25 +25,25 @@ class HubMapping(Protocol):
     """Between a published format and ours. A product is what a bundle opens as, such as a Translator."""
 
     def read(self, published: Published, language: str | None) -> Any:
-        """The product; `language` is the target language that is wanted by default, where there are several."""
+        """The product; `language` is the default target language, if there are several."""
         ...
 
     def write(self, product: Any) -> Written:
-        """A product that this format cannot hold is refused, by the name of what it lacks."""
+        """The product in this format; an error names what the format does not support."""
         ...
 
     def their_class(self, product: Any) -> str:
-        """The name of the class of transformers that computes the same."""
+        """The name of the equivalent class in transformers."""
         ...
 
     def probe(self, product: Any) -> dict[str, Tensor]:
-        """Inputs on which both are compared, the same every time, under transformers' names."""
+        """Fixed inputs for the comparison, under transformers' names."""
         ...
 
     def computed(self, product: Any, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """What we make of them, under transformers' names."""
+        """Our outputs for them, under transformers' names."""
         ...
 
     def encode(self, product: Any, line: str) -> list[int] | None:
-        """The ids of a text, without marks around it; None where there is no tokenizer of theirs to compare with."""
+        """The ids of a text, without special tokens; None if there is no tokenizer of theirs to compare with."""
         ...

@@ -1,4 +1,4 @@
-"""From another library's names of weights to ours: every weight has a place, every place a weight, or it is said."""
+"""Rename another library's weights to ours, and report every missing, extra or misshapen weight."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -10,23 +10,23 @@ from torch import Tensor, nn
 from qkv.errors import UserError
 
 Model = TypeVar("Model", bound=nn.Module)
-LARGEST = 1 << 24  # of any size in a config: what is larger is a lie
+LARGEST = 1 << 24  # limit of any size in a config
 
 
 def built(make: Callable[[], Model], weights: Mapping[str, Tensor], depth: int, where: str) -> Model:
-    """The model with these weights under our names; faults of all kinds in one message, before memory is taken.
+    """Build the model with these weights. All faults are reported in one message, before memory is allocated.
 
-    `depth` is how many blocks its config speaks of: no model has more of them than weights.
+    `depth` is the number of blocks in its config; no model has more blocks than weights.
     """
     if depth > len(weights):
         raise UserError(
-            f"{where}: the config speaks of {depth:,} blocks, and there are {len(weights):,} weights."
+            f"{where}: the config has {depth:,} blocks, but there are only {len(weights):,} weights."
         )
     try:
         with torch.device("meta"):
             outline = make().state_dict()
-    except RuntimeError as error:  # more numbers than can be counted
-        raise UserError(f"{where}: no computer has room for such a model ({error}).") from None
+    except RuntimeError as error:  # sizes overflow
+        raise UserError(f"{where}: the model is too large ({error}).") from None
     check_places(outline, weights, where)
     model = make()
     model.load_state_dict({name: tensor.to(outline[name].dtype) for name, tensor in weights.items()})
@@ -51,9 +51,9 @@ def check_places(own: Mapping[str, Tensor], found: Mapping[str, Tensor], where: 
 def renamed(
     weights: Mapping[str, Tensor], rename: Callable[[str], str | None], where: str
 ) -> dict[str, Tensor]:
-    """The weights under our names; None from `rename` is for what holds no weight, such as a table that can be computed.
+    """The weights under our names; `rename` returns None for what is not a weight, such as a computed table.
 
-    What has no name here keeps its own, so that it is left over.
+    Unknown weights keep their names, so that they are reported as left over.
     """
     found: dict[str, Tensor] = {}
     twice = []
@@ -70,24 +70,24 @@ def renamed(
 
 
 def check_copies(weights: Mapping[str, Tensor], copies: Mapping[str, str], where: str) -> None:
-    """A second copy that is another one would mean a layer of its own, which we do not compute."""
+    """Check that copies of tied weights are equal; otherwise they are separate layers, which qkv does not support."""
     for copy, name in copies.items():
         if copy in weights and name in weights and not torch.equal(weights[copy], weights[name]):
             raise UserError(f"{where}: {copy} is not {name}; qkv knows models that share the two only.")
 
 
 def outputs_of(weights: Mapping[str, Tensor], where: str) -> int:
-    """How many classes, or numbers, a classifier tells."""
+    """The number of a classifier's outputs."""
     matrix = weights.get("classifier.weight")
     if matrix is None or matrix.ndim != 2 or not len(matrix):
         raise UserError(
-            f"{where} has no matrix classifier.weight: qkv reads such a model as a classifier only."
+            f"{where} has no classifier.weight: qkv reads this kind of model only as a classifier."
         )
     return len(matrix)
 
 
 def classes(config: Mapping[str, Any], outputs: int, where: str) -> tuple[str, ...]:
-    """In the order of the outputs; without names they are numbers from 0. What shares its name has its number beside it.
+    """Names of the classes in order, by default numbers from 0. Duplicate names get their number added.
 
     ImageNet has two cranes, one of them a bird.
     """
@@ -106,9 +106,9 @@ def classes(config: Mapping[str, Any], outputs: int, where: str) -> tuple[str, .
 
 
 class Settings:
-    """A published config.json: each setting is asked for by name, and what nobody has asked for is refused.
+    """A published config.json. Settings are read by name, and unread settings are an error.
 
-    `without_effect` are those that change nothing of what is computed.
+    `without_effect` are settings that do not change the computation.
     """
 
     def __init__(self, config: Mapping[str, Any], without_effect: set[str], where: str):
@@ -128,7 +128,7 @@ class Settings:
     def id(self, name: str, vocab: int, default: int | None = None) -> int:
         value = self.value(name, default)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < vocab:
-            raise self.fault(f"{name} should be the number of a piece below {vocab}, not {value!r}.")
+            raise self.fault(f"{name} should be a token id below {vocab}, not {value!r}.")
         return value
 
     def share(self, name: str, default: float) -> float:
@@ -140,14 +140,14 @@ class Settings:
     def choice(self, name: str, choices: Mapping[str, str], default: str) -> Any:
         value = self.value(name, default)
         if not isinstance(value, str) or value not in choices:
-            raise self.fault(f"{name} is '{value}', and qkv knows {', '.join(choices)} only.")
+            raise self.fault(f"{name} is '{value}'; qkv supports only {', '.join(choices)}.")
         return choices[value]
 
     def must_be(self, name: str, wanted: Any, default: Any) -> None:
-        """A setting of which we compute one value only; `default` is what its absence means."""
+        """A setting with one supported value; `default` is its value if it is absent."""
         value = self.value(name, default)
         if value != wanted:
-            raise self.fault(f"{name} is {value!r}, and qkv computes {wanted!r} only.")
+            raise self.fault(f"{name} is {value!r}; qkv supports only {wanted!r}.")
 
     def value(self, name: str, default: Any = None) -> Any:
         self.known.add(name)
@@ -158,7 +158,7 @@ class Settings:
         return value
 
     def refuse_others(self) -> None:
-        """Last: what was not asked for could change what is computed."""
+        """Call last: unread settings could change the computation."""
         unknown = sorted(set(self.config) - self.known)
         if unknown:
             raise self.fault(
@@ -167,7 +167,7 @@ class Settings:
             )
 
 
-INERT = {  # with these values; with others they would change what is computed
+INERT = {  # at these values; others would change the computation
     "pruned_heads": {},
     "use_bfloat16": False,
     "sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity",

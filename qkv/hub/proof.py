@@ -1,4 +1,4 @@
-"""Proof that a model computes the same here as elsewhere: its outputs for a few fixed inputs, side by side."""
+"""Check that a model computes the same in qkv and elsewhere: compare outputs for a few fixed inputs."""
 
 import importlib.util
 import warnings
@@ -16,13 +16,13 @@ from qkv.hub.folder import Published
 from qkv.hub.mapping import NOTES, HubMapping
 from qkv.hub.tokenizer_settings import LINES
 
-TOLERANCE = 1e-4  # of a logit in float32; where logits are larger than 1, of the largest
-SHOWN = 64  # numbers of each output that make a fingerprint
+TOLERANCE = 1e-4  # of a logit in float32; relative to the largest logit if that exceeds 1
+SHOWN = 64  # numbers of each output in a fingerprint
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """The largest difference of any number in any output."""
+    """The largest difference between outputs."""
 
     difference: float
     against: str
@@ -37,7 +37,7 @@ def has_transformers() -> bool:
 
 @torch.inference_mode()
 def prove(mapping: HubMapping, product: Any, published: Published) -> Proof | None:
-    """Against transformers where it is installed, else against a fingerprint in the folder; None where there is neither."""
+    """Compare with transformers if it is installed, else with a fingerprint in the folder; None if there is neither."""
     inputs = mapping.probe(product)
     ours = mapping.computed(product, inputs)
     fingerprint = published.json(NOTES).get("fingerprint")
@@ -53,19 +53,19 @@ def prove(mapping: HubMapping, product: Any, published: Published) -> Proof | No
 
 
 def check_reading(mapping: HubMapping, product: Any, published: Published) -> None:
-    """Lines of mixed scripts have the ids of transformers' tokenizer, where it opens one for the folder."""
+    """Check that lines of mixed scripts have the same ids in transformers' tokenizer, if it can open one."""
     ours = {line: mapping.encode(product, line) for line in LINES}
     theirs = {} if None in ours.values() else read_by_transformers(published.folder)
     for line, ids in theirs.items():
         if ids != ours[line]:
             raise UserError(
-                f"{published.where}: the tokenizer of transformers cuts '{line.strip()}' into other pieces than qkv would: "
+                f"{published.where}: the tokenizer of transformers splits '{line.strip()}' into other tokens than qkv: "
                 "nothing was written."
             )
 
 
 def read_by_transformers(folder: Path) -> dict[str, list[int]]:
-    """The ids of each line; none where transformers has no tokenizer for it, or lacks a library that this one needs."""
+    """The ids of each line; none if transformers cannot open the tokenizer."""
     import transformers
 
     kind: Any = transformers.AutoTokenizer
@@ -73,7 +73,7 @@ def read_by_transformers(folder: Path) -> dict[str, list[int]]:
         try:
             tokenizer = kind.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
             return {line: tokenizer(line, add_special_tokens=False)["input_ids"] for line in LINES}
-        except Exception:  # what is damaged or missing has no end of names
+        except Exception:  # transformers can raise anything
             return {}
 
 
@@ -99,7 +99,7 @@ def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: 
 
 
 def allowed_of(tensor: Tensor) -> float:
-    """The largest difference that rounding explains: sums of 32 bits are as exact as their numbers are small."""
+    """The largest difference that float32 rounding explains, relative to the size of the numbers."""
     return TOLERANCE * max(1.0, float(tensor.abs().max()))
 
 
@@ -113,7 +113,7 @@ def computed_by_transformers(
         model = opened_by_transformers(folder, name)
         try:
             output = model(**inputs)
-        except Exception as error:  # whatever goes wrong in there, it does not compute what we do
+        except Exception as error:  # any failure means that it does not compute the same
             raise UserError(
                 f"{folder}: transformers cannot compute it as {name} ({first_line(error)})."
             ) from None
@@ -121,7 +121,7 @@ def computed_by_transformers(
 
 
 def opened_by_transformers(folder: Path, name: str) -> Any:
-    """In float32; it looks nowhere else than in the folder, and runs no code from it."""
+    """Open it in float32, from local files only and without running code from the folder."""
     import transformers
 
     kind: Any = getattr(transformers, name)
@@ -131,7 +131,7 @@ def opened_by_transformers(folder: Path, name: str) -> Any:
             local_files_only=True,
             trust_remote_code=False,
             dtype=torch.float32,
-            attn_implementation="eager",  # a config could name a kernel that would be fetched and run
+            attn_implementation="eager",  # a config could name a kernel to download and run
         )
     except Exception as error:
         raise UserError(f"{folder}: transformers cannot open it as {name} ({first_line(error)}).") from None
@@ -144,7 +144,7 @@ def first_line(error: Exception) -> str:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without transformers' bars and remarks on standard error, which are for its own users."""
+    """Silence transformers' progress bars and warnings."""
     from transformers.utils import logging
 
     theirs: Any = logging
@@ -167,13 +167,13 @@ def quiet() -> Iterator[None]:
 
 @torch.inference_mode()
 def fingerprint(mapping: HubMapping, product: Any) -> dict[str, list[float]]:
-    """A few numbers of every output, which another computation of the same model must reach."""
+    """A few numbers of every output, to compare with another computation of the same model."""
     found = taken(mapping.computed(product, mapping.probe(product)))
     return {name: [float(f"{number:.7g}") for number in tensor.tolist()] for name, tensor in found.items()}
 
 
 def taken(outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Numbers from all over each output."""
+    """Numbers spread over each output."""
     flat = {name: tensor.flatten() for name, tensor in outputs.items()}
     return {name: each[torch.linspace(0, len(each) - 1, SHOWN).long()] for name, each in flat.items()}
 

@@ -1,4 +1,4 @@
-"""A stack of blocks in the words of Hugging Face's BERT and ViT, which name its settings alike."""
+"""The settings of a stack as Hugging Face's BERT and ViT name them."""
 
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ THEIR_ACTIVATIONS = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu", "s
 
 
 def stack_from(known: Settings, norm: Literal["pre", "post"], dropout: float) -> StackConfig:
-    """`dropout` is what the absence of both its settings means."""
+    """`dropout` is the value if both of its settings are absent."""
     try:
         return StackConfig(
             depth=known.size("num_hidden_layers"),
@@ -27,7 +27,7 @@ def stack_from(known: Settings, norm: Literal["pre", "post"], dropout: float) ->
             norm_eps=known.share("layer_norm_eps", 1e-12),
         )
     except ValueError as error:
-        raise known.fault(f"such a model cannot be built: {error}.") from None
+        raise known.fault(f"this model cannot be built: {error}.") from None
 
 
 def their_stack(stack: StackConfig) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a published folder says of its tokenizer: followed, or refused by name, for other pieces would be another model."""
+"""Settings of a published tokenizer. Unsupported ones are errors, because other tokens would change the model."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -7,8 +7,8 @@ from qkv.errors import UserError
 from qkv.hub.folder import Published
 
 SETTINGS, ADDED = "tokenizer_config.json", "added_tokens.json"
-BY_ITS_FILE = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that do what tokenizer.json says
-LINES = (  # of mixed scripts, with what tokenizers disagree about: capitals, accents, spaces, signs
+BY_ITS_FILE = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that follow tokenizer.json
+LINES = (  # mixed scripts, and what tokenizers disagree about: capitals, accents, spaces, symbols
     "The Quick brown fox isn't 3.14 metres away!",
     " Ångström, naïve café; STRASSE Straße",
     "Привет, мир  —  γειά σου",
@@ -42,7 +42,7 @@ def must_be(settings: Mapping[str, Any], name: str, wanted: Any, where: str) -> 
     """A setting of which one value alone is computed here; where it is absent, it has that value."""
     value = settings.get(name)
     if value is not None and value != wanted:
-        raise UserError(f"{where}/{SETTINGS}: {name} is {value!r}, and qkv reads with {wanted!r} only.")
+        raise UserError(f"{where}/{SETTINGS}: {name} is {value!r}; qkv supports only {wanted!r}.")
 
 
 def choice(settings: Mapping[str, Any], name: str, default: bool | None, where: str) -> bool | None:
@@ -66,7 +66,7 @@ def check_numbers(published: Published, numbers: Collection[int], vocab: int) ->
     """Every embedding has a piece, every piece an embedding."""
     if len(numbers) != vocab:
         raise UserError(
-            f"{published.where}: the tokenizer has {len(numbers):,} pieces and the model embeddings for {vocab:,}; "
+            f"{published.where}: the tokenizer has {len(numbers):,} tokens and the model embeddings for {vocab:,}; "
             "these files do not belong together."
         )
     if set(numbers) != set(range(vocab)):

@@ -1,4 +1,4 @@
-"""In which numbers a model computes when it translates or continues a text."""
+"""The number formats in which models run."""
 
 import copy
 import warnings
@@ -19,17 +19,17 @@ Compute = Literal["float32", "bf16", "int8"]
 WITHOUT_ENGINE = "the fast engine, with the same results but slower"
 
 
-def silent(told: object = None) -> None:
-    """Nobody is told."""
+def silent(message: object = None) -> None:
+    """Ignore a message or a count."""
 
 
 def computing_in(
     models: Sequence[TranslationModel], compute: Compute, warn: Callable[[str], None]
 ) -> tuple[list[TranslationModel], list[Engine]]:
-    """The models, or copies with smaller numbers, and an engine for each where there is one for such numbers.
+    """The models, or copies in this number format, and an engine for each if there is one.
 
-    The engine is for encoder-decoder Transformers, and bf16 is torch's. Where it cannot be built, torch does its
-    arithmetic, and `warn` is told so.
+    The engine runs encoder-decoder Transformers; bf16 runs on torch. If the engine cannot be built, torch computes
+    the same, and `warn` is called.
     """
     if compute == "bf16":
         return [copy.deepcopy(model).to(torch.bfloat16) for model in models], []
@@ -48,7 +48,7 @@ def computing_in(
 
 
 def continuing_in(model: GPT, compute: Compute, warn: Callable[[str], None]) -> tuple[GPT, GPTEngine | None]:
-    """The same for a language model."""
+    """The same as `computing_in`, for a language model."""
     if compute == "bf16":
         return copy.deepcopy(model).to(torch.bfloat16), None
     if is_elsewhere(model.tokens.weight, compute):
@@ -62,17 +62,17 @@ def continuing_in(model: GPT, compute: Compute, warn: Callable[[str], None]) -> 
 
 
 def is_elsewhere(weight: Tensor, compute: Compute) -> bool:
-    """The engine, and int8, are for a CPU."""
+    """Whether the model is not on a CPU, the only device of the engine and of int8."""
     elsewhere = weight.device.type != "cpu"
     if elsewhere and compute == "int8":
-        raise UserError("int8 is for a CPU: elsewhere use --compute bf16.")
+        raise UserError("int8 runs on a CPU only; on other devices use bf16.")
     return elsewhere
 
 
 def rounded_by_torch(model: TranslationModel) -> TranslationModel:
-    """A copy whose layers round weights once, by column, and what comes in anew each time (dynamic quantisation)."""
+    """A copy with dynamic quantization: weights are rounded once, by column, and inputs at every call."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch announces where this will live in later versions
+        warnings.simplefilter("ignore")  # torch warns that this will move in later versions
         quantised: TranslationModel = torch.ao.quantization.quantize_dynamic(
             copy.deepcopy(model),
             {

@@ -1,4 +1,4 @@
-"""Build a model from its config, and give it the weights of a bundle."""
+"""Build a model from the config and weights of a bundle."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar

@@ -1,1 +1,1 @@
-"""Text to pieces to ids and back, and long text to sentences."""
+"""Tokenizers, and the splitting of long text into segments."""

@@ -1,4 +1,4 @@
-"""A phrase that must not appear in a text, as an automaton over the pieces of a vocabulary."""
+"""A phrase to avoid as an automaton over the tokens of a vocabulary."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from torch import Tensor
 
 from qkv.errors import UserError
 
-NO = -1  # instead of a state: this piece would complete the phrase
+NO = -1  # instead of a state: this token would complete the phrase
 
 
 def automaton(phrase: str, pieces: Sequence[bytes]) -> Tensor:
-    """(states, V): how much of the phrase stands at the end of the text after each piece, or NO."""
+    """(states, V): how many bytes of the phrase the text ends with after each token, or NO."""
     wanted = phrase.encode("utf-8")
     if not wanted:
         raise UserError("an empty phrase cannot be avoided: every text contains it.")
@@ -23,7 +23,7 @@ def automaton(phrase: str, pieces: Sequence[bytes]) -> Tensor:
 
 
 def failures(wanted: bytes) -> list[int]:
-    """For each number of bytes that agree, the most that agree when the next one does not (Knuth, Morris, Pratt)."""
+    """For each number of matching bytes, the most that still match if the next one does not (Knuth, Morris, Pratt)."""
     back, length = [0] * len(wanted), 0
     for place in range(1, len(wanted)):
         while length and wanted[place] != wanted[length]:

@@ -1,4 +1,4 @@
-"""A text as its characters: the smallest vocabulary there is, and the setting of many small language models."""
+"""Character tokenizer: the vocabulary of many small language models."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -10,11 +10,11 @@ from tokenizers import Tokenizer as Pieces
 from qkv.errors import UserError
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 
-SHOWN = 5  # unknown characters named in a complaint
+SHOWN = 5  # unknown characters named in an error message
 
 
 class Characters(Tokenizer):
-    """Every character that the text has, and no other."""
+    """One token for every character of the training text."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Self:
@@ -26,15 +26,15 @@ class Characters(Tokenizer):
         return cls(pieces)
 
     def encode(self, text: str) -> list[int]:
-        """By a table: the library would be asked for the place of every character as well."""
+        """By a table, because the library would also compute offsets."""
         try:
             return [self.numbers[character] for character in text]
         except KeyError:
             unknown = list(dict.fromkeys(each for each in text if each not in self.numbers))
             shown = ", ".join(map(repr, unknown[:SHOWN])) + (" and more" if len(unknown) > SHOWN else "")
             raise UserError(
-                f"this model knows the {len(self.numbers)} characters of its training text, and {shown} is not among "
-                "them: leave that out, or train a model of subwords, which reads any text."
+                f"this model knows only the {len(self.numbers)} characters of its training text, but not {shown}: remove "
+                "them, or train a model with subwords, which reads any text."
             ) from None
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
@@ -49,5 +49,5 @@ class Characters(Tokenizer):
         return {piece: number for piece, number in vocab.items() if number >= len(SPECIAL)}
 
     @cached_property
-    def piece_bytes(self) -> list[bytes]:
+    def token_bytes(self) -> list[bytes]:
         return [self.letters(number).encode() for number in range(len(self))]

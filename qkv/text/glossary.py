@@ -1,4 +1,4 @@
-"""Terms whose translation is fixed."""
+"""Terms with a fixed translation."""
 
 import re
 from collections.abc import Iterable
@@ -12,35 +12,31 @@ from qkv.errors import UserError
 
 @dataclass(frozen=True)
 class Glossary:
-    """Source terms, of which case does not matter, and what each has to become, letter by letter."""
+    """Source terms (case does not matter) and their exact translations."""
 
     terms: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, terms: Iterable[tuple[str, str]]) -> Self:
-        """Longer terms first: a part of a term that was found is no term."""
+        """Sort longer terms first, so that part of a longer term does not match."""
         return cls(tuple(sorted(terms, key=lambda pair: -len(pair[0]))))
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """A file with a source term, a tab and its translation on every line; empty lines and #comments are left out."""
+        """Read a source term, a tab and its translation from every line. Empty lines and #comments are skipped."""
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except FileNotFoundError:
             raise UserError(f"there is no glossary {path}.") from None
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(
-                f"{path} cannot be read as a glossary ({error}): it must be text in UTF-8."
-            ) from None
+            raise UserError(f"cannot read the glossary {path} ({error}): it must be text in UTF-8.") from None
         terms: dict[str, tuple[str, str]] = {}
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.startswith("#"):
                 continue
             columns = [part.strip() for part in line.split("\t")]
             if len(columns) != 2 or not all(columns):
-                raise UserError(
-                    f"{path}, line {number}: a line of a glossary is a source term, a tab and its translation."
-                )
+                raise UserError(f"{path}, line {number}: expected a source term, a tab and its translation.")
             source, target = columns
             _, known = terms.setdefault(source.lower(), (source, target))
             if known != target:
@@ -50,7 +46,7 @@ class Glossary:
         return cls.of(terms.values())
 
     def found_in(self, text: str) -> dict[str, list[tuple[int, int]]]:
-        """What a translation of this text has to contain, and from where in the text that comes, in its order."""
+        """The phrases that a translation of this text must contain, and the places of their source terms."""
         if not self.terms:
             return {}
         places: dict[str, list[tuple[int, int]]] = {}
@@ -61,6 +57,6 @@ class Glossary:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Any of the terms, a group each; the first that fits is taken, and they are sorted by length."""
+        """Matches any of the terms, each in its own group. Longer terms come first."""
         terms = "|".join(f"({re.escape(source)})" for source, _ in self.terms)
         return re.compile(rf"(?<!\w)(?:{terms})(?!\w)", re.IGNORECASE)

@@ -41,7 +41,7 @@ BLOCKS = frozenset({
 
 
 class Markup(NamedTuple):
-    """A piece of markup. `name` is that of the element, declaration or instruction, in lower case; others have none."""
+    """One item of markup. `name` is the lower-case name of an element, declaration or instruction; others have none."""
 
     kind: Kind
     start: int
@@ -50,7 +50,7 @@ class Markup(NamedTuple):
 
     @property
     def breaks(self) -> bool:
-        """Whether text before it and text behind it are never one sentence."""
+        """Whether the text before it and after it is never one sentence."""
         if self.kind == "instruction":
             return self.name == "xml"
         return self.kind in ("declaration", "raw") or self.name in BLOCKS
@@ -58,7 +58,7 @@ class Markup(NamedTuple):
 
 @dataclass
 class MarkupScanner:
-    """Finds the next markup at or behind a place. Places must not decrease from call to call."""
+    """Finds the next markup at or after a position. Positions must not decrease from call to call."""
 
     text: str
     ends: dict[re.Pattern[str], tuple[int, int]] = field(default_factory=dict, init=False)
@@ -88,12 +88,12 @@ class MarkupScanner:
     def closed(
         self, kind: Kind, start: int, behind: int, end: re.Pattern[str], name: str = ""
     ) -> Markup | None:
-        """The markup from `start` to the first `end` behind a place; None if there is no end."""
+        """The markup from `start` to the first `end` after a position; None if there is no end."""
         found = self.next_end(end, behind)
         return None if found < 0 else Markup(kind, start, found, name)
 
     def next_end(self, end: re.Pattern[str], place: int) -> int:
-        """Where the next match ends, or -1; each part of the text is searched once, however often this is asked."""
+        """Where the next match ends, or -1. Each part of the text is searched only once."""
         begin, behind = self.ends.get(end, (-1, 0))
         if behind >= 0 and begin < place:
             match = end.search(self.text, place)

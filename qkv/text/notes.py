@@ -1,4 +1,4 @@
-"""Four voices in time as tokens: at every sixteenth one for each voice, from the highest to the lowest.
+"""Music for four voices as tokens: at every sixteenth one for each voice, from the highest to the lowest.
 
 S65 A60 T57 B53 is a sixteenth; S- is a soprano that rests. A note and the voice that sings it are one token, so that
 nothing else has to tell whose turn it is.
@@ -14,13 +14,13 @@ from qkv.errors import UserError
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 
 VOICES = "SATB"
-LOWEST, HIGHEST = 24, 96  # MIDI's numbers of the pitches: three octaves around the middle C and more
+LOWEST, HIGHEST = 24, 96  # MIDI pitches: three octaves and more on both sides of middle C
 REST = -1
 Frame = tuple[int, ...]  # the pitch of each voice, or REST
 
 
 class Notes(Tokenizer):
-    """A vocabulary that is always the same."""
+    """A fixed vocabulary."""
 
     @classmethod
     def all(cls) -> Self:
@@ -36,13 +36,13 @@ class Notes(Tokenizer):
     def number(self, voice: int, pitch: int) -> int:
         if pitch != REST and not LOWEST <= pitch <= HIGHEST:
             raise UserError(
-                f"a note of pitch {pitch} is outside of what is sung, {LOWEST} to {HIGHEST}: transpose it."
+                f"pitch {pitch} is outside the range from {LOWEST} to {HIGHEST}: transpose the music."
             )
         within = 0 if pitch == REST else pitch - LOWEST + 1
         return len(SPECIAL) + voice * (HIGHEST - LOWEST + 2) + within
 
     def decode_frames(self, ids: Sequence[int]) -> list[Frame]:
-        """Whole frames: what comes after the last of them is left out."""
+        """Whole frames; an incomplete last frame is dropped."""
         size = HIGHEST - LOWEST + 2
         sung = [(number - len(SPECIAL)) % size for number in ids if number >= len(SPECIAL)]
         pitches = [REST if each == 0 else each + LOWEST - 1 for each in sung]
@@ -50,5 +50,5 @@ class Notes(Tokenizer):
         return [tuple(pitches[place : place + len(VOICES)]) for place in range(0, whole, len(VOICES))]
 
     def of_voice(self, voice: int) -> range:
-        """The ids that this voice may sing."""
+        """The ids of this voice."""
         return range(self.number(voice, REST), self.number(voice, HIGHEST) + 1)

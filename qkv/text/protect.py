@@ -1,4 +1,4 @@
-"""Spans of a text that are not for translation: placeholders, markup, addresses, numbers."""
+"""Spans of a text that are not translated: placeholders, markup, addresses, numbers."""
 
 import re
 from bisect import bisect_left
@@ -16,8 +16,8 @@ from qkv.text.segment import split_to_fit
 Kind = Literal["tags", "urls", "emails", "placeholders", "numbers"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-# Linear on any text: what repeats without a bound cannot begin again inside its own match, and no two repeats in a row
-# without a bound accept the same character. Tags are found by the scanner of qkv.text.markup.
+# Linear time on any text: an unbounded repeat cannot restart inside its own match, and no two adjacent unbounded
+# repeats accept the same character. Tags are found by the scanner in qkv.text.markup.
 PRINTF = r"[#0+-]{0,5}\d{0,9}(?:\.\d{1,9})?"
 TEXT_PATTERNS: dict[Kind, str] = {
     "urls": r"(?:https?|ftp)://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]|www\.[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]",
@@ -28,8 +28,10 @@ TEXT_PATTERNS: dict[Kind, str] = {
     ),
     "numbers": r"(?<![\w.,])\d+(?:[.,:/-]\d+)*(?![\w])",
 }
-AFTER_ADDRESS = r"(?=$|[\s<>\"']|[.,;:!?)\]}]+(?:$|[\s<>\"']))"  # what ends it, and is not a part of it
-TAKES_NEXT_ARGUMENT = (  # placeholders that have neither a number nor a name
+AFTER_ADDRESS = (
+    r"(?=$|[\s<>\"']|[.,;:!?)\]}]+(?:$|[\s<>\"']))"  # what ends an address without being part of it
+)
+TAKES_NEXT_ARGUMENT = (  # placeholders with neither a number nor a name
     re.compile(rf"%{PRINTF}(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@]"),
     re.compile(r"\{(?:[:!][^{}]*)?\}"),
 )
@@ -42,11 +44,11 @@ class ProtectedSpan:
     text: str
     start: int  # characters
     end: int
-    markup: Markup | None = None  # what a tag is
+    markup: Markup | None = None  # of a tag
 
 
 def protected_spans(text: str, kinds: Collection[Kind]) -> list[ProtectedSpan]:
-    """All of these kinds, from left to right; none within another."""
+    """All spans of these kinds, from left to right, without overlaps."""
     return list(spans_in_order(text, kinds))
 
 
@@ -74,12 +76,12 @@ def pattern_for(kinds: frozenset[Kind]) -> re.Pattern[str] | None:
 
 
 def character_in(span: ProtectedSpan) -> str | None:
-    """The character that a span stands for, if it is an entity for one that can be seen."""
+    """The character of a span, if it is an entity of a visible character."""
     return character_of(span.text) if span.kind == "tags" and span.text.startswith("&") else None
 
 
 def without(text: str, spans: Sequence[ProtectedSpan]) -> str:
-    """The text with these spans taken out of it, and characters for entities."""
+    """The text without these spans, and with characters in place of entities."""
     return replaced(text, spans, [character_in(span) or "" for span in spans])
 
 
@@ -101,7 +103,7 @@ def lines_around(text: str, kinds: Collection[Kind]) -> list[str]:
 
 
 def line_ends(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[int]:
-    """The places behind line breaks that are in no span."""
+    """The positions after line breaks outside spans."""
     last = 0
     for start, end in [*((span.start, span.end) for span in spans), (len(text), len(text))]:
         yield from (last + match.end() for match in re.finditer("\n", text[last:start]))
@@ -109,7 +111,7 @@ def line_ends(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[int]:
 
 
 def block_edges(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[int]:
-    """Where runs of tags that end a sentence begin and end; white space between such tags is part of the run."""
+    """Where runs of block tags begin and end. White space between such tags is part of the run."""
     start = end = -1
     for span in spans:
         if span.markup is None or not span.markup.breaks:
@@ -122,13 +124,13 @@ def block_edges(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[int]:
 
 
 def cut_at(text: str, spans: Sequence[ProtectedSpan], cuts: Collection[int]) -> list[str]:
-    """The parts of a text. A pair of tags that a cut would separate is cut off, so that it stays where it is."""
+    """The parts of a text. A pair of tags that a cut would separate becomes its own part, so that it stays in place."""
     tags = [span.markup for span in spans if span.markup is not None]
     ordered = sorted(cuts)
     edges = {0, *cuts, len(text)}
     for first, last in pairs(tags):
         if tags[first].breaks:
-            continue  # it is at the edge of a segment anyway
+            continue  # it is already at the edge of a segment
         inside = bisect_left(ordered, tags[first].end)
         if inside < len(ordered) and ordered[inside] <= tags[last].start:
             edges.update((tags[first].start, tags[first].end, tags[last].start, tags[last].end))
@@ -155,11 +157,11 @@ def split_around(text: str, kinds: Collection[Kind], size: Callable[[str], int],
 
 @dataclass(frozen=True)
 class Shown:
-    """A text without its tags, and where each of its characters stood."""
+    """A text without its tags, and the original position of each character."""
 
     text: str
-    origins: Sequence[int]  # of every character, and the length of the whole text
-    spans: Sequence[tuple[int, int]]  # what is protected and not a tag
+    origins: Sequence[int]  # of every character, then the length of the whole text
+    spans: Sequence[tuple[int, int]]  # protected spans that are not tags
     closing: Mapping[int, int]  # closing tags: start and end
 
     @classmethod
@@ -184,7 +186,7 @@ class Shown:
         return cls("".join(shown), [*origins, *range(last, len(text) + 1)], kept, closing)
 
     def cuts_between(self, start: int, end: int, size: Callable[[str], int], limit: int) -> Iterator[int]:
-        """Where this part has to be cut to fit."""
+        """Where this part must be cut to fit."""
         first = bisect_left(self.spans, (start, start))
         whole = [
             (one - start, other - start)
@@ -194,7 +196,7 @@ class Shown:
         return accumulate(map(len, pieces[:-1]), initial=start)
 
     def place(self, cut: int) -> int:
-        """Where that is in the whole text: behind the tags that close what stands before."""
+        """The position in the whole text, after the tags that close what precedes it."""
         if cut == 0:
             return 0
         place, behind = self.origins[cut - 1] + 1, self.origins[cut]
@@ -204,17 +206,17 @@ class Shown:
 
 
 def is_taken_out(span: ProtectedSpan) -> bool:
-    """Whether no model reads it: it is a tag, or an entity for what cannot be seen."""
+    """Whether the model does not read it: a tag, or an entity of an invisible character."""
     return span.kind == "tags" and character_in(span) is None
 
 
 def parts_words(before: str, after: str) -> bool:
-    """Whether a tag between these characters is all that stands between two words."""
+    """Whether a tag between these characters is the only separator of two words."""
     return before.isalnum() and after.isalnum()
 
 
 def occurrences(text: str, phrase: str) -> list[int]:
-    """Where it stands in the text, as no part of a longer word, number or address."""
+    """Where a phrase occurs in the text, but not inside a longer word, number or address."""
     if "@" in phrase or "//" in phrase or phrase.startswith("www."):
         before, after = r"(?<![\w.+@/-])", AFTER_ADDRESS
     elif phrase[:1].isdigit() and phrase[-1:].isdigit():
@@ -226,7 +228,7 @@ def occurrences(text: str, phrase: str) -> list[int]:
 
 
 def located(text: str, phrases: Iterable[str]) -> dict[str, list[int]]:
-    """Where each of them stands, longer ones first: what is a part of one that was found is no other."""
+    """Where each phrase occurs. Longer ones come first; parts of them do not count."""
     taken: list[tuple[int, int]] = []
     found: dict[str, list[int]] = {}
     for phrase in sorted(set(phrases), key=lambda each: -len(each)):
@@ -240,12 +242,12 @@ def located(text: str, phrases: Iterable[str]) -> dict[str, list[int]]:
 
 
 def glued(text: str, phrase: str) -> list[int]:
-    """Where it stands in the text with something at it that makes it look longer."""
+    """Where a phrase occurs in the text but merges with its neighbours."""
     whole = set(occurrences(text, phrase))
     return [match.start() for match in re.finditer(re.escape(phrase), text) if match.start() not in whole]
 
 
 def survive(text: str, wanted: Sequence[str]) -> bool:
-    """Is each of these in the text exactly as often as it is in the list?"""
+    """Whether each phrase occurs in the text exactly as often as in the list."""
     found = located(text, wanted)
     return all(len(found[phrase]) == count for phrase, count in Counter(wanted).items())

@@ -1,4 +1,4 @@
-"""The merges that GPT and GPT-2 were published with: their own special pieces, and two ways to write a space.
+"""The published BPE tokenizers of GPT and GPT-2, with their special tokens and two ways to write a space.
 
 GPT-2 has byte-level pieces, in which a space is a letter, and any string comes back as it went in. GPT-1 reads small
 letters only, and "</w>" marks a piece that ends a word.
@@ -19,13 +19,13 @@ WORD_END = "</w>"
 
 
 class PublishedPieces(Tokenizer):
-    """`end` is the piece between documents, and before the first; whoever opens a model knows it and says so."""
+    """`end` is the token between documents and before the first. The code that opens a model sets it."""
 
     end: int
 
     @property
     def start(self) -> int:  # type: ignore[override]
-        """Neither GPT has a piece of its own for it: what stands before a text is the end of another."""
+        """Neither GPT has a start token: a text follows the end of another."""
         return self.end
 
     def __init__(self, pieces: Pieces):
@@ -35,14 +35,12 @@ class PublishedPieces(Tokenizer):
         stored: dict[str, Any] = json.loads(pieces.to_str())
         model = stored["model"]
         if model["type"] != "BPE":
-            raise UserError(
-                f"a tokenizer that cuts words by {model['type']} is not one of GPT's: those merge pairs."
-            )
+            raise UserError(f"this is a {model['type']} tokenizer, but GPT uses BPE.")
         self.suffix = str(model.get("end_of_word_suffix") or "")
         self.byte_level = has_byte_level(stored.get("pre_tokenizer"))
         if self.byte_level == bool(self.suffix) or self.suffix not in ("", WORD_END):
             raise UserError(
-                f"this tokenizer has neither byte-level pieces as GPT-2 nor pieces that end with {WORD_END} as GPT."
+                f"this tokenizer has neither byte-level tokens like GPT-2 nor tokens that end with {WORD_END} like GPT."
             )
         unknown = model.get("unk_token")
         self.unknown = None if unknown is None else pieces.token_to_id(unknown)
@@ -51,7 +49,7 @@ class PublishedPieces(Tokenizer):
 
     @classmethod
     def of_merges(cls, vocabulary: Path, merges: Path, *, byte_level: bool) -> Self:
-        """From vocab.json and merges.txt, which is how both were published first."""
+        """From vocab.json and merges.txt, as originally published."""
         try:
             numbers, pairs = models.BPE.read_file(str(vocabulary), str(merges))
             unknown = None if byte_level else "<unk>"
@@ -73,7 +71,7 @@ class PublishedPieces(Tokenizer):
         return cls(pieces)
 
     def between(self, prompt: str) -> str:
-        """Of pieces that end words, a word of the prompt has ended already, though its space may not be there."""
+        """With tokens that end words, a word of the prompt has ended, but its space may be missing."""
         return " " if self.suffix and prompt and not prompt[-1].isspace() else ""
 
     @property
@@ -84,19 +82,19 @@ class PublishedPieces(Tokenizer):
         return "" if number in self.marks else self.pieces.id_to_token(number) or ""
 
     @cached_property
-    def piece_bytes(self) -> list[bytes]:
+    def token_bytes(self) -> list[bytes]:
         if self.byte_level:
             return [in_bytes(self.letters(number)) for number in range(len(self))]
         return [self.letters(number).replace(WORD_END, " ").encode() for number in range(len(self))]
 
 
 def in_bytes(letters: str) -> bytes:
-    """Pieces that were added later are written as they are."""
+    """Added tokens are written unchanged."""
     return bytes(map(BYTES.__getitem__, letters)) if BYTES.keys() >= set(letters) else letters.encode()
 
 
 def has_byte_level(part: Any) -> bool:
-    """Is there such a step among those that come before the merges?"""
+    """Whether there is such a step before the merges."""
     if not isinstance(part, dict):
         return False
     return part.get("type") == "ByteLevel" or any(map(has_byte_level, part.get("pretokenizers", [])))

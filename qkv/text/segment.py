@@ -1,4 +1,4 @@
-"""Long text into pieces that a model can take. Nothing is dropped: the pieces add up to the text."""
+"""Splits long text into segments that fit a model. Nothing is dropped: the segments add up to the text."""
 
 import re
 from bisect import bisect_right
@@ -13,7 +13,7 @@ Range = tuple[int, int]  # characters
 
 
 def split_to_fit(text: str, size: Callable[[str], int], limit: int, whole: Sequence[Range] = ()) -> list[str]:
-    """Pieces of at most `limit` by `size`: whole sentences as far as possible, then words, then characters.
+    """Segments of at most `limit` by `size`: whole sentences if possible, then words, then characters.
 
     No piece ends inside one of the ranges in `whole`, which are in order; a larger range is a piece by itself.
     """
@@ -34,7 +34,7 @@ def split_to_fit(text: str, size: Callable[[str], int], limit: int, whole: Seque
 
 
 def joined_to_fit(units: list[str], size: Callable[[str], int], limit: int) -> Iterator[str]:
-    """The units as one piece; in halves where together they are larger than the sum of them."""
+    """The units as one segment, or in halves if together they are larger than their sum."""
     piece = "".join(units)
     if len(units) == 1 or size(piece) <= limit:
         yield piece
@@ -47,7 +47,7 @@ def joined_to_fit(units: list[str], size: Callable[[str], int], limit: int) -> I
 def units_that_fit(
     text: str, size: Callable[[str], int], limit: int, whole: Sequence[Range]
 ) -> Iterator[Range]:
-    """Sentences; where one is too long, its words; where a word is too long, its halves."""
+    """Sentences; words of sentences that are too long; halves of words that are too long."""
     for sentence in cut_after(SENTENCE_END, text, (0, len(text)), whole):
         if size(text[slice(*sentence)]) <= limit:
             yield sentence
@@ -57,7 +57,7 @@ def units_that_fit(
 
 
 def cut_after(boundary: re.Pattern[str], text: str, part: Range, whole: Sequence[Range]) -> Iterator[Range]:
-    """A part of the text in smaller ones, each with the boundary that ends it."""
+    """Split a part of the text into smaller ones, each with its final boundary."""
     start, end = part
     for match in boundary.finditer(text, start, end):
         if match.end() > start and around(match.end(), whole) is None:
@@ -68,7 +68,7 @@ def cut_after(boundary: re.Pattern[str], text: str, part: Range, whole: Sequence
 
 
 def around(place: int, whole: Sequence[Range]) -> Range | None:
-    """The range that a cut at this place would break."""
+    """The range that a cut here would break."""
     index = bisect_right(whole, place, key=lambda each: each[1])
     return whole[index] if index < len(whole) and whole[index][0] < place else None
 

@@ -1,7 +1,7 @@
-"""The vocabulary of a published Marian translator: one list of pieces, and a SentencePiece model for each language.
+"""The tokenizer of a published Marian translator: one vocabulary, and a SentencePiece model for each language.
 
-What goes in is normalised, so it does not come back letter by letter; what no piece has becomes the unknown piece.
-A model for several target languages reads first which one is wanted, as one piece: ">>fra<<".
+Text is normalised, so decoding does not return it exactly. Unknown characters become the unknown token.
+A model with several target languages first reads a token that selects one, such as ">>fra<<".
 """
 
 import base64
@@ -22,7 +22,7 @@ MARKER = re.compile(r">>[^<>]*<<")
 
 
 class SentencePieces:
-    """`models` are that of the sources and that of the targets; `encode` is for sources, `target.encode` for targets."""
+    """`models` are those of the source and target side. `encode` is for sources, `target.encode` for targets."""
 
     def __init__(
         self,
@@ -38,13 +38,13 @@ class SentencePieces:
     ):
         self.vocabulary, self.models, self.side = vocabulary, models, side
         self.pad, self.start, self.end, self.unknown = pad, start, end, unknown
-        self.language = language  # that is wanted where a text does not say
+        self.language = language  # the default, unless a text selects another
         self.ids = {piece: number for number, piece in enumerate(vocabulary)}
         self.special = {pad, end, unknown}
         if language is not None and self.marker(language) not in self.ids:
             known = ", ".join(self.languages)
             raise UserError(
-                f"the target language '{language}' is not known to this model, which has {known or 'one only'}."
+                f"this model has no target language '{language}': choose from {known or 'its only one'}."
             )
 
     @cached_property
@@ -52,7 +52,7 @@ class SentencePieces:
         return self.other(side=1)
 
     def other(self, *, side: int = 0, language: str | None = None) -> "SentencePieces":
-        """The same pieces for the other side, or with another target language that is wanted by default."""
+        """The same vocabulary for the other side, or with another default target language."""
         return SentencePieces(
             self.vocabulary,
             self.models,
@@ -66,7 +66,7 @@ class SentencePieces:
 
     @cached_property
     def languages(self) -> list[str]:
-        """Target languages that can be asked for."""
+        """The available target languages."""
         return sorted(piece[2:-2] for piece in self.vocabulary if MARKER.fullmatch(piece))
 
     @staticmethod
@@ -86,7 +86,7 @@ class SentencePieces:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UserError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
         if not all(0 <= number < len(vocabulary) for number in numbers.values()):
-            raise UserError(f"{where}: a special piece has no place in the vocabulary.")
+            raise UserError(f"{where}: a special token is missing from the vocabulary.")
         source, target = (UnigramModel(content, where) for content in models)
         return cls(vocabulary, (source, target), language=language, **numbers)
 
@@ -95,7 +95,7 @@ class SentencePieces:
         return cls.from_text(path.read_text(encoding="utf-8"), str(path))
 
     def text(self) -> str:
-        """All of it as one file of text."""
+        """Everything as one text file."""
         source, target = (base64.b64encode(model.content).decode() for model in self.models)
         stored = {
             "format": FORMAT,
@@ -122,12 +122,12 @@ class SentencePieces:
         return [self.encode(text) for text in texts]
 
     def encode_with_spans(self, text: str) -> tuple[list[int], list[Span]]:
-        """Ids, and the bytes of the text that each stands for."""
+        """Ids, and the range of bytes of each in the text."""
         marker, rest = self.without_marker(text)
         ids, spans = ([], []) if marker is None else ([self.number(marker)], [(0, 0)])
         normal, origins, pieces = self.models[self.side].cut(rest)
         before = len(text) - len(rest)
-        bytes_before = [len(text[:before].encode("utf-8", "replace"))]  # of every character of the rest
+        bytes_before = [len(text[:before].encode("utf-8", "replace"))]  # for every character of the rest
         for letter in rest:
             bytes_before.append(bytes_before[-1] + len(letter.encode("utf-8", "replace")))
         for start, end, _ in pieces:
@@ -137,7 +137,7 @@ class SentencePieces:
         return ids, spans
 
     def without_marker(self, text: str) -> tuple[str | None, str]:
-        """The piece that asks for a target language, where there is one, and the text behind it."""
+        """The token that selects a target language, if any, and the text after it."""
         if self.side == 0:
             if text.startswith(">>") and "<<" in text:
                 end = text.index("<<") + 2
@@ -155,13 +155,13 @@ class SentencePieces:
         return "".join(map(self.letters, ids)).strip()
 
     def letters(self, number: int) -> str:
-        """What a piece adds to the text; the special ones add nothing."""
+        """The text of a token; special tokens have none."""
         return "" if number in self.special else self.vocabulary[number].replace(SPACE, " ")
 
     def spans(self, ids: Sequence[int]) -> list[Span]:
-        """The bytes of the decoded text that each piece stands for."""
+        """The range of bytes of each token in the decoded text."""
         said = "".join(map(self.letters, ids))
-        first = len(said) - len(said.lstrip())  # decoding takes white space off, which is one byte each
+        first = len(said) - len(said.lstrip())  # decoding strips white space, one byte each
         size = len(said.strip().encode())
         found, end = [], -first
         for number in ids:
@@ -170,16 +170,16 @@ class SentencePieces:
         return found
 
     @cached_property
-    def piece_bytes(self) -> list[bytes]:
+    def token_bytes(self) -> list[bytes]:
         return [self.letters(number).encode() for number in range(len(self))]
 
     @cached_property
     def begins_anew(self) -> list[bool]:
-        """For every id, whether it continues no word or address: it starts with a space or a closing mark, or is the end."""
-        found = [piece[:1] in ANEW for piece in self.piece_bytes]
+        """For every id, whether it starts a new word: it begins with a space or a closing mark, or is the end."""
+        found = [piece[:1] in ANEW for piece in self.token_bytes]
         found[self.end] = True
         return found
 
     def show(self, ids: Sequence[int]) -> list[str]:
-        """Each piece as a person reads it, for the axes of pictures."""
+        """Readable tokens, for the axes of plots."""
         return [self.vocabulary[i] if i in self.special else self.letters(i).strip() or " " for i in ids]

@@ -1,11 +1,11 @@
-"""Text that comes bit by bit."""
+"""Streamed text."""
 
 import codecs
 from collections.abc import Iterable, Iterator
 
 
 def decoded(pieces: Iterable[bytes]) -> Iterator[str]:
-    """The text of bytes as they come; a character is told when all of its bytes are there."""
+    """Decode bytes as they arrive. A character is emitted once all its bytes are there."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for piece in pieces:
         text = decoder.decode(piece)
@@ -17,11 +17,11 @@ def decoded(pieces: Iterable[bytes]) -> Iterator[str]:
 
 
 def until(texts: Iterable[str], stop: str) -> Iterator[str]:
-    """What comes before the first `stop`, which may be spread over several texts."""
+    """The text before the first `stop`, which may span several parts."""
     if not stop:
         yield from texts
         return
-    waiting = ""  # what could be the beginning of a stop
+    waiting = ""  # a possible beginning of `stop`
     for text in texts:
         waiting += text
         before, found, _ = waiting.partition(stop)
@@ -38,7 +38,7 @@ def until(texts: Iterable[str], stop: str) -> Iterator[str]:
 
 
 def after(first: str, texts: Iterable[str]) -> Iterator[str]:
-    """The texts with this before the first, if there is any."""
+    """The texts, with this before the first of them."""
     for text in texts:
         yield first + text
         first = ""

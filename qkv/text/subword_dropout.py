@@ -1,4 +1,4 @@
-"""Subword dropout: in training, words are cut in another way each time (Provilkov et al., 2020).
+"""BPE dropout: in training, words are tokenized differently each time (Provilkov et al., 2020).
 
 Where the tokenizer would join two pieces, it leaves them apart with a small probability, so that a model
 learns what the parts of a word mean as well. `tokenizers` can do it, but from random numbers that no seed
@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from qkv.text.tokenizer import Tokenizer
 
-CUTS_OF_A_WORD = 4  # drawn for an epoch; wherever the word occurs, it is cut in one of these ways
+CUTS_OF_A_WORD = 4  # tokenizations drawn per epoch; each occurrence of the word uses one of them
 
 
 class SubwordDropout:
-    """The words of some sentences, to be cut anew for every epoch."""
+    """The words of some sentences, tokenized anew in every epoch."""
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], share: float):
         model = json.loads(tokenizer.text())["model"]
@@ -38,7 +38,7 @@ class SubwordDropout:
         ]
 
     def cut(self, word: str, chance: random.Random) -> list[int]:
-        """Join the pair that was learned first, again and again, passing over each with probability `share`."""
+        """Apply merges in the order in which they were learned, skipping each with probability `share`."""
         pieces = list(word)
         while True:
             best, place = len(self.ranks), -1

@@ -1,4 +1,4 @@
-"""Subwords learned from the user's own text. Every string comes back from its ids exactly as it went in.
+"""Byte-level BPE learned from the user's own text. Decoding the ids of a string returns it exactly.
 
 Byte-pair merges over UTF-8 bytes (Hugging Face `tokenizers`): what the vocabulary lacks falls back to
 bytes, so there is no unknown word, and no normalisation that would change a character.
@@ -17,11 +17,11 @@ from qkv.errors import UserError
 from qkv.text.words import Span
 
 SPECIAL = ["<pad>", "<start>", "<end>"]
-SPACE = "Ġ"  # how byte-level pieces write it
+SPACE = "Ġ"  # a space in byte-level BPE
 
 
 def letters_of_bytes() -> dict[str, int]:
-    """How byte-level pieces write each byte: one that can be printed as itself, the others as letters from 256 on."""
+    """The letters of byte-level BPE: a printable byte is itself, the others are letters from 256 on."""
     printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printed]
     return {chr(byte): byte for byte in printed} | {chr(256 + n): byte for n, byte in enumerate(others)}
@@ -30,11 +30,9 @@ def letters_of_bytes() -> dict[str, int]:
 ANEW = frozenset(bytes([byte]) for byte in b" \t\n.,;:!?)]}\"'")
 BYTES = letters_of_bytes()
 SMALLEST = len(SPECIAL) + 256  # the special tokens and the bytes
-LONGEST_WORD = (
-    1_000  # characters that are learned from as one word: the time to learn from it grows with its square
-)
+LONGEST_WORD = 1_000  # characters; the time to learn from a word grows with the square of its length
 ENDLESS = (
-    re.compile(  # each from where its run begins: tried from every character, a run would cost its square
+    re.compile(  # only from the start of a run: tried at every character, a run would take quadratic time
         "|".join(
             rf"(?<!{each}){each}{{{LONGEST_WORD},}}" for each in (r"[^\W\d_]", r"\d", r"(?:[^\w\s]|_)", r"\s")
         )
@@ -43,7 +41,7 @@ ENDLESS = (
 
 
 def with_words_cut(texts: Iterable[str]) -> Iterator[str]:
-    """The texts, of which a run of letters, digits, marks or blanks without end comes in several; others as they are."""
+    """The texts, with endless runs of letters, digits, marks or blanks split up."""
     for text in texts:
         last = 0
         for run in ENDLESS.finditer(text):
@@ -55,23 +53,23 @@ def with_words_cut(texts: Iterable[str]) -> Iterator[str]:
 
 class Tokenizer:
     pad, start, end = 0, 1, 2
-    languages: Sequence[str] = ()  # one target language, which nobody has to ask for
+    languages: Sequence[str] = ()  # empty: one target language
 
     def __init__(self, pieces: Pieces):
         self.pieces = pieces
-        # Text that happens to read "<end>" is text, not the end.
+        # Text that happens to contain "<end>" is plain text, not the end token.
         self.pieces.encode_special_tokens = True
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int, *, sentences: bool = True) -> Self:
-        """A vocabulary of at most `size` pieces; it is smaller where the text has no more to merge.
+        """Learn a vocabulary of at most `size` tokens; it is smaller if there is nothing more to merge.
 
         With `sentences` a space before the first word makes it the same piece as inside a sentence; decoding takes it
         off. Documents, which begin with a title or a line of code, have none.
         """
         if size < SMALLEST:
             raise UserError(
-                f"a vocabulary of {size} is too small: give at least {SMALLEST}, one piece for each byte."
+                f"a vocabulary of {size} is too small: give at least {SMALLEST}, one token for each byte."
             )
         pieces = Pieces(models.BPE())
         pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -81,7 +79,7 @@ class Tokenizer:
             pieces.decoder = decoders.Sequence([pieces.decoder, decoders.Strip(" ", 1, 0)])
         trainer = trainers.BpeTrainer(
             vocab_size=size,
-            min_frequency=2,  # a merge seen once teaches nothing
+            min_frequency=2,  # a pair seen once is not worth a merge
             special_tokens=SPECIAL,
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
@@ -105,7 +103,7 @@ class Tokenizer:
             raise UserError(f"{where} is not a tokenizer file ({error}).") from None
 
     def text(self) -> str:
-        """The content of tokenizer.json, which Hugging Face's library reads as well."""
+        """The content of tokenizer.json, which the tokenizers library can read."""
         return str(self.pieces.to_str(pretty=False))
 
     def __len__(self) -> int:
@@ -115,7 +113,7 @@ class Tokenizer:
         return list(self.pieces.encode(text, add_special_tokens=False).ids)
 
     def between(self, prompt: str) -> str:
-        """What stands between a prompt and its continuation: nothing, for a space belongs to the word behind it."""
+        """The text between a prompt and its continuation: nothing, because a space belongs to the word after it."""
         return ""
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
@@ -123,25 +121,25 @@ class Tokenizer:
 
     @property
     def special(self) -> frozenset[int]:
-        """The ids that stand for no text."""
+        """The ids that decode to nothing."""
         return frozenset(range(len(SPECIAL)))
 
     @property
     def target(self) -> Self:
-        """For what is said instead of read: both sides are cut alike."""
+        """The tokenizer of the target side: the same."""
         return self
 
     def encode_with_spans(self, text: str) -> tuple[list[int], list[Span]]:
-        """Ids, and the bytes of the text that each stands for."""
+        """Ids, and the range of bytes of each in the text."""
         ids = self.encode(text)
         return ids, self.spans(ids)
 
     def without_marker(self, text: str) -> tuple[str | None, str]:
-        """Nothing in a text asks for a language."""
+        """There are no language markers."""
         return None, text
 
     def words(self, text: str) -> list[str]:
-        """The words, in the letters of the merges, that are cut into pieces one by one."""
+        """The pre-tokenized words, in the letters of the merges."""
         text = self.pieces.normalizer.normalize_str(text)
         return [word for word, _ in self.pieces.pre_tokenizer.pre_tokenize_str(text)]
 
@@ -149,32 +147,32 @@ class Tokenizer:
         return str(self.pieces.decode(list(ids), skip_special_tokens=True))
 
     def spans(self, ids: Sequence[int]) -> list[Span]:
-        """The bytes of the decoded text that each piece stands for."""
+        """The range of bytes of each token in the decoded text."""
         found, end = [], 0
         for place, number in enumerate(ids):
             letters = self.letters(number)
             start, end = end, end + len(letters)
             if place == 0 and letters.startswith(SPACE) and self.pieces.normalizer is not None:
-                end -= 1  # decoding takes it off
+                end -= 1  # decoding strips it
             found.append((start, end))
         return found
 
     @cached_property
-    def piece_bytes(self) -> list[bytes]:
-        """What every id stands for; the special ones stand for nothing."""
+    def token_bytes(self) -> list[bytes]:
+        """The bytes of every id; special tokens have none."""
         return [bytes(BYTES[letter] for letter in self.letters(number)) for number in range(len(self))]
 
     def letters(self, number: int) -> str:
-        """One for each byte of a piece, and none for the special ones."""
+        """One letter for each byte of a token; special tokens have none."""
         return "" if number < len(SPECIAL) else self.pieces.id_to_token(number) or ""
 
     @cached_property
     def begins_anew(self) -> list[bool]:
-        """For every id, whether it continues no word or address: it starts with a space or a closing mark, or is the end."""
-        found = [piece[:1] in ANEW for piece in self.piece_bytes]
+        """For every id, whether it starts a new word: it begins with a space or a closing mark, or is the end."""
+        found = [piece[:1] in ANEW for piece in self.token_bytes]
         found[self.end] = True
         return found
 
     def show(self, ids: Sequence[int]) -> list[str]:
-        """Each piece as a person reads it, for the axes of pictures."""
+        """Readable tokens, for the axes of plots."""
         return [SPECIAL[i] if i < len(SPECIAL) else self.pieces.decode([i]) or " " for i in ids]

@@ -1,4 +1,4 @@
-"""SentencePiece's unigram models (Kudo, 2018), read from their .spm files and computed here.
+"""SentencePiece unigram models (Kudo, 2018), read from .spm files and computed here.
 
 A text is normalised by a table of rules, spaces become "▁", and of all ways to cut it into pieces the likeliest is
 taken. Ties are frequent ("aaa"), so sums are rounded to 32 bits where SentencePiece rounds them: its choice is ours.
@@ -13,11 +13,11 @@ from qkv.errors import UserError
 from qkv.text.wire import Fields, read_fields
 
 SPACE = "▁"
-UNKNOWN_PENALTY = 10.0  # below the least likely piece
+UNKNOWN_PENALTY = 10.0  # below the score of the least likely piece
 NORMAL, UNKNOWN, CONTROL, GIVEN, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces
 UNIGRAM = 1  # a type of models
 KINDS = {2: "byte-pair merges", 3: "whole words", 4: "characters"}
-HERE = ""  # the key at which a node of the tree of pieces says what ends there
+HERE = ""  # the key of a trie node for the piece that ends there
 
 Piece = tuple[int, int, bool]  # where it starts and ends in the normalised text, and whether it is known
 
@@ -32,17 +32,17 @@ class UnigramModel:
             self.normaliser = Normaliser(rules)
             self.read_pieces(pieces)
         except (ValueError, struct.error, IndexError) as error:
-            raise UserError(f"{where} is not a SentencePiece model, or a damaged one ({error}).") from None
+            raise UserError(f"{where} is not a SentencePiece model, or it is damaged ({error}).") from None
         kind = trainer.number(3, UNIGRAM)
         if kind != UNIGRAM:
             raise UserError(
-                f"{where} cuts text by {KINDS.get(kind, kind)}; of SentencePiece's ways qkv knows the unigram model only."
+                f"{where} is a SentencePiece model of {KINDS.get(kind, kind)}, but qkv supports only unigram models."
             )
         for number, what in ((24, "puts spaces behind words"), (35, "falls back to bytes")):
             if trainer.number(number, 0):
-                raise UserError(f"{where} {what}, which qkv does not know.")
+                raise UserError(f"{where} {what}, which qkv does not support.")
         if not self.normaliser.escapes:
-            raise UserError(f"{where} does not write spaces as {SPACE}, which qkv does not know.")
+            raise UserError(f"{where} does not write spaces as {SPACE}, which qkv does not support.")
 
     def read_pieces(self, pieces: list[Fields]) -> None:
         scored = [(each.text(1), each.real(2), each.number(3, NORMAL)) for each in pieces]
@@ -54,7 +54,7 @@ class UnigramModel:
         self.normaliser.keep([piece for piece, _, kind in scored if kind == GIVEN])
         self.tree: dict[str, Any] = {}
         for piece, score, kind in scored:
-            if kind == GIVEN:  # its bonus lets it win always
+            if kind == GIVEN:  # its bonus makes it always win
                 score = rounded(len(piece.encode()) * max(normal)) - 0.1
             if kind in (NORMAL, GIVEN) and piece:
                 node = self.tree
@@ -63,12 +63,12 @@ class UnigramModel:
                 node[HERE] = score
 
     def cut(self, text: str) -> tuple[str, list[int], list[Piece]]:
-        """The normalised text, where each of its characters comes from in the text, and the pieces."""
+        """The normalised text, the origin of each of its characters, and the pieces."""
         normal, origins = self.normaliser.apply(text)
         return normal, origins, list(merged(self.best_path(normal)))
 
     def best_path(self, text: str) -> list[Piece]:
-        """The likeliest way to cut a normalised text; a character without a piece is unknown (Viterbi)."""
+        """The likeliest segmentation of a normalised text (Viterbi). A character without a piece is unknown."""
         size = len(text)
         best, came_from, known = array("f", bytes(4 * (size + 1))), [-1] * (size + 1), bytearray(size + 1)
         for start in range(size):
@@ -100,7 +100,7 @@ def rounded(number: float) -> float:
 
 
 def merged(path: list[Piece]) -> Iterator[Piece]:
-    """Unknown characters in a row are one unknown piece."""
+    """Merge consecutive unknown characters into one unknown piece."""
     waiting: Piece | None = None
     for start, end, known in path:
         if not known:
@@ -115,7 +115,7 @@ def merged(path: list[Piece]) -> Iterator[Piece]:
 
 
 class Normaliser:
-    """Rules "these characters become those", the longest that fits first, kept as a double array (Darts)."""
+    """Replacement rules, the longest match first, stored as a double array (Darts)."""
 
     def __init__(self, spec: Fields):
         self.dummy_prefix, self.trims, self.escapes = (bool(spec.number(n, 1)) for n in (3, 4, 5))
@@ -126,16 +126,16 @@ class Normaliser:
         if table:
             (size,) = struct.unpack_from("<I", table)
             if size % 4 or size > len(table) - 4:
-                raise ValueError("its table of rules is cut off")
+                raise ValueError("its table of rules is truncated")
             self.units = struct.unpack_from(f"<{size // 4}I", table, 4)
             self.results = table[4 + size :]
 
     def keep(self, pieces: list[str]) -> None:
-        """Pieces that no rule may touch."""
+        """Set the pieces that no rule may change."""
         self.kept = sorted((piece.encode() for piece in pieces), key=len, reverse=True)
 
     def apply(self, text: str) -> tuple[str, list[int]]:
-        """The normalised text, and for each of its characters that of the text which it comes from."""
+        """The normalised text, and the origin of each of its characters."""
         found: list[str] = []
         origins: list[int] = []
         after_space = self.trims
@@ -157,7 +157,7 @@ class Normaliser:
         return normal, origins[: len(normal)]
 
     def parts(self, text: str) -> Iterator[tuple[int, str]]:
-        """What the rules make of the text, bit by bit, each with its place in the text."""
+        """The normalised parts of the text, each with its position."""
         data = text.encode("utf-8", "replace")
         place = byte = 0
         while byte < len(data):
@@ -174,7 +174,7 @@ class Normaliser:
             byte += length
 
     def longest(self, data: bytes, start: int) -> tuple[int, str]:
-        """How many bytes from here on the longest rule takes, and what it makes of them."""
+        """How many bytes the longest matching rule replaces, and by what."""
         for kept in self.kept:
             if data.startswith(kept, start):
                 return len(kept), kept.decode()

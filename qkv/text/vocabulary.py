@@ -1,4 +1,4 @@
-"""What a translator's pipeline needs of a tokenizer, and which class reads a tokenizer.json."""
+"""What a translator needs of a tokenizer, and the loader of tokenizer.json."""
 
 import json
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ class Vocabulary(Protocol):
     def end(self) -> int: ...
     @property
     def target(self) -> "Vocabulary":
-        """The same for what is said instead of read, where the two sides are cut differently."""
+        """The tokenizer of the target side, which may differ."""
         ...
 
     @property
     def languages(self) -> Sequence[str]:
-        """Target languages that can be asked for, where there are several."""
+        """The available target languages, if there are several."""
         ...
 
     @property
-    def piece_bytes(self) -> list[bytes]: ...
+    def token_bytes(self) -> list[bytes]: ...
     @property
     def begins_anew(self) -> list[bool]: ...
 

@@ -1,4 +1,4 @@
-"""Which pieces may follow so that bytes are always those of whole characters, as an automaton over a vocabulary."""
+"""An automaton over a vocabulary that accepts only valid UTF-8, so that no character is cut."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,8 @@ from torch import Tensor
 from qkv.text.avoid import NO
 
 MORE = range(0x80, 0xC0)  # bytes that continue a character
-WHOLE, ONE, TWO, THREE = range(4)  # between characters, or so many bytes before the end of one
-NOT_OVERLONG_3, NO_SURROGATE, NOT_OVERLONG_4, NOT_TOO_LARGE = range(
-    4, 8
-)  # whose next byte is more restricted
+WHOLE, ONE, TWO, THREE = range(4)  # between characters, or this many bytes before the end of one
+NOT_OVERLONG_3, NO_SURROGATE, NOT_OVERLONG_4, NOT_TOO_LARGE = range(4, 8)  # the next byte is more restricted
 
 MOVES: dict[int, list[tuple[range, int]]] = {
     WHOLE: [
@@ -37,7 +35,7 @@ NEXT = {(state, byte): after for state, moves in MOVES.items() for bytes_, after
 
 
 def whole_characters(pieces: Sequence[bytes], end: int) -> Tensor | None:
-    """(states, V): the state of UTF-8 after each piece, or NO where it cannot follow; None where all pieces are whole.
+    """(states, V): the state after each token, or NO if it cannot follow; None if all tokens are whole characters.
 
     The end follows upon whole characters only.
     """

@@ -1,4 +1,4 @@
-"""The little of Protocol Buffers that a SentencePiece file needs: fields by number, and nothing is trusted."""
+"""The part of Protocol Buffers that SentencePiece files use, with every length checked."""
 
 import struct
 
@@ -6,7 +6,7 @@ VARINT, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5
 
 
 class Fields:
-    """One message: for each number of a field its values in order."""
+    """One message: the values of each field number, in order."""
 
     def __init__(self) -> None:
         self.values: dict[int, list[int | bytes]] = {}
@@ -14,11 +14,11 @@ class Fields:
     def messages(self, number: int) -> list[bytes]:
         found = self.values.get(number, [])
         if not all(isinstance(each, bytes) for each in found):
-            raise ValueError(f"field {number} is not what it should be")
+            raise ValueError(f"field {number} has the wrong type")
         return found  # type: ignore[return-value]
 
     def message(self, number: int) -> bytes:
-        """The parts of it one after another, which is how messages are merged."""
+        """Its parts concatenated, which merges messages."""
         return b"".join(self.messages(number))
 
     def bytes(self, number: int) -> bytes:
@@ -52,17 +52,17 @@ def read_fields(data: bytes) -> Fields:
             if kind == BYTES:
                 length, place = varint(data, place)
             if place + length > len(data):
-                raise ValueError("it is cut off")
+                raise ValueError("it is truncated")
             value = data[place : place + length]
             place += length
         else:
-            raise ValueError(f"it has a field of the unknown kind {kind}")
+            raise ValueError(f"it has a field of unknown type {kind}")
         fields.values.setdefault(number, []).append(value)
     return fields
 
 
 def varint(data: bytes, place: int) -> tuple[int, int]:
-    """A number in groups of seven bits, lowest first, and where it ends."""
+    """A number in groups of seven bits, lowest first, and the position after it."""
     total = shift = 0
     while place < len(data) and shift < 64:
         byte = data[place]
@@ -70,4 +70,4 @@ def varint(data: bytes, place: int) -> tuple[int, int]:
         place, shift = place + 1, shift + 7
         if byte < 0x80:
             return total, place
-    raise ValueError("it is cut off")
+    raise ValueError("it is truncated")

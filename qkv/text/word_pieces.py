@@ -1,4 +1,4 @@
-"""Words cut into pieces of a fixed list, as BERT reads them: "##" marks a piece that goes on with a word.
+"""WordPiece, the tokenizer of BERT: "##" marks a token that continues a word.
 
 Learned from the user's own text with Hugging Face's `tokenizers`, or taken from a published tokenizer.json or
 vocab.txt. A character that no piece has makes its whole word [UNK].
@@ -18,13 +18,13 @@ from qkv.errors import UserError
 
 PAD, UNKNOWN, BEGIN, SEPARATOR, MASK = SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 CONTINUES = "##"
-ALPHABET = 1_000  # characters that have a piece of their own
+ALPHABET = 1_000  # characters with their own token
 
 
 class WordPieces:
     def __init__(self, pieces: Pieces, where: str = "the tokenizer"):
         self.pieces = pieces
-        # Text that happens to read "[SEP]" is text; nothing is cut or filled up behind our back.
+        # Text that happens to contain "[SEP]" is plain text; the library must not truncate or pad.
         self.pieces.encode_special_tokens = True
         self.pieces.no_truncation()
         self.pieces.no_padding()
@@ -38,19 +38,17 @@ class WordPieces:
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int, *, lowercase: bool = True) -> Self:
-        """A vocabulary of at most `size` pieces; it is smaller where the text has no more to merge."""
+        """Learn a vocabulary of at most `size` tokens; it is smaller if there is nothing more to merge."""
         if size <= len(SPECIAL):
-            raise UserError(
-                f"a vocabulary of {size} is too small: the special tokens alone are {len(SPECIAL)}."
-            )
+            raise UserError(f"a vocabulary of {size} is too small: there are {len(SPECIAL)} special tokens.")
         empty = untrained({token: number for number, token in enumerate(SPECIAL)}, lowercase)
         words = word_counts(empty, texts)
         first, later = alphabet(words, min(ALPHABET, size // 4))
         trainer = trainers.WordPieceTrainer(
             vocab_size=size,
-            min_frequency=2,  # a merge seen once teaches nothing
-            # Named in their order, so that the same text gives the same pieces: the library numbers letters as it meets
-            # them, which is never twice the same, and lets their numbers decide between merges that are as common.
+            min_frequency=2,  # a pair seen once is not worth a merge
+            # Sorted, so that the same text gives the same vocabulary: the library would number letters in random order,
+            # and these numbers break ties between merges.
             special_tokens=[*SPECIAL, *first, *later],
             initial_alphabet=first,
             limit_alphabet=len(first),
@@ -64,7 +62,7 @@ class WordPieces:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """From tokenizer.json, or from vocab.txt, which has a piece on each line and says nothing of capitals."""
+        """From tokenizer.json, or from vocab.txt, which has a token on each line and no setting for case."""
         if path.suffix == ".txt":
             return cls.from_vocabulary(path, lowercase=True)
         try:
@@ -73,7 +71,7 @@ class WordPieces:
             raise UserError(f"{path} is not a tokenizer file ({error}).") from None
         kind = json.loads(pieces.to_str())["model"]["type"]
         if kind != "WordPiece":
-            raise UserError(f"{path} cuts words by {kind}, not into word pieces as BERT does.")
+            raise UserError(f"{path} is a {kind} tokenizer, but BERT uses WordPiece.")
         return cls(pieces, str(path))
 
     @classmethod
@@ -86,20 +84,20 @@ class WordPieces:
         while words and not words[-1]:
             words.pop()
         if len(set(words)) < len(words):
-            raise UserError(f"{path} has a piece twice: its lines no longer say the pieces' numbers.")
+            raise UserError(f"{path} has a token twice, so its line numbers are not the ids.")
         if UNKNOWN not in words:
             raise UserError(f"{path} lacks {UNKNOWN}: it is not one of BERT's.")
         return cls(untrained({word: number for number, word in enumerate(words)}, lowercase), str(path))
 
     def text(self) -> str:
-        """The content of tokenizer.json, which Hugging Face's library reads as well, with the pieces in their order."""
+        """The content of tokenizer.json, which the tokenizers library can read, with tokens sorted by id."""
         content = json.loads(self.pieces.to_str(pretty=False))
         vocabulary = content["model"]["vocab"]
         content["model"]["vocab"] = dict(sorted(vocabulary.items(), key=lambda item: item[1]))
         return json.dumps(content, ensure_ascii=False)
 
     def text_with_marks(self) -> str:
-        """The same for other programs, which put [CLS] and [SEP] by what this file tells them."""
+        """The same for other programs, with the template that adds [CLS] and [SEP]."""
         pieces = Pieces.from_str(self.text())
         pieces.post_processor = processors.TemplateProcessing(
             single=f"{BEGIN} $A {SEPARATOR}",
@@ -118,7 +116,7 @@ class WordPieces:
         return [list(encoding.ids) for encoding in self.pieces.encode_batch(texts, add_special_tokens=False)]
 
     def encode_with_masks(self, text: str) -> list[int]:
-        """The same, where [MASK] in the text is the hidden word."""
+        """The same, but [MASK] in the text is the mask token."""
         first, *rest = self.encode_all(text.split(MASK))
         return [*first, *(number for part in rest for number in (self.mask, *part))]
 
@@ -126,21 +124,21 @@ class WordPieces:
         return str(self.pieces.decode(list(ids), skip_special_tokens=True))
 
     def show(self, ids: Sequence[int]) -> list[str]:
-        """Each piece as a person reads it."""
+        """Readable tokens."""
         return [str(self.pieces.id_to_token(number)) for number in ids]
 
     @cached_property
     def special(self) -> frozenset[int]:
-        """The ids that stand for no text."""
+        """The ids that decode to nothing."""
         return frozenset((self.pad, self.unknown, self.begin, self.separator, self.mask))
 
     @cached_property
     def continues(self) -> list[bool]:
-        """For every id, whether the piece goes on with the word before it."""
+        """For every id, whether the token continues a word."""
         return [token.startswith(CONTINUES) for token in self.show(range(len(self)))]
 
     def joined(self, texts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-        """[CLS] text [SEP], or [CLS] text [SEP] text [SEP], and the number of the text at each place."""
+        """[CLS] text [SEP], or [CLS] text [SEP] text [SEP], and the index of the text at each position."""
         ids, segments = [self.begin], [0]
         for number, text in enumerate(texts):
             ids += [*text, self.separator]
@@ -154,7 +152,7 @@ def word_counts(pieces: Pieces, texts: Iterable[str]) -> Counter[str]:
 
 
 def alphabet(words: Counter[str], most: int) -> tuple[list[str], list[str]]:
-    """The commonest letters, as they begin a word and, of those that do so, as they go on with one."""
+    """The most frequent letters at the start of words, and those of them that also continue words."""
     letters: Counter[str] = Counter()
     later: set[str] = set()
     for word, count in words.items():

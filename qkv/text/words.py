@@ -1,16 +1,16 @@
-"""Where words stand in a text, and which pieces belong to each."""
+"""The words of a text, and the tokens of each word."""
 
 import re
 from collections.abc import Sequence
 
-Span = tuple[int, int]  # first byte, and the byte behind the last
+Span = tuple[int, int]  # first byte, and the byte after the last
 
-SPACED = re.compile(r"\S+")  # what stands between spaces, which is how alignments count words
-FINE = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")  # words, and each mark on its own
+SPACED = re.compile(r"\S+")  # split at spaces, as in alignment formats
+FINE = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")  # words and punctuation marks
 
 
 def spans(text: str, pattern: re.Pattern[str]) -> list[Span]:
-    """The words of a text as bytes of its UTF-8."""
+    """The byte ranges of the words of a text in UTF-8."""
     found, byte, character = [], 0, 0
     for match in pattern.finditer(text):
         start = byte + len(text[character : match.start()].encode("utf-8"))
@@ -21,7 +21,7 @@ def spans(text: str, pattern: re.Pattern[str]) -> list[Span]:
 
 
 def owners(pieces: Sequence[Span], words: Sequence[Span]) -> list[int | None]:
-    """For each piece the first word that it has bytes of; None for a piece that is nothing but space."""
+    """For each token, the first word that it overlaps; None for a token of only spaces."""
     found: list[int | None] = []
     word = 0
     for start, end in pieces:

@@ -1,4 +1,4 @@
-"""What happens without it: copies of a model in which one thing is changed, so that the model itself has no switches for it."""
+"""Ablations: copies of a model with one thing changed, so that the model itself needs no switches."""
 
 import copy
 import random
@@ -20,17 +20,17 @@ SILENCED = re.compile(
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     no_scaling: bool = False
-    """Scores are not divided by √K."""
+    """Do not divide scores by √K."""
     no_mask: bool = False
-    """Every position of the decoder sees those behind it."""
+    """Let the decoder attend to later positions."""
     no_positions: bool = False
-    """No word knows where it stands."""
+    """Remove positions."""
     shuffle: int = 0
-    """The source's words in another order; the number is the seed, 0 leaves them."""
+    """Shuffle the source's words with this seed; 0 for no shuffling."""
     silenced: tuple[str, ...] = ()
-    """Heads such as `decoder.1.cross_attention.0`, and whole blocks such as `encoder.0`, that add nothing."""
+    """Heads such as `decoder.1.cross_attention.0`, and whole blocks such as `encoder.0`, to silence."""
     force: tuple[int, ...] = ()
-    """Ids that the answer begins with, whatever the model would say."""
+    """Token ids that the output must start with."""
 
     @property
     def changes_model(self) -> bool:
@@ -38,7 +38,7 @@ class Experiment:
 
 
 def unmasked(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """What a stack computes where all of its positions may look at each other."""
+    """A stack without a causal mask."""
 
     def computed(x: Tensor, *, mask: Tensor | None = None, **rest: Any) -> Tensor:
         return forward(x, mask=None if mask is None else torch.ones_like(mask), **rest)
@@ -52,12 +52,12 @@ class Place:
 
     path: str
     causal: bool
-    attention: str = ""  # where its attention on the source is, if that is in no block
+    attention: str = ""  # where its attention to the source is, if outside the blocks
 
 
 @torch.no_grad()
 def changed(model: nn.Module, experiment: Experiment, places: Mapping[str, Place]) -> Any:
-    """A copy of the model in which the experiment holds, or the model itself where nothing changes it.
+    """A copy of the model with the experiment applied, or the model itself if nothing changes.
 
     `places` has its stacks by the names under which they are recorded.
     """
@@ -68,9 +68,7 @@ def changed(model: nn.Module, experiment: Experiment, places: Mapping[str, Place
         silence(model, places, name)
     if experiment.no_scaling:
         for attention in attentions_of(model):
-            for (
-                each
-            ) in attention.query.parameters():  # so much longer that the division by √K comes to nothing
+            for each in attention.query.parameters():  # scaled up to undo the division by √K
                 each.mul_((each.shape[0] // attention.heads) ** 0.5)
     if experiment.no_positions:
         for name, each in [*model.named_buffers(), *model.named_parameters()]:
@@ -89,7 +87,7 @@ def attentions_of(model: nn.Module) -> list[Any]:
 
 
 def unturned(rotation: Tensor) -> Tensor:
-    """Rotary positions (T, 2, K) that turn nothing: cosines are 1, sines 0."""
+    """Rotary positions (T, 2, K) without effect: cosines are 1, sines 0."""
     table = torch.zeros_like(rotation)
     table[:, 0] = 1
     return table
@@ -114,7 +112,7 @@ def silence(model: nn.Module, places: Mapping[str, Place], name: str) -> None:
         if found["sublayer"] is not None:
             attention = attention_at(model, place, blocks, number, found["sublayer"])
     if found is None or attention is None or int(found["head"]) >= attention.heads:
-        raise UserError(f"this model has no '{name[:40]}' that could be silenced.")
+        raise UserError(f"this model has no '{name[:40]}' to silence.")
     width, head = attention.output.weight.shape[1] // attention.heads, int(found["head"])
     attention.output.weight[:, head * width : (head + 1) * width] = 0
 
@@ -141,7 +139,7 @@ def shuffled(text: str, seed: int) -> str:
     if not seed or len(words) < 2:
         return text
     order, generator = list(words), random.Random(seed)
-    for _ in range(20):  # of two equal words any order may be the old one
+    for _ in range(20):  # equal words may give the old order
         generator.shuffle(order)
         if order != words:
             break
@@ -168,4 +166,4 @@ class Anew:
 
 def check_forced(force: Sequence[int], vocab: int) -> None:
     if any(not 0 <= number < vocab for number in force):
-        raise UserError(f"a forced piece must be one of the {vocab:,} pieces of the vocabulary.")
+        raise UserError(f"a forced token must be below the vocabulary size of {vocab:,}.")

@@ -1,4 +1,4 @@
-"""One answer of a model with every number on the way to it: the pieces, all that was recorded, and what was chosen from."""
+"""One output of a model with every intermediate: tokens, recorded arrays, and the candidates at every step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ from qkv.tracing.experiments import Experiment
 from qkv.tracing.watching import Lost
 
 Arrays = dict[str, np.ndarray[Any, np.dtype[np.float32]]]
-CANDIDATES = 12  # of what could be said, so many are told
+CANDIDATES = 12  # next tokens reported per step
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
     """A stack of blocks, or of LSTMs, and what it read."""
 
-    name: str  # under which its blocks are recorded
+    name: str  # prefix of its recorded arrays
     pieces: tuple[str, ...]
     ids: tuple[int, ...]
     stack: dict[str, Any]  # its config; of LSTMs, its depth is how many of them look at the other side
-    weights: str  # what the names of its weights begin with
-    causal: bool  # does its attention on itself see only what stands before?
-    embedding: str | None = None  # the weight whose rows its ids choose …
-    embedding_scale: float = 1.0  # … and what they are multiplied by
+    weights: str  # prefix of its weights
+    causal: bool  # whether self-attention is causal
+    embedding: str | None = None  # name of the embedding matrix
+    embedding_scale: float = 1.0  # factor of the embeddings
     sum_is_normed: bool = (
         False  # is the sum of embedding and position normed, with more in it, before the blocks?
     )
@@ -49,7 +49,7 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What could be said after one row, likeliest first; what was said is among them."""
+    """Candidates after one row, likeliest first, including the chosen one."""
 
     row: int
     chosen: int
@@ -59,7 +59,7 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Beams:
-    """How the answer was found."""
+    """How the output was searched for."""
 
     width: int
     length_penalty: float
@@ -78,9 +78,9 @@ class Trace:
     config: dict[str, Any]  # of the model
     sides: tuple[Side, ...]
     arrays: Arrays = field(repr=False)
-    """All that was recorded, by its name, without the batch."""
+    """Recorded arrays by name, without the batch dimension."""
     weights: Mapping[str, Tensor] = field(repr=False)
-    """What it was computed with."""
+    """The weights of the model."""
     choices: tuple[Choice, ...] = field(repr=False)
     beams: Beams | None = field(default=None, repr=False)
     picture: Any = field(default=None, repr=False)
@@ -159,6 +159,6 @@ def at_rows(choices: Sequence[Choice], rows: Sequence[int]) -> tuple[Choice, ...
 
 def check_length(tokens: int, longest: int) -> None:
     if tokens < 1:
-        raise UserError("there is nothing to continue: write at least one word.")
+        raise UserError("the prompt is empty: write at least one word.")
     if tokens > longest:
         raise UserError(f"this text has {tokens:,} tokens, and at most {longest} can be traced: shorten it.")

@@ -1,4 +1,4 @@
-"""A search that is looked at: which beginnings were alive at every step, and why those that lost did."""
+"""Observe a beam search: which prefixes were alive at every step, and why others were dropped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from qkv.decoding.step import Step
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a beam had said at some step."""
+    """The prefix of a beam at some step."""
 
     ids: tuple[int, ...]
     total: float  # log-probability of all of it
@@ -19,7 +19,7 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Lost:
-    """A beginning that was not continued: at this step `kept` was the least of what went on."""
+    """A prefix that was dropped: at this step `kept` was the lowest score that stayed."""
 
     beginning: Beginning
     step: int
@@ -27,7 +27,7 @@ class Lost:
 
 
 class Watched:
-    """A step (the Step protocol) of one sentence that remembers what it was asked for."""
+    """A step (the Step protocol) for one sentence that records its calls."""
 
     def __init__(self, step: Step):
         self.step = step
@@ -39,7 +39,7 @@ class Watched:
     def __call__(self, ids: Tensor) -> Tensor:
         logits = self.step(ids)
         newest = ids[:, -1].tolist()
-        if self.log_probabilities is None:  # the start, which nobody says
+        if self.log_probabilities is None:  # the start token has no probability
             self.paths, self.totals = [() for _ in newest], [0.0 for _ in newest]
         else:
             gains = [float(self.log_probabilities[row, token]) for row, token in enumerate(newest)]
@@ -65,7 +65,7 @@ class Watched:
             self.log_probabilities = self.log_probabilities[rows]
 
     def lost(self, ended: Sequence[Sequence[int]]) -> list[Lost]:
-        """Beginnings that neither went on nor became one of those that ended, likeliest first."""
+        """Prefixes that were neither continued nor finished, likeliest first."""
         whole = {tuple(ids) for ids in ended}
         found = []
         for number, (now, after) in enumerate(zip(self.rounds, self.rounds[1:], strict=False)):

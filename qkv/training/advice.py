@@ -1,15 +1,15 @@
-"""Was a run long enough? What its log says, and what to do."""
+"""Was a run long enough? Its log tells."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
-LATE = 0.8  # of the steps: what happens after this is the end of a run
-FALLING = 0.01  # of the loss: if it fell by more than this at the end, more time would help
+LATE = 0.8  # the end of a run is what follows this share of its steps
+FALLING = 0.01  # if the loss fell by more than this share at the end, more time would help
 
 
 def is_still_falling(losses: Sequence[tuple[int, float]]) -> bool:
-    """Was the validation loss still falling at the end? `losses` are steps and the losses there, in order."""
+    """Was the validation loss still falling at the end? `losses` are pairs of step and loss, in order."""
     if not losses:
         return False
     last_step, last = losses[-1]
@@ -20,7 +20,7 @@ def is_still_falling(losses: Sequence[tuple[int, float]]) -> bool:
 
 
 def validation_losses(log: Path) -> list[tuple[int, float]]:
-    """From a run's log. Where it cannot be read, there are none: advice is not worth an error."""
+    """Steps and validation losses in a log. If it cannot be read, there are none: advice is not worth an error."""
     try:
         rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
         return [(row["step"], row["validation_loss"]) for row in rows if "validation_loss" in row]

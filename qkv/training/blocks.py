@@ -1,4 +1,4 @@
-"""Settings of blocks as the config of a stack."""
+"""From the settings of blocks to the config of a stack."""
 
 from qkv.core.block import StackConfig
 from qkv.training.settings import BlockSettings

@@ -1,21 +1,21 @@
-"""The model card of kinds whose results are a list: what it is, what it learned from, how good it is."""
+"""A model card: what the model is, what it was trained on, and its results."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def cell(text: Any) -> str:
-    """For a table in Markdown, where | ends a cell, also in code."""
+    """Escape text for a Markdown table, in which | ends a cell even inside code."""
     return str(text).replace("|", "\\|")
 
 
 def model_card(title: str, usage: str, report: Mapping[str, Any]) -> str:
-    """From a report with `data.origin`, the facts of every run, and `results`: what was measured, by name."""
+    """From a report with `data.origin`, the facts of every run, and `results` by name."""
     training, results = report["training"], report["results"]
     rows = "\n".join(f"| {cell(name)} | {cell(value)} |" for name, value in results.items())
     return f"""# {title}
 
-Made by qkv {report["made_with"]["qkv"]}.
+Trained with qkv {report["made_with"]["qkv"]}.
 
     {usage}
 
@@ -26,11 +26,11 @@ Made by qkv {report["made_with"]["qkv"]}.
 | training | {training["steps"]:,} steps, {training["epochs"]} epochs, {training["minutes"]} minutes, seed {training["seed"]} |
 | weights | {cell(training["weights"])} |
 
-## What was measured
+## Results
 
 | measure | value |
 |---|---|
 {rows}
 
-It knows what it was trained on and nothing else. `report.json` has every setting.
+These results hold for data like the training data. `report.json` has all settings.
 """

@@ -1,4 +1,4 @@
-"""Where a model is trained, and in which numbers its products are computed."""
+"""The device that trains a model, and the number format of its matrix products."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -17,13 +17,13 @@ from qkv.training.settings import Precision, RunSettings, TrainingSettings
 Settings = TypeVar("Settings", bound=RunSettings)
 Narrow = Literal["bf16", "int16"]
 
-# From these widths on, smaller numbers gain more than turning numbers into them costs.
+# From these widths on, products in a narrow format save more time than the conversion costs.
 WIDE_FOR_BF16, WIDE_FOR_INT16 = 512, 128
 
 
 def choose_device() -> torch.device:
     if torch.cuda.is_available():
-        own = int(os.environ.get("LOCAL_RANK", "0"))  # torchrun gives each process its own
+        own = int(os.environ.get("LOCAL_RANK", "0"))  # set by torchrun
         return torch.device("cuda", own)
     if torch.backends.mps.is_available():
         return torch.device("mps")
@@ -37,15 +37,17 @@ def with_precision(
     group: Group | None = None,
     of: Sequence[Narrow] = ("int16", "bf16"),
 ) -> Settings:
-    """The settings with `auto` decided, as they are kept in the run: on another machine it goes on as it began.
+    """The settings with `auto` replaced. The run keeps the result, so that it resumes alike on another machine.
 
-    The first of the kinds of smaller numbers that pay for all processes of the group. On vectors int16 is the faster one,
-    and rounds less; units that multiply whole matrices (AMX) are for bf16.
+    It is the first format in `of` that is faster for all processes of the group. With vector instructions int16 is faster
+    than bf16 and more exact; matrix units (AMX) support bf16 only.
     """
-    asked = settings.training.precision
-    if asked != "auto":
-        if asked != "float32" and asked not in of:
-            raise UserError(f"--precision {asked} is not for this model: give {' or '.join(of)}, or float32.")
+    wanted = settings.training.precision
+    if wanted != "auto":
+        if wanted != "float32" and wanted not in of:
+            raise UserError(
+                f"precision {wanted} does not suit this model. Choose {' or '.join(of)}, or float32."
+            )
         return settings
     by_matrices = width >= WIDE_FOR_BF16 and bool(processor_features().get("amx_bf16"))
     pays: dict[Narrow, Callable[[], bool]] = {
@@ -60,12 +62,12 @@ def with_precision(
 
 
 def kinds_for(recurrent: bool) -> tuple[Narrow, ...]:
-    """LSTMs are no linear layers: of such a model, int16 multiplies little more than the output layer."""
+    """LSTMs are not linear layers: in such a model, int16 helps little beyond the output layer."""
     return ("bf16", "int16") if recurrent else ("int16", "bf16")
 
 
 def multiplies_int16(device: torch.device) -> bool:
-    """The products are made for one thread, which each process has where batches are shared by all cores."""
+    """int16 products use one thread, as each process has if all cores share the batches."""
     return device.type == "cpu" and torch.get_num_threads() == 1 and int16_pays()
 
 
@@ -76,24 +78,22 @@ def check_precision(settings: TrainingSettings, device: torch.device) -> None:
 
 def int16_products(device: torch.device) -> Int16:
     if device.type != "cpu":
-        raise UserError(f"--precision int16 is for a CPU, not for {device.type}: give bf16 or float32.")
+        raise UserError(f"precision int16 needs a CPU, and this is {device.type}. Choose bf16 or float32.")
     try:
         return Int16()
     except NoEngineError as error:
-        raise UserError(
-            f"--precision int16 cannot be had here: {error}; give float32, or leave it out."
-        ) from None
+        raise UserError(f"precision int16 is not available here: {error}. Choose float32 or auto.") from None
 
 
 def products_here(settings: TrainingSettings, device: torch.device) -> Int16 | None:
-    """None where torch multiplies: also for a run that was begun in int16 on another machine and cannot have it here."""
+    """None if torch multiplies, also for a run that was started with int16 on another machine and lacks it here."""
     with suppress(UserError):
         return int16_products(device) if settings.precision == "int16" else None
     return None
 
 
 def multiplies_bf16(device: torch.device) -> bool:
-    """Has the device instructions of its own for it? Without them bf16 is slower than float32."""
+    """Does the device have bf16 instructions? Without them bf16 is slower than float32."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device.type != "cpu":
@@ -103,6 +103,6 @@ def multiplies_bf16(device: torch.device) -> bool:
 
 
 def processor_features() -> dict[str, object]:
-    """Nothing where torch is older and does not tell."""
+    """Empty if this version of torch does not report them."""
     features: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
     return features

@@ -1,9 +1,9 @@
-"""Several processes that train one model: each takes a share of every batch, and gradients are added up.
+"""Several processes that train one model. Each computes a share of every batch, and gradients are added up.
 
-On one machine `qkv train` starts helpers by itself: on small matrices two processes of one thread do more
-than one process of two. They share memory for weights, gradients and optimiser state, and a socket each for taking turns, which is
-several times as fast as sending gradients through torch.distributed, and shows at once when one has ended.
-Across machines, torchrun makes the group (RANK and WORLD_SIZE in the environment).
+On one machine `qkv train` starts helpers itself: on small matrices two processes with one thread each are faster than
+one process with two threads. They share memory for weights, gradients and optimizer state, and synchronize over
+sockets. This is several times as fast as torch.distributed, and a process that has ended is noticed at once.
+Across machines, torchrun creates the group (RANK and WORLD_SIZE in the environment).
 """
 
 import ctypes
@@ -28,15 +28,15 @@ from torch import Tensor
 from qkv.environment import HELPER, under_torchrun
 from qkv.errors import ProcessEndedError, UserError
 
-FEWEST_TOKENS = 512  # with a smaller share the processes spend more on taking turns than they gain
+FEWEST_TOKENS = 512  # with a smaller share, synchronizing costs more than the processes gain
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of mallopt, in GNU's malloc.h
 LOST = (
     "gloo",
     "Connection closed",
     "Connection reset",
     "NCCL",
-)  # in torch's words for a process that is gone
-ENDED = "another process of this training run has ended; what was saved is whole: go on with --resume."
+)  # in torch's messages about a process that has ended
+ENDED = "another process of this training run has ended. The last checkpoint is intact: resume the run."
 
 
 class Group(Protocol):
@@ -44,13 +44,13 @@ class Group(Protocol):
     size: int
 
     def share(self, rows: Sequence[int]) -> list[int]:
-        """Which of the rows of a batch are this process's."""
+        """This process's rows of a batch."""
 
     def agree(self, *numbers: float) -> list[float]:
-        """The sum of each over the processes: a few numbers, known to the processor and not to a device."""
+        """The sum of each number over all processes. The numbers are on the CPU."""
 
     def wait(self) -> None:
-        """Go on when every process has come here."""
+        """Wait until every process has called this."""
 
 
 class Alone:
@@ -63,35 +63,35 @@ class Alone:
         return list(numbers)
 
     def total(self, number: Tensor) -> Tensor:
-        """The sum of a number over the processes, left on its device; all processes have come here then."""
+        """The sum of a number over all processes, on its device. This also waits for all of them."""
         return number
 
     def wait(self) -> None:
         pass
 
     def shared(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
-        """Zeros that all processes see; all must ask for the same ones in the same order."""
+        """Zeros that all processes share. All must call this with the same shapes in the same order."""
         return torch.zeros(shape, device=device)
 
 
 class Together:
-    """The processes that torchrun has started, on one machine or many."""
+    """The processes that torchrun started, on one machine or several."""
 
     def __init__(self) -> None:
         if torch.cuda.is_available():
             own, devices = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
             if own >= devices:
                 raise UserError(
-                    f"there are {devices} GPUs for more processes: give torchrun --nproc-per-node {devices}."
+                    f"there are more processes than GPUs ({devices}). Start torchrun with --nproc-per-node {devices}."
                 )
-            torch.cuda.set_device(own)  # each process has its own
-        # Both backends: gradients lie where the model is, a few numbers for the loop always on the CPU.
+            torch.cuda.set_device(own)
+        # Both backends: gradients are on the device, the numbers of `agree` on the CPU.
         try:
             dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
         except (RuntimeError, ValueError) as error:
             raise ProcessEndedError(
-                "the processes of torchrun cannot reach each other: check its addresses, and GLOO_SOCKET_IFNAME or "
-                f"NCCL_SOCKET_IFNAME where they are set (torch says: {first_line(error)})"
+                "the processes of torchrun cannot reach each other. Check the addresses, and GLOO_SOCKET_IFNAME or "
+                f"NCCL_SOCKET_IFNAME if they are set. torch reports: {first_line(error)}"
             ) from None
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
 
@@ -108,31 +108,28 @@ class Together:
 
 
 class Neighbours(Alone):
-    """Processes of one machine. The first has a socket to each of the others, each of them one to the first."""
+    """Processes on one machine. The first has a socket to each of the others."""
 
     def __init__(self, rank: int, size: int, memory: int, sockets: list[socket.socket]):
         self.rank, self.size, self.memory, self.sockets = rank, size, memory, sockets
-        self.used = 0  # bytes of the memory
+        self.used = 0  # bytes of the shared memory
 
     def share(self, rows: Sequence[int]) -> list[int]:
         return every(rows, self.rank, self.size)
 
     def shared(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         if device.type != "cpu":
-            raise UserError(
-                f"processes on a {device.type} device are started by torchrun, not by --processes."
-            )
+            raise UserError(f"several processes on a {device.type} device need torchrun. Set processes to 1.")
         start, count = self.used, math.prod(shape)
         self.used += -(-4 * count // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         if self.rank == 0:
             try:
-                os.posix_fallocate(
-                    self.memory, 0, self.used
-                )  # writing into memory that is not there is deadly
+                # Writing to memory that cannot be allocated would kill the process.
+                os.posix_fallocate(self.memory, 0, self.used)
             except OSError:
                 raise UserError(
-                    f"{self.size} processes need {-(-self.used // 2**20)} MB of memory to share, more than the system "
-                    "gives (a limit on the size of files counts too): give --processes 1."
+                    f"{self.size} processes need {-(-self.used // 2**20)} MB of shared memory, more than the system "
+                    "provides (a limit on file sizes also counts). Set processes to 1."
                 ) from None
         self.wait()
         block = mmap.mmap(self.memory, self.used - start, offset=start)
@@ -142,12 +139,12 @@ class Neighbours(Alone):
         values = np.array(numbers, dtype=np.float64)
         if self.rank == 0:
             for each in self.sockets:
-                values += np.frombuffer(received(each, values.nbytes))
+                values += np.frombuffer(receive(each, values.nbytes))
             for each in self.sockets:
                 send(each, values.tobytes())
         else:
             send(self.sockets[0], values.tobytes())
-            values = np.frombuffer(received(self.sockets[0], values.nbytes))
+            values = np.frombuffer(receive(self.sockets[0], values.nbytes))
         found: list[float] = values.tolist()
         return found
 
@@ -157,15 +154,15 @@ class Neighbours(Alone):
     def wait(self) -> None:
         if self.rank == 0:
             for each in self.sockets:
-                received(each, 1)
+                receive(each, 1)
         for each in self.sockets:
             send(each, b".")
         if self.rank > 0:
-            received(self.sockets[0], 1)
+            receive(self.sockets[0], 1)
 
 
 def every(rows: Sequence[int], rank: int, size: int) -> list[int]:
-    """Every size-th row: the rows of a batch are ordered by length, so the shares weigh the same."""
+    """Every size-th row. The rows of a batch are ordered by length, so the shares have about the same size."""
     return list(rows[rank::size])
 
 
@@ -176,7 +173,7 @@ def send(to: socket.socket, content: bytes) -> None:
         raise ProcessEndedError(ENDED) from None
 
 
-def received(source: socket.socket, size: int) -> bytes:
+def receive(source: socket.socket, size: int) -> bytes:
     content = b""
     while len(content) < size:
         try:
@@ -190,7 +187,7 @@ def received(source: socket.socket, size: int) -> bytes:
 
 
 def processes_for(wanted: int, batch_tokens: int) -> int:
-    """How many processes to start on this machine: as asked, or one for each core as far as batches reach."""
+    """How many processes to start on this machine. By default, one per core if the batches are large enough."""
     if wanted > 0:
         return wanted
     if os.name != "posix" or torch.cuda.is_available() or torch.backends.mps.is_available():
@@ -204,19 +201,19 @@ def cores() -> int:
 
 @contextmanager
 def shared_run(arguments: Sequence[str], processes: int) -> Iterator[Group]:
-    """The group that trains: of torchrun, of the process that started this one, or with helpers started here.
+    """The group that trains: torchrun's, that of the process which started this one, or one with helpers started here.
 
-    A helper runs the same command; it prints nothing and touches no file of the run.
+    A helper runs the same command. It prints nothing and writes no file.
     """
     keep_freed_memory()
     if HELPER in os.environ:
-        # rank, size, file of the shared memory, socket to the first process
+        # rank, size, file descriptor of the shared memory, socket to the first process
         rank, size, memory, own_socket = map(int, os.environ[HELPER].split())
         torch.set_num_threads(threads_each(size))
         yield Neighbours(rank, size, memory, [socket.socket(fileno=own_socket)])
     elif under_torchrun():
         together = Together()
-        with ended_processes_noticed():
+        with lost_connections_reported():
             yield together
         dist.destroy_process_group()
     elif processes == 1:
@@ -227,13 +224,13 @@ def shared_run(arguments: Sequence[str], processes: int) -> Iterator[Group]:
 
 
 @contextmanager
-def ended_processes_noticed() -> Iterator[None]:
-    """torch has no class of its own for a connection that is gone."""
+def lost_connections_reported() -> Iterator[None]:
+    """torch has no exception class for a lost connection."""
     try:
         yield
     except (RuntimeError, dist.DistError) as error:
         if isinstance(error, dist.DistError) or any(sign in str(error) for sign in LOST):
-            raise ProcessEndedError(f"{ENDED} (torch says: {first_line(error)})") from None
+            raise ProcessEndedError(f"{ENDED} torch reports: {first_line(error)}") from None
         raise
 
 
@@ -278,20 +275,20 @@ def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep what a step has freed for the next step, which needs as much.
+    """Let the C library keep the memory that a step frees, because the next step needs as much.
 
-    Otherwise it gives large blocks back at once, and the system has to clear thousands of pages for every step.
+    Otherwise it returns large blocks at once, and the system clears thousands of pages for every step.
     """
     if os.name != "posix":
         return
-    with suppress(OSError, AttributeError):  # another C library than GNU's has no such call
+    with suppress(OSError, AttributeError):  # only GNU's C library has this call
         library = ctypes.CDLL(None)
-        library.mallopt(M_MMAP_MAX, 0)  # no blocks outside of the heap
-        library.mallopt(M_TRIM_THRESHOLD, -1)  # and no part of the heap given back
+        library.mallopt(M_MMAP_MAX, 0)  # no blocks outside the heap
+        library.mallopt(M_TRIM_THRESHOLD, -1)  # never shrink the heap
 
 
 def package_folder() -> str:
-    """Where a helper finds this package: -P keeps the user's own folder, with its files of any name, out."""
+    """Where a helper finds this package. -P keeps the current folder, which may hold files of any name, off the path."""
     return str(Path(__file__).parents[2])
 
 
@@ -300,7 +297,7 @@ def threads_each(processes: int) -> int:
 
 
 def memory_folder() -> str | None:
-    """Where files live in memory, or the usual place for temporary ones where there is little room for them."""
+    """A folder in memory, or None for the usual temporary folder if memory is short."""
     folder = "/dev/shm"
     roomy = os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 2**30
     return folder if roomy else None

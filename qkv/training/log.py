@@ -1,4 +1,4 @@
-"""Lines of JSON about a run, of which a resumed run has neither more nor fewer than one that was never interrupted."""
+"""The log of a run, in lines of JSON. A resumed run has the same lines as an uninterrupted one."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[int]:
+def open_file(path: Path) -> Iterator[int]:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         yield handle
@@ -19,26 +19,29 @@ def opened(path: Path) -> Iterator[int]:
 
 
 class Log:
-    """A file that grows. Lines that a full disk refuses wait here for the next try, and those that it took but could
-    not flush are written again: the system may have dropped them, and would call the next flush a success."""
+    """A file that grows. Lines that could not be written wait for the next attempt.
+
+    Lines that were written but could not be flushed are written again: the system may have dropped them and would still
+    report the next flush as a success.
+    """
 
     def __init__(self, path: Path):
         self.path = path
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        """As it was before the first line."""
+    def reset(self) -> None:
+        """Reset to an empty log."""
         self.bytes, self.hash, self.waiting = 0, hashlib.sha256(), b""
-        self.call_safe()
+        self.mark_flushed()
 
-    def call_safe(self) -> None:
-        """All that was written so far is on the disk."""
-        self.safe, self.unsafe = (self.bytes, self.hash.copy()), b""
+    def mark_flushed(self) -> None:
+        """Everything written so far is on disk."""
+        self.flushed, self.unflushed = (self.bytes, self.hash.copy()), b""
 
-    def take_back(self) -> None:
-        """What is not safe waits again."""
-        self.bytes, self.hash = self.safe[0], self.safe[1].copy()
-        self.waiting, self.unsafe = self.unsafe + self.waiting, b""
+    def requeue(self) -> None:
+        """Queue the lines again that were not flushed."""
+        self.bytes, self.hash = self.flushed[0], self.flushed[1].copy()
+        self.waiting, self.unflushed = self.unflushed + self.waiting, b""
 
     def add(self, facts: Mapping[str, Any]) -> None:
         self.waiting += json.dumps(facts).encode() + b"\n"
@@ -47,39 +50,37 @@ class Log:
     def write(self) -> None:
         if not self.waiting:
             return
-        with opened(self.path) as handle:
+        with open_file(self.path) as handle:
             os.ftruncate(handle, self.bytes)  # a failure may have left part of a line
             os.lseek(handle, self.bytes, os.SEEK_SET)
             while self.waiting:
                 count = os.write(handle, self.waiting)
                 written, self.waiting = self.waiting[:count], self.waiting[count:]
                 self.hash.update(written)
-                self.bytes, self.unsafe = self.bytes + count, self.unsafe + written
+                self.bytes, self.unflushed = self.bytes + count, self.unflushed + written
 
     def sync(self) -> dict[str, Any]:
-        """All lines are on the disk: how long the file is, and the hash of it."""
+        """Flush all lines to disk. Return the length of the file and its hash."""
         self.write()
         if self.bytes:
             try:
-                with opened(self.path) as handle:
+                with open_file(self.path) as handle:
                     os.fsync(handle)
             except OSError:
-                self.take_back()
+                self.requeue()
                 raise
-            self.call_safe()
+            self.mark_flushed()
         return {"bytes": self.bytes, "sha256": self.hash.hexdigest()}
 
     def cut_back(self, to: Mapping[str, Any]) -> str | None:
-        """Forget the lines after those of a state; what is wrong with the ones before, if anything is."""
+        """Remove the lines that were written after a state. Return a warning if the earlier ones have changed."""
         kept = self.path.read_bytes()[: to["bytes"]] if self.path.exists() else b""
-        self.forget()
+        self.reset()
         self.bytes = len(kept)
         self.hash.update(kept)
-        self.call_safe()
+        self.mark_flushed()
         if self.path.exists():
             os.truncate(self.path, self.bytes)
         if self.hash.hexdigest() != to["sha256"]:
-            return (
-                f"{self.path} is not what it was when the run was saved: do not trust its lines up to here."
-            )
+            return f"{self.path} changed since the checkpoint was saved. Do not trust its earlier lines."
         return None

@@ -1,4 +1,4 @@
-"""One loop for every model: it knows `model.loss(batch)`, batches, and how to keep what it has reached."""
+"""The training loop for every model. It needs `model.loss(batch)` and batches; it validates, logs and saves."""
 
 import math
 import time
@@ -21,17 +21,17 @@ from qkv.training.randomness import seed_for
 from qkv.training.schedule import rate_at
 from qkv.training.settings import TrainingSettings
 from qkv.training.signals import StopRequest
-from qkv.training.spread import Part, Spread, device_of, load_weights, whole_ones
+from qkv.training.spread import Part, Spread, device_of, gather_tensors, load_weights
 
-LOOK_EVERY = 25  # steps between two looks at the losses, where looking makes a device wait
-PIECES_AT_ONCE = 1_024  # for a thread of a CPU: more of them are no faster, and need more memory
-BAD_BATCHES = 20  # so many losses that are not a number may be skipped in a run
+READ_EVERY = 25  # steps between two reads of the losses if reading makes a device wait
+TOKENS_AT_ONCE = 1_024  # per CPU thread: more are not faster and need more memory
+BAD_BATCHES = 20  # that a run may skip because of a NaN or infinite loss or gradient
 
 
 class Data(Protocol):
-    """Batches by epoch, whose order and content are functions of its seed alone.
+    """Batches by epoch. Their order and content depend on the seed alone.
 
-    `batch` and `tokens` speak of the epoch that was asked for last.
+    `batch` and `tokens` refer to the last call of `epoch`.
     """
 
     def epoch(self, seed: int) -> Sequence[list[int]]: ...
@@ -40,23 +40,24 @@ class Data(Protocol):
 
     def __len__(self) -> int: ...
 
-    def tokens(self, rows: list[int]) -> int: ...  # real target tokens, padding not counted
+    def tokens(self, rows: list[int]) -> int: ...  # target tokens without padding
 
 
 @dataclass(kw_only=True)
 class Position:
-    """Where a run stands. With the weights and the optimiser's tensors this is all of its state."""
+    """How far a run is. Together with the weights and the optimizer's tensors this is its whole state."""
 
     step: int = 0
     epoch: int = 0
-    cursor: int = 0  # batches of this epoch that are done
+    cursor: int = 0  # finished batches of this epoch
     seconds: float = 0.0
     tokens: int = 0
     best_loss: float = math.inf
     best_step: int = 0
-    kept_loss: float = math.inf  # of the model in the bundle: a full disk may have left an earlier one there
+    kept_loss: float = math.inf  # of the model in the bundle, which may not be the best if the disk was full
     kept_step: int = 0
     kept_hash: str = ""  # of its weights
+    kept_as: str = ""  # what it is, if not the snapshot of that step
     bad_batches: int = 0
     snapshots: list[int] = field(default_factory=list)  # steps, oldest first
 
@@ -69,15 +70,15 @@ class Position:
         unknown = sorted(facts.keys() - {each.name for each in fields(cls)})
         if unknown:
             raise UserError(
-                f"this run was begun by another version of qkv, which notes {' and '.join(unknown)}: finish it with "
-                "that one."
+                f"this run was started by another version of qkv, which stores {' and '.join(unknown)}. Resume it with "
+                "that version."
             )
         values: dict[str, Any] = {name: math.inf if value is None else value for name, value in facts.items()}
         return cls(**values)
 
 
 class Watch(Protocol):
-    """Who looks on: the terminal, a test, or nobody."""
+    """Receives progress: the terminal or a test."""
 
     def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None: ...
 
@@ -92,7 +93,7 @@ class Watch(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What the loop needs beside the model and the data."""
+    """What the loop needs besides the model and the data."""
 
     settings: TrainingSettings
     seed: int
@@ -105,10 +106,10 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.steps is None and self.minutes is None:
-            raise UserError("training needs an end: give --steps or --minutes.")
+            raise UserError("training needs a limit. Give steps or minutes.")
 
     def progress(self, position: Position) -> float:
-        """The share of the run that is over, by whichever end comes first."""
+        """The share of the run that is done, by the limit that is closer."""
         by_steps = 0.0 if self.steps is None else position.step / max(1, self.steps)
         by_time = 0.0 if self.minutes is None else position.seconds / max(1e-9, 60 * self.minutes)
         return min(1.0, max(by_steps, by_time))
@@ -116,7 +117,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Done:
-    """A step that was computed, perhaps on a device that is still at it."""
+    """A step whose results a device may still be computing."""
 
     step: int
     loss: Tensor
@@ -125,7 +126,7 @@ class Done:
 
 
 class Run:
-    """A training run: `go` until its end, an interruption, or no more improvement."""
+    """A training run: `go` trains until its limit, an interruption, or no more improvement."""
 
     def __init__(
         self,
@@ -135,15 +136,15 @@ class Run:
         plan: Plan,
         keep: Callable[
             [dict[str, Tensor], bool], None
-        ],  # the weights at a validation; are they what the bundle shall hold?
+        ],  # the weights at a validation, and whether to save the bundle
         watch: Watch,
         group: Group,
     ):
         self.spread, self.model, self.train, self.valid, self.plan = spread, spread.model, train, valid, plan
-        self.keep, self.watch, self.group = keep, Unhindered(watch), group
+        self.keep, self.watch, self.group = keep, SafeWatch(watch), group
         self.device = device_of(self.model)
-        self.look_every = 1 if self.device.type == "cpu" else LOOK_EVERY
-        self.writes = self.group.rank == 0  # the other processes compute alike and touch no file
+        self.read_every = 1 if self.device.type == "cpu" else READ_EVERY
+        self.writes = self.group.rank == 0  # the other processes write no files
         self.optimiser = Optimiser(spread, plan.settings)
         self.parts = plan.settings.gradient_accumulation_steps or parts_that_fit(
             plan.settings.batch_tokens, group, self.device
@@ -151,19 +152,19 @@ class Run:
         self.rate = 0.0  # of the last step
         self.batches_of_epoch = 1
         self.position = Position()
-        self.unseen: list[Done] = []  # steps whose losses nobody has looked at yet
+        self.unread: list[Done] = []  # steps whose losses were not read yet
         self.mean = Mean()  # since the last line of the log
         self.log = Log(plan.folder / "log.jsonl")  # the same for the same seed
-        self.timing = Log(plan.folder / "timing.jsonl")  # and what is never the same
-        self.saved: int | None = None  # the step of the last state on disk
-        self.outdated: list[int] = []  # snapshots that no state needs when the next one is saved
+        self.timing = Log(plan.folder / "timing.jsonl")  # different in every run
+        self.saved: int | None = None  # step of the last state on disk
+        self.outdated: list[int] = []  # snapshots that can be deleted when the next state is saved
 
     def resume(self, state: State) -> None:
         load_weights(self.model, state.tensors["model"])
         self.optimiser.restore(state.tensors["optimiser"])
         self.position = Position.from_facts(state.facts["position"])
         self.mean = Mean(**state.facts["mean"])
-        self.group.wait()  # the processes may see the same weights, and none may change them yet
+        self.group.wait()  # the processes may share the weights, and none may change them yet
         self.batches_of_epoch = len(self.train.epoch(self.order_of_epoch()))
         self.saved = state.step
         if self.writes:
@@ -174,7 +175,7 @@ class Run:
                     self.watch.warn(fault)
 
     def go(self, stop: StopRequest) -> bool:
-        """Train; was it to the end? Where a signal stops it, what was reached is saved."""
+        """Train, and save when a signal stops it. Return whether the run reached its end."""
         if self.writes:
             self.plan.folder.mkdir(parents=True, exist_ok=True)
         position, settings = self.position, self.plan.settings
@@ -187,14 +188,14 @@ class Run:
             self.batches_of_epoch = len(batches)
             for rows in batches[position.cursor :]:
                 stopping = self.agree(stop, clock)
-                self.unseen.append(self.one_step(rows))
+                self.unread.append(self.one_step(rows))
                 if settings.milestones and is_milestone(position.step):
                     self.keep_milestone()
                 over = self.plan.progress(position) >= 1.0
                 validates = over or position.step % settings.validate_every == 0
                 reports = position.step % settings.log_every == 0
-                if over or validates or reports or position.step % self.look_every == 0:
-                    self.look(clock)
+                if over or validates or reports or position.step % self.read_every == 0:
+                    self.read_losses(clock)
                 if reports:
                     self.report(clock)
                 if validates:
@@ -207,7 +208,7 @@ class Run:
                     break
             if position.cursor == len(batches):
                 position.epoch, position.cursor = position.epoch + 1, 0
-        self.look(clock)
+        self.read_losses(clock)
         position.seconds = clock.seconds()
         self.save()
         return not stopping
@@ -216,19 +217,19 @@ class Run:
         return seed_for(self.plan.seed, "order", self.position.epoch)
 
     def agree(self, stop: StopRequest, clock: "Clock") -> bool:
-        """Does any process wish to stop after this step? All take the time from the first one's clock."""
+        """Does any process want to stop after this step? All processes use the clock of the first."""
         stops, self.position.seconds = self.group.agree(
             stop.asked is not None, clock.seconds() if self.writes else 0.0
         )
         return stops > 0
 
     def one_step(self, rows: list[int]) -> Done:
-        """Forward, backward, clip, update; nothing here waits for a device to tell a number.
+        """Forward, backward, clip, update. Nothing here waits for a device.
 
-        A loss or gradient that is no number never reaches the weights.
+        A NaN or infinite loss or gradient never changes the weights.
         """
         position, settings = self.position, self.plan.settings
-        progress = self.plan.progress(position)  # before this step: the last one has some rate left
+        progress = self.plan.progress(position)  # before this step, so that the last one has a rate above 0
         position.step, position.cursor = position.step + 1, position.cursor + 1
         torch.manual_seed(seed_for(self.plan.seed, f"dropout/{self.group.rank}", position.step))
         self.model.train()
@@ -244,49 +245,47 @@ class Run:
     def parts_of(self, rows: list[int]) -> list[Part]:
         """This process's share of a batch, in parts, each with its share of the tokens.
 
-        Every process has the same number of parts, for they meet in each: where one has no row left, it computes the
-        first row of all for nothing.
+        Every process needs the same number of parts, because they synchronize in each. One without rows left computes
+        the first row with weight 0.
         """
         total, own, count = self.train.tokens(rows), self.group.share(rows), self.parts
-        most = -(-len(rows) // self.group.size)  # rows of the process that has most
+        most = -(-len(rows) // self.group.size)  # rows of the process with the most
         parts = [own[number::count] for number in range(min(count, most))]
         return [
             (self.train.batch(part or rows[:1]).to(self.device), self.train.tokens(part) / total)
             for part in parts
         ]
 
-    def look(self, clock: "Clock") -> None:
-        """What the steps since the last look have given."""
-        if not self.unseen:
+    def read_losses(self, clock: "Clock") -> None:
+        """Read the losses of the steps since the last call."""
+        if not self.unread:
             return
         position = self.position
         numbers = torch.stack(
-            [torch.stack([done.loss, done.finite.to(done.loss.dtype)]) for done in self.unseen]
+            [torch.stack([done.loss, done.finite.to(done.loss.dtype)]) for done in self.unread]
         )
-        for done, (loss, finite) in zip(self.unseen, numbers.tolist(), strict=True):
+        for done, (loss, finite) in zip(self.unread, numbers.tolist(), strict=True):
             if finite:
                 self.mean.add(loss, done.tokens)
             else:
-                self.skipped(done.step, loss)
-        self.unseen = []
+                self.count_bad_batch(done.step)
+        self.unread = []
         if self.writes:
             speed = self.mean.tokens_per_second(clock.seconds())
             self.watch.step(position, self.plan.progress(position), self.mean.value(), speed)
 
-    def skipped(self, step: int, loss: float) -> None:
+    def count_bad_batch(self, step: int) -> None:
         self.position.bad_batches += 1
         if self.writes:
-            self.watch.warn(
-                f"step {step}: the loss is {loss} or its gradient no number; this batch is skipped."
-            )
+            self.watch.warn(f"step {step}: non-finite loss or gradient; skipping this batch.")
         if self.position.bad_batches > BAD_BATCHES:
             raise UserError(
-                f"more than {BAD_BATCHES} batches gave a loss or gradient that is no number; "
-                f"try a lower --learning-rate than {self.plan.settings.learning_rate:g}."
+                f"more than {BAD_BATCHES} batches gave a non-finite loss or gradient. "
+                f"Try a learning rate below {self.plan.settings.learning_rate:g}."
             )
 
     def report(self, clock: "Clock") -> None:
-        """A line in the log."""
+        """Write a line to the log."""
         position, mean, now = self.position, self.mean, clock.seconds()
         self.mean = Mean(since=now)
         facts = {"loss": round(mean.value(), 5), "learning_rate": self.rate, "tokens": position.tokens}
@@ -297,27 +296,27 @@ class Run:
         self.note(facts, timing)
 
     def validate(self, clock: "Clock") -> tuple[float, bool]:
-        """The loss on the validation part, and whether it is the best so far.
+        """The validation loss, and whether it is the best so far.
 
-        A snapshot is kept, and the model itself where it is better than the one in the bundle.
+        This writes a snapshot, and saves the model if it is better than the one in the bundle.
         """
         position, reached = self.position, clock.seconds()
         loss = validation_loss(self.model, self.spread.loss, self.valid, self.group)
         if not math.isfinite(loss):
-            self.validated_no_number(loss)
+            self.handle_bad_validation(loss)
         improved = loss < position.best_loss
         if improved:
             position.best_loss, position.best_step = loss, position.step
-        weights = whole_ones(self.model.state_dict(), self.writes)
+        weights = gather_tensors(self.model.state_dict(), self.writes)
         if not self.writes:
             return loss, improved
         better = loss < position.kept_loss or self.plan.settings.keep == "last"
-        with self.going_on("the model"):
+        with self.tolerate_write_errors("the model"):
             self.keep(weights, better)
             if better:
                 position.kept_loss, position.kept_step = loss, position.step
-                position.kept_hash = tensors_hash(weights)
-        with self.going_on("a snapshot"):
+                position.kept_hash, position.kept_as = tensors_hash(weights), ""
+        with self.tolerate_write_errors("a snapshot"):
             make_folders(self.snapshot(position.step).parent)
             write_tensors(self.snapshot(position.step), weights)
             position.snapshots.append(position.step)
@@ -326,28 +325,28 @@ class Run:
         self.note({"validation_loss": round(loss, 5)}, {"seconds": round(reached, 2)})
         return loss, improved
 
-    def validated_no_number(self, loss: float) -> None:
-        """Where a model was measured before, it is kept and may still be surpassed; where none was, none would be kept."""
+    def handle_bad_validation(self, loss: float) -> None:
+        """Warn if an earlier model was kept. If none was, training cannot produce one."""
         step = self.position.step
         if self.position.best_loss == math.inf:
             raise UserError(
-                f"step {step}: the validation loss is {loss}, so no model could be chosen; check the validation data, or "
-                f"try a lower --learning-rate than {self.plan.settings.learning_rate:g}."
+                f"step {step}: the validation loss is {loss}, so no model can be chosen. Check the validation data, or "
+                f"try a learning rate below {self.plan.settings.learning_rate:g}."
             )
         if self.writes:
             self.watch.warn(
-                f"step {step}: the validation loss is {loss}; the best model so far is that of step "
+                f"step {step}: the validation loss is {loss}; the best model is still that of step "
                 f"{self.position.best_step}."
             )
 
     def keep_milestone(self) -> None:
-        """The weights of this step, for people who want to see how it went."""
-        self.group.wait()  # until the others have updated their parts too
-        weights = whole_ones(self.model.state_dict(), self.writes)
+        """Keep the weights of this step, for the explorer."""
+        self.group.wait()  # until the others have updated their parts
+        weights = gather_tensors(self.model.state_dict(), self.writes)
         if not self.writes:
             return
         path = self.plan.folder / "milestones" / f"step-{self.position.step}.safetensors"
-        with self.going_on("a milestone"):
+        with self.tolerate_write_errors("a milestone"):
             make_folders(path.parent)
             write_tensors(path, weights)
 
@@ -357,36 +356,36 @@ class Run:
         return patience > 0 and position.best_step > 0 and waited >= patience
 
     def averaged(self) -> dict[str, Tensor]:
-        """The mean of the last snapshots, weight by weight, of those that are whole; nothing where none is."""
+        """The mean of the last snapshots that are intact. Empty if there are none."""
         total: dict[str, Tensor] = {}
-        whole_snapshots = []
+        intact = []
         for step in self.position.snapshots:
             try:
                 weights = read_tensors(self.snapshot(step))
             except UserError as error:
                 self.watch.warn(f"left out of the average: {error}")
                 continue
-            whole_snapshots.append(step)
+            intact.append(step)
             for name, tensor in weights.items():
                 total[name] = total[name] + tensor if name in total else tensor
-        self.position.snapshots = whole_snapshots
-        return {name: tensor / len(whole_snapshots) for name, tensor in total.items()}
+        self.position.snapshots = intact
+        return {name: tensor / len(intact) for name, tensor in total.items()}
 
     def snapshot(self, step: int) -> Path:
         return self.plan.folder / "snapshots" / f"step-{step}.safetensors"
 
     def left_over(self) -> list[int]:
-        """Snapshots that were outdated already when the run was cut off, and not removed any more."""
+        """Snapshots that were outdated when the run was interrupted, but not removed yet."""
         names = [path.stem[5:] for path in self.snapshot(0).parent.glob("step-*.safetensors")]
-        on_disk = [int(name) for name in names if name.isdecimal()]  # another one is a person's own copy
+        on_disk = [int(name) for name in names if name.isdecimal()]  # another name is a user's own copy
         return [step for step in on_disk if step < min(self.position.snapshots, default=0)]
 
     def save(self) -> None:
         parts = {"model": self.model.state_dict(), "optimiser": self.optimiser.tensors()}
-        tensors = {name: whole_ones(part, self.writes) for name, part in parts.items()}
+        tensors = {name: gather_tensors(part, self.writes) for name, part in parts.items()}
         if not self.writes:
             return
-        with self.going_on("a checkpoint"):
+        with self.tolerate_write_errors("a checkpoint"):
             facts = {
                 "position": self.position.facts(),
                 "mean": self.mean.facts(),
@@ -401,30 +400,32 @@ class Run:
             self.outdated = []
 
     @contextmanager
-    def going_on(self, what: str) -> Iterator[None]:
-        """A disk that is full, or fails, costs what would be written now, and nothing that was written before."""
+    def tolerate_write_errors(self, what: str) -> Iterator[None]:
+        """A full or failing disk costs what is written now, and nothing that was written before."""
         try:
             yield
         except OSError as error:
             before = (
-                "what was saved before is whole" if self.saved else "no checkpoint is there yet: make room"
+                "the last checkpoint is intact"
+                if self.saved
+                else "there is no checkpoint yet: free some space"
             )
             self.watch.warn(
-                f"step {self.position.step}: {what} could not be written ({error}); {before}, and training goes on."
+                f"step {self.position.step}: {what} could not be written ({error}); {before}. Training continues."
             )
 
     def note(self, facts: dict[str, Any], timing: dict[str, Any]) -> None:
-        """A line in the log, and one about the clock."""
+        """Write a line to the log and one to the timing log."""
         if self.writes:
             step = {"step": self.position.step}
             for log, line in ((self.log, step | facts), (self.timing, step | timing)):
-                with self.going_on(log.path.name):
+                with self.tolerate_write_errors(log.path.name):
                     log.add(line)
             self.watch.logged(step | facts | timing)
 
 
-class Unhindered:
-    """A watch whose own troubles, such as output that goes to a full disk, are not those of the run."""
+class SafeWatch:
+    """A watch whose own errors, such as output to a full disk, do not stop the run."""
 
     def __init__(self, inner: Watch):
         self.inner = inner
@@ -434,15 +435,15 @@ class Unhindered:
             self.inner.step(position, progress, loss, tokens_per_second)
 
     def validated(self, position: Position, loss: float, improved: bool) -> None:
-        """Here an example is decoded by a half-trained model, of which anything may go wrong."""
+        """The watch may decode an example with a half-trained model, which may fail in any way."""
         try:
             self.inner.validated(position, loss, improved)
         except OSError:
             return
         except Exception as error:
             self.warn(
-                f"step {position.step}: what the model does now could not be shown ({type(error).__name__}: {error}); "
-                "training goes on."
+                f"step {position.step}: the example output could not be shown ({type(error).__name__}: {error}). "
+                "Training continues."
             )
 
     def warn(self, sentence: str) -> None:
@@ -472,7 +473,7 @@ class Mean:
 
     @contextmanager
     def paused(self, clock: "Clock") -> Iterator[None]:
-        """In here no step is made."""
+        """Leave out time in which no steps are made."""
         began = clock.seconds()
         yield
         self.since += clock.seconds() - began
@@ -485,12 +486,12 @@ class Mean:
 
 
 def is_milestone(step: int) -> bool:
-    """8, 16, 32, 64 …: much happens early, little late."""
+    """8, 16, 32, 64 …: a model changes most at the beginning."""
     return step >= 8 and step & (step - 1) == 0
 
 
 class Clock:
-    """Seconds of training, those before an interruption included."""
+    """Seconds of training, including those before an interruption."""
 
     def __init__(self, before: float):
         self.began = time.monotonic() - before
@@ -500,17 +501,17 @@ class Clock:
 
 
 def parts_that_fit(batch_tokens: int, group: Group, device: torch.device) -> int:
-    """The same for every process of the group, where they have the same number of threads."""
+    """The same number for every process, if all have the same number of threads."""
     if device.type != "cpu":
         return 1
-    return max(1, round(batch_tokens / group.size / (PIECES_AT_ONCE * torch.get_num_threads())))
+    return max(1, round(batch_tokens / group.size / (TOKENS_AT_ONCE * torch.get_num_threads())))
 
 
 @torch.no_grad()
 def validation_loss(model: nn.Module, loss: Callable[[Any], Tensor], data: Data, group: Group) -> float:
-    """Mean loss per token, as the model has it outside of training; each process takes a share of the batches.
+    """Mean loss per token in evaluation mode. Each process computes a share of the batches.
 
-    Where one has a batch less than others it computes the first for nothing: they may meet in every batch.
+    One with a batch less than the others computes the first with weight 0, because they may synchronize in every batch.
     """
     model.eval()
     device, batches = device_of(model), data.epoch(0)
@@ -527,5 +528,5 @@ def validation_loss(model: nn.Module, loss: Callable[[Any], Tensor], data: Data,
 
 
 def loss_on(model: nn.Module, data: Data) -> float:
-    """The validation loss of a whole model in this process."""
+    """The validation loss of a model that this process holds entirely."""
     return validation_loss(model, model.loss, data, Alone())  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""AdamW for every weight, or Muon for the matrices of linear layers; their state as plain named tensors."""
+"""AdamW for every weight, or Muon for the matrices of linear layers. Their state is named tensors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -8,11 +8,11 @@ from torch import Tensor
 from qkv.core.products import Products
 from qkv.training.settings import TrainingSettings
 from qkv.training.shares import Moments, Share
-from qkv.training.spread import Spread, laid_like, whole
+from qkv.training.spread import Spread, gather, shard_like
 
 
 class Optimiser:
-    """One step for all weights of a model, from gradients that are those of all processes."""
+    """Updates all weights of a model from the gradients of all processes."""
 
     def __init__(self, spread: Spread, settings: TrainingSettings):
         self.spread = spread
@@ -20,14 +20,14 @@ class Optimiser:
         self.muon = [Muon(share, spread.products) for share in spread.shares if share.alike.rule == "muon"]
 
     def step(self, rate: float, finite: Tensor) -> None:
-        """Nothing moves where `finite`, which is on the model's device, says that the gradients are no numbers."""
+        """Update nothing if `finite`, a tensor on the model's device, is false."""
         self.adamw.step(rate, finite)
         for stack in self.muon:
             stack.step(rate, finite)
         self.spread.updated()
 
     def tensors(self) -> dict[str, Tensor]:
-        """`3.exp_avg` is AdamW's running mean of its parameter 3, `muon.128x256` a stack of Muon's."""
+        """`3.exp_avg` is AdamW's running mean for parameter 3, `muon.128x256` the momentum of Muon's matrices of a shape."""
         return self.adamw.tensors() | {f"muon.{stack.name}": stack.kept() for stack in self.muon}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
@@ -37,7 +37,7 @@ class Optimiser:
 
 
 class AdamW:
-    """torch's, with its state where the shares have it."""
+    """torch's AdamW, with its state in the memory of the shares."""
 
     def __init__(self, shares: Sequence[Share], settings: TrainingSettings):
         groups = [{"params": share.own, "weight_decay": share.alike.decay} for share in shares]
@@ -55,12 +55,12 @@ class AdamW:
             for weights, mean, square in zip(share.own, means.own, squares.own, strict=True):
                 steps = torch.zeros((), device=weights.device)
                 self.fused.state[weights] = {"step": steps, "exp_avg": mean, "exp_avg_sq": square}
-        self.steps = torch.tensor(0.0)  # that have moved the weights
+        self.steps = torch.tensor(0.0)  # without those that were skipped
 
     def step(self, rate: float, finite: Tensor) -> None:
         for group in self.fused.param_groups:
             group["lr"] = rate
-        self.fused.found_inf = (~finite).float()  # type: ignore[attr-defined]  # torch's own way to skip a step without asking the device
+        self.fused.found_inf = (~finite).float()  # type: ignore[attr-defined]  # torch skips the step without waiting for the device
         self.fused.step()
         self.steps = self.steps.to(finite.device) + finite
 
@@ -77,8 +77,8 @@ class AdamW:
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         for number, (mean, square) in enumerate(self.each()):
             self.steps = tensors[f"{number}.step"]  # the same for all
-            mean.copy_(laid_like(tensors[f"{number}.exp_avg"], mean))
-            square.copy_(laid_like(tensors[f"{number}.exp_avg_sq"], square))
+            mean.copy_(shard_like(tensors[f"{number}.exp_avg"], mean))
+            square.copy_(shard_like(tensors[f"{number}.exp_avg_sq"], square))
         for state in self.fused.state.values():
             state["step"].copy_(self.steps)
 
@@ -89,11 +89,10 @@ class AdamW:
 
 
 class Muon:
-    """Momentum whose direction has all its singular values near one (Jordan et al., 2024), for matrices of one shape.
+    """Momentum with all singular values close to one (Jordan et al., 2024), for matrices of one shape.
 
-    No direction in the space of a matrix is then left behind by the steep ones, and a model of this size
-    learns as much in fewer epochs. The step is scaled like AdamW's (Liu et al., 2025), so one learning rate
-    serves both.
+    No direction dominates the update, and small models need fewer epochs. The step is scaled like AdamW's (Liu et al.,
+    2025), so both use the same learning rate.
     """
 
     def __init__(self, share: Share, products: Products | None = None):
@@ -108,31 +107,31 @@ class Muon:
         if not self.share.own:
             return
         rate_or_none = torch.where(finite, rate, 0.0)
-        gradients = torch.stack([whole(matrix.grad) for matrix in self.share.own if matrix.grad is not None])
+        gradients = torch.stack([gather(matrix.grad) for matrix in self.share.own if matrix.grad is not None])
         gradients = torch.where(finite, gradients, 0.0)
         for momentum, gradient in zip(self.momentum.own, gradients, strict=True):
             momentum.lerp_(gradient, torch.where(finite, 1 - MOMENTUM, 0.0))
-        ahead = gradients.lerp(torch.stack(self.momentum.own), MOMENTUM)  # Nesterov's look
-        steps = self.lying(orthogonal(self.lying(ahead), self.products)) * (rate_or_none * self.size)
+        ahead = gradients.lerp(torch.stack(self.momentum.own), MOMENTUM)  # Nesterov
+        steps = self.oriented(orthogonal(self.oriented(ahead), self.products)) * (rate_or_none * self.size)
         for matrix, step in zip(self.share.own, steps, strict=True):
             if self.share.alike.decay:
                 matrix.mul_(1 - rate_or_none * self.share.alike.decay)
-            matrix.sub_(laid_like(step, matrix))
+            matrix.sub_(shard_like(step, matrix))
 
-    def lying(self, matrices: Tensor) -> Tensor:
-        """So that they have no more rows than columns; and back."""
+    def oriented(self, matrices: Tensor) -> Tensor:
+        """Transpose, if needed, so that there are no more rows than columns. Applied twice, it undoes itself."""
         return matrices.transpose(-1, -2) if self.upright else matrices
 
     def kept(self) -> Tensor:
-        return self.lying(torch.stack(self.momentum.each))
+        return self.oriented(torch.stack(self.momentum.each))
 
     def restore(self, kept: Tensor) -> None:
-        for momentum, values in zip(self.momentum.each, self.lying(kept), strict=True):
+        for momentum, values in zip(self.momentum.each, self.oriented(kept), strict=True):
             momentum.copy_(values)
 
 
 MOMENTUM = 0.95
-SIZE = 0.4  # root mean square of a step, in units of the rate, as AdamW's is in practice
+SIZE = 0.4  # root mean square of a step divided by the learning rate, as with AdamW in practice
 
 
 LINEAR, CUBIC, QUINTIC = 3.4445, -4.7750, 2.0315  # coefficients
@@ -140,11 +139,10 @@ TIMES = 5
 
 
 def orthogonal(matrices: Tensor, products: Products | None = None) -> Tensor:
-    """Nearly U Vᵀ of each matrix U Σ Vᵀ: (N, rows, columns) with no more rows than columns.
+    """Approximately U Vᵀ for each matrix U Σ Vᵀ: (N, rows, columns) with no more rows than columns.
 
-    Five times an odd polynomial of degree five, whose coefficients drive every singular value between 0 and
-    1 fast into the neighbourhood of 1 (Newton and Schulz's method, tuned for speed rather than exactness).
-    With `products` that round what they are given, singular values end as near to 1.
+    Five iterations of an odd polynomial of degree five that moves singular values between 0 and 1 close to 1
+    (Newton-Schulz, tuned for speed rather than precision). `products` in a narrow format come as close.
     """
     x = matrices / (matrices.flatten(1).norm(dim=1)[:, None, None] + 1e-7)
     if products is not None and products.fit(x[0]):
@@ -157,7 +155,7 @@ def orthogonal(matrices: Tensor, products: Products | None = None) -> Tensor:
 
 
 def orthogonal_by(products: Products, x: Tensor) -> Tensor:
-    """The same of one matrix whose norm is 1."""
+    """The same for one matrix with norm 1."""
     for _ in range(TIMES):
         square = products.rows_with_rows(x, x)
         polynomial = products.rows_with_rows(square, square).mul_(QUINTIC).add_(square, alpha=CUBIC)

@@ -1,4 +1,4 @@
-"""Pictures as batches for training: what every model of pictures shares."""
+"""Batches of pictures for training, shared by all models of pictures."""
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
@@ -14,21 +14,21 @@ from qkv.errors import UserError
 
 
 class Rows:
-    """Rows of a data set in batches of one size; their order is a function of the epoch's seed (see loop.Data).
+    """Rows of a data set in batches of equal size, in an order that the epoch's seed determines (see loop.Data).
 
-    `make` is given the rows of a batch and the seed of their epoch.
+    `make` builds a batch from its rows and the seed of the epoch.
     """
 
     def __init__(
         self,
         count: int,
         at_once: int,
-        pieces: int,  # that a row counts as, such as its patches
+        tokens_per_row: int,  # such as patches
         make: Callable[[list[int], int], Any],
         *,
         shuffled: bool,
     ):
-        self.count, self.at_once, self.pieces = count, max(1, at_once), pieces
+        self.count, self.at_once, self.tokens_per_row = count, max(1, at_once), tokens_per_row
         self.make, self.shuffled = make, shuffled
         self.seed = 0
 
@@ -43,7 +43,7 @@ class Rows:
         batches = [
             order[start : start + self.at_once].tolist() for start in range(0, self.count, self.at_once)
         ]
-        # The last one of a few rows would weigh as much as a whole one.
+        # A last batch of a few rows would count as much as a full one.
         if self.shuffled and len(batches) > 1 and len(batches[-1]) < self.at_once:
             batches.pop()
         return batches
@@ -52,13 +52,13 @@ class Rows:
         return self.make(rows, self.seed)
 
     def tokens(self, rows: list[int]) -> int:
-        return len(rows) * self.pieces
+        return len(rows) * self.tokens_per_row
 
 
 def hold_out(count: int, number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to train on, and rows held out, drawn by the seed."""
+    """Rows to train on and held-out rows, chosen by the seed."""
     if count < 10:
-        raise UserError(f"{count} pictures are too few to hold some out. Give at least ten.")
+        raise UserError(f"{count} pictures are too few to hold some out for validation. Give at least ten.")
     order = np.random.default_rng(seed).permutation(count)
     return np.sort(order[number:]), np.sort(order[:number])
 

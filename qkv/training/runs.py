@@ -1,10 +1,11 @@
-"""A training run of any kind of model: what is made once, what is resumed, what is kept, and the bundle at its end."""
+"""A training run of any kind of model: how it starts, resumes and ends, and which weights the bundle gets."""
 
 import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,6 +36,7 @@ from qkv.training.advice import is_still_falling, validation_losses
 from qkv.training.card import model_card
 from qkv.training.device import check_precision, choose_device, products_here
 from qkv.training.distributed import Alone, Group
+from qkv.training.extension import EXTENSIONS, current_settings, raised_limits, with_extension
 from qkv.training.loop import Data, Plan, Run, Watch, loss_on
 from qkv.training.randomness import seed_for
 from qkv.training.schedule import warmup_steps
@@ -43,11 +45,11 @@ from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
 
 RUN_FILE = "run.json"  # in OUT/training
-LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # such a run is worth seconds of preparation
+LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # compiling loops takes seconds, which such a run earns back
 
 
 class Product(Protocol):
-    """What a run makes: a model, and all that it needs to be used."""
+    """What a run makes: a model with everything that is needed to use it."""
 
     @property
     def model(self) -> nn.Module: ...  # with `loss(batch)`
@@ -70,21 +72,21 @@ class Assembled(Generic[Made]):
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which weights the bundle holds, and their loss on the validation part."""
+    """Which weights the bundle holds, and their validation loss."""
 
     sentence: str
     loss: float
 
 
 class Counter:
-    """Adds up what is done of some work, and reports it."""
+    """Counts finished work and reports it."""
 
     def __init__(self, working: Callable[[str, int, int], None], what: str, total: int):
         self.working, self.what, self.total, self.completed = working, what, total, 0
         working(what, 0, total)
 
     def __call__(self, count: int) -> None:
-        # A long text counts once for each of its parts.
+        # A long text is counted once for each of its segments.
         self.completed = min(self.total, self.completed + count)
         self.working(self.what, self.completed, self.total)
 
@@ -113,15 +115,15 @@ class Task(ABC, Generic[Made]):
         """Hashes of the data under names that a user understands. A resumed run must have the same."""
 
     def files(self) -> dict[str, bytes]:
-        """What is made once and kept in OUT/training, such as a learned vocabulary: names and content."""
+        """Files that are made once and kept in OUT/training, such as a learned vocabulary."""
         return {}
 
     @abstractmethod
     def assemble(self, folder: Path) -> Assembled[Made]:
-        """Build the model and its data, from those files in `folder`. torch's seed is set for the first weights."""
+        """Build the model and its data from those files in `folder`. torch is seeded for the initial weights."""
 
     def finish(self, product: Made, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        """Measure the product, which has the chosen weights and is saved; return the report and write it to the bundle."""
+        """Evaluate the product, which has the chosen weights and is saved. Write the report to the bundle and return it."""
         report = {
             **facts_of_run(run, product.model, chosen, self.settings, counted=self.unit),
             "data": {"origin": ", ".join(self.fingerprint())},
@@ -134,7 +136,7 @@ class Task(ABC, Generic[Made]):
         return None
 
     def watched(self, watch: Watch, product: Made, out: Path) -> Watch:
-        """A watch that also notes what this task measures while it trains."""
+        """A watch that also records what this task measures during training."""
         return watch
 
 
@@ -143,9 +145,9 @@ class Outcome(Generic[Made]):
     """How a run ended."""
 
     product: Made
-    report: dict[str, Any] | None  # None where the run was interrupted
+    report: dict[str, Any] | None  # None if the run was interrupted
     exit_code: int
-    saved: bool = True  # is what was reached on the disk?
+    saved: bool = True  # whether the last step is on disk
 
 
 def train(
@@ -159,9 +161,11 @@ def train(
 ) -> Outcome[Made]:
     """Train, keep the best weights, and write the bundle with its report.
 
-    `remember` is kept in the run folder for a later resume.
+    A resumed run must have the settings it had, but may have a higher limit on steps or minutes. `remember` is kept in
+    the run folder for a later resume.
     """
     settings = task.settings
+    settings.check()
     group = Alone() if group is None else group
     check_spread(group, settings.training)
     if not resume:
@@ -170,38 +174,44 @@ def train(
     with claimed(out, resume=resume) if group.rank == 0 else nullcontext():
         starts = not resume and group.rank == 0
         if starts:
-            begin_run(task, folder, remember or {})
+            start_run(task, folder, remember or {})
         group.wait()
         stored = check_same_run(folder, task.fingerprint(), settings)
         if not resume:
-            group.wait()  # all have read the file that `taken_back` may remove
-        with taken_back(folder) if starts else nullcontext():
+            group.wait()  # all have read the file that `removed_on_error` may remove
+        with removed_on_error(folder) if starts else nullcontext():
             run, product = assemble(task, out, watch, group, started_with(stored))
         if resume:
-            go_on(run)
-            for sentence in other_digits(stored, arithmetic_of(task)):
+            restore(run)
+            if raised_limits(current_settings(stored), asdict(settings)):
+                stored = extend(run, task, stored)
+            if is_complete(run):
+                run.watch.warn("this run is already complete.")
+            elif run.writes:
+                keep_average(run, product, out)
+            for sentence in arithmetic_changes(stored, arithmetic_of(task)):
                 run.watch.warn(sentence)
-        with loops_that_pay(task, run.device), StopRequest() as stop:
+        with attention_loops(task, run.device), StopRequest() as stop:
             complete = run.go(stop)
-        if not complete or stop.asked is not None:  # also in its last step, for the scoring may take long
+        if not complete or stop.asked is not None:  # also in the last step: scoring may take long
             saved = run.saved == run.position.step
             return Outcome(product=product, report=None, exit_code=stop.exit_code, saved=saved)
         if group.rank > 0:
             return Outcome(product=product, report=None, exit_code=0)
         run.watch.working("choosing weights and scoring", 0, 1)
-        chosen = keep_the_better(run, product, out)
+        chosen = choose_weights(run, product, out)
         report = task.finish(product, run, chosen, out)
         return Outcome(product=product, report=report, exit_code=0)
 
 
-CLAIMED: set[Path] = set()  # folders that this process holds
+CLAIMED: set[Path] = set()  # run folders that this process has locked
 
 
 @contextmanager
 def claimed(out: Path, *, resume: bool) -> Iterator[None]:
     """Hold OUT for one run. This is the only place that checks that nothing is overwritten.
 
-    A command claims its folder before it reads the data; `train` finds it claimed then.
+    A command claims its folder before it reads the data, so `train` may find it claimed.
     """
     folder = out / "training"
     if folder.resolve() in CLAIMED:
@@ -214,7 +224,7 @@ def claimed(out: Path, *, resume: bool) -> Iterator[None]:
     try:
         with only_one_run(folder):
             if not resume:
-                refuse_to_overwrite(out)
+                check_not_overwriting(out)
             CLAIMED.add(folder.resolve())
             yield
     finally:
@@ -232,11 +242,11 @@ def remove_empty(folders: Sequence[Path]) -> None:
 
 
 @contextmanager
-def taken_back(folder: Path) -> Iterator[None]:
-    """Data that are refused leave no run behind, which could only be resumed to be refused again."""
+def removed_on_error(folder: Path) -> Iterator[None]:
+    """Remove the run file if the data turn out to be unusable: resuming would fail in the same way."""
     try:
         yield
-    except ProcessEndedError:  # nothing is wrong with the data
+    except ProcessEndedError:  # the data are not the cause
         raise
     except UserError:
         (folder / RUN_FILE).unlink(missing_ok=True)
@@ -244,7 +254,7 @@ def taken_back(folder: Path) -> Iterator[None]:
 
 
 def with_epochs(settings: Tuning, data: Callable[[], Data]) -> Tuning:
-    """The settings with as many steps as their epochs need, where neither steps nor minutes were asked for."""
+    """The settings with the number of steps for their epochs, unless steps or minutes are given."""
     if settings.steps is not None or settings.minutes is not None:
         return settings
     steps = max(1, round(settings.epochs * len(data().epoch(0))))
@@ -283,7 +293,7 @@ def assemble(
     return Run(spread_model, made.train, made.valid, plan, keep, watching, group), product
 
 
-def refuse_to_overwrite(out: Path) -> None:
+def check_not_overwriting(out: Path) -> None:
     if (out / "training" / RUN_FILE).exists():
         raise UserError(f"{out} already holds a training run. Resume it, or choose another output folder.")
     if states_in(out / "training"):
@@ -294,7 +304,7 @@ def refuse_to_overwrite(out: Path) -> None:
         raise UserError(f"{out} is not empty. Choose another output folder.")
 
 
-def begin_run(task: Task[Made], folder: Path, remember: Mapping[str, Any]) -> None:
+def start_run(task: Task[Made], folder: Path, remember: Mapping[str, Any]) -> None:
     files = task.files()
     for name, content in files.items():
         write_file(folder / name, content)
@@ -305,101 +315,137 @@ def begin_run(task: Task[Made], folder: Path, remember: Mapping[str, Any]) -> No
         "arithmetic": arithmetic_of(task),
         **remember,
     }
-    # Last: where it is, the run can be resumed.
+    # Last: a run with this file can be resumed.
     write_json(folder / RUN_FILE, sealed(facts))
 
 
 def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings) -> dict[str, Any]:
-    """What a process trains on is what the run folder says, which another process, or another day, may have written.
-
-    What the run folder says is given back.
-    """
+    """Compare data and settings with run.json, which another process or an earlier session wrote. Return its content."""
     if not (folder / RUN_FILE).exists():
         raise UserError(
-            f"{folder / RUN_FILE} is missing: restore it; or, where several machines train, let --out be the same folder on all of them."
+            f"{folder / RUN_FILE} is missing. Restore it. If several machines train, use the same output folder on all."
         )
     stored = read_sealed(folder / RUN_FILE)
     if "made" not in stored:
-        raise UserError(f"{folder.parent} was begun by an earlier version of qkv: finish it with that one.")
+        raise UserError(
+            f"{folder.parent} was started by an earlier version of qkv. Resume it with that version."
+        )
     other = [name for name, value in stored["data"].items() if data.get(name) != value]
     if other:
         raise UserError(
-            f"other than when the run was begun: the {' and the '.join(other)}; resume with the same files, which are "
-            "the same on every machine."
+            f"the data changed since the run was started: the {' and the '.join(other)}. Resume with the same files, on "
+            "every machine."
         )
-    before = comparable(asdict(from_dict(type(settings), stored["settings"], str(folder / RUN_FILE))))
-    changed = changed_paths(before, comparable(asdict(settings)))
+    before = comparable(asdict(from_dict(type(settings), current_settings(stored), str(folder / RUN_FILE))))
+    now = comparable(asdict(settings))
+    raised = {(name,) for name in raised_limits(before, now)}
+    changed = [path for path in changed_paths(before, now) if path not in raised]
     if changed:
         names = ", ".join(path[-1] for path in changed)
         raise UserError(
             f"the settings differ from those of the run in {folder.parent}: {names}. All processes and every resume must "
-            "use the same."
+            "use the same; only a higher limit on steps or minutes is possible."
         )
-    for name, before in stored["made"].items():
-        if file_hash(folder / name) != before:
-            raise UserError(f"{folder / name} is damaged; restore it from a copy or train again.")
+    for name, wanted in stored["made"].items():
+        if file_hash(folder / name) != wanted:
+            raise UserError(f"{folder / name} is damaged. Restore it from a copy or train again.")
     return stored
 
 
 def started_with(stored: Mapping[str, Any]) -> dict[str, str]:
-    """Hashes for the states of a run: as it was begun, for a later qkv may know settings that it does not name."""
+    """Hashes that identify the states of a run. They are those of its start: neither an extension nor new settings of a
+    later version change them."""
     return {"settings": bytes_hash(canonical(comparable(stored["settings"]))), **stored["data"]}
 
 
 def comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON has them, but for the number of processes, which may change."""
+    """The settings as in JSON, without the number of processes, which may change."""
     training = {name: value for name, value in settings["training"].items() if name != "processes"}
     found: dict[str, Any] = json.loads(canonical({**settings, "training": training}))
     return found
 
 
-def go_on(run: Run) -> None:
-    """Take up the newest whole state; a run that was ended before its first one starts anew."""
+def restore(run: Run) -> None:
+    """Load the newest intact state. A run that was stopped before its first one starts over."""
     state, warnings = load_latest(run.plan.folder, run.plan.started_with)
     for sentence in warnings:
         run.watch.warn(sentence)
     step = 0 if state is None else state.step
     if run.group.agree(step) != [step * run.group.size]:
         raise UserError(
-            "the processes see different states of the run: is --out the same folder on all machines?"
+            "the processes see different states of the run. Use the same output folder on all machines."
         )
     if state is not None:
         if run.writes:
             set_aside_after(run.plan.folder, state.step)
         run.resume(state)
-        if run.plan.progress(run.position) >= 1.0:
-            run.watch.warn("this run is already complete.")
     elif run.writes:
         for log in (run.log, run.timing):
             log.path.unlink(missing_ok=True)
 
 
-def keep_the_better(run: Run, product: Product, out: Path) -> Chosen:
-    """The best model so far, or the average of the last snapshots where that is better; it becomes the bundle.
+def is_complete(run: Run) -> bool:
+    return run.plan.progress(run.position) >= 1.0 or run.out_of_patience()
 
-    Where the last weights shall be kept, they are what there is so far, and no average is asked.
+
+def extend(run: Run, task: Task[Made], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Record the new limits in run.json, which all processes have read by now. Return its new content."""
+    extended = with_extension(stored, asdict(task.settings), run.position.step, arithmetic_of(task))
+    if run.writes:
+        write_json(run.plan.folder / RUN_FILE, sealed(extended))
+    return extended
+
+
+def keep_average(run: Run, product: Product, out: Path) -> None:
+    """In an extended run, the average that the bundle holds since the earlier end is the model to beat."""
+    position, held = run.position, bundle_hash(out)
+    if held in (None, position.kept_hash):
+        return
+    averaged = run.averaged()
+    if held == tensors_hash(averaged):
+        model = deepcopy(product.model)
+        model.load_state_dict(averaged)
+        with run.spread.arithmetic():
+            position.kept_loss = loss_on(model, run.valid)
+        position.kept_hash, position.kept_as = held, name_of_average(position.snapshots)
+
+
+def bundle_hash(out: Path) -> str | None:
+    try:
+        return tensors_hash(read_tensors(out / MODEL_FILE))
+    except UserError:
+        return None
+
+
+def name_of_average(steps: Sequence[int]) -> str:
+    return f"average of the snapshots at steps {', '.join(map(str, steps))}"
+
+
+def choose_weights(run: Run, product: Product, out: Path) -> Chosen:
+    """Save the best model so far, or the average of the last snapshots if that is better.
+
+    If the last weights are to be kept, the average is used only if they cannot be read.
     """
     position, model, keep = run.position, product.model, run.plan.settings.keep
     averaged = run.averaged()
     best = best_so_far(run, out, averaged)
     which = (
-        f"snapshot at step {position.kept_step}"
+        position.kept_as or f"snapshot at step {position.kept_step}"
         if keep == "best"
         else f"last weights, of step {position.kept_step}"
     )
     chosen = Chosen(which, position.kept_loss if best else math.inf)
     if averaged and (not best or (keep == "best" and len(position.snapshots) > 1)):
         model.load_state_dict(averaged)
-        with run.spread.arithmetic():  # as those were that it is compared with
+        with run.spread.arithmetic():  # as for the losses that it is compared with
             loss = loss_on(model, run.valid)
         if loss < chosen.loss:
             best = averaged
-            steps = ", ".join(map(str, position.snapshots))
-            chosen = Chosen(f"average of the snapshots at steps {steps}", loss)
+            chosen = Chosen(name_of_average(position.snapshots), loss)
     if not best:
         raise UserError(
-            f"neither {out / MODEL_FILE} nor a snapshot can be read, so that there is no model: where nothing could be "
-            "saved, make room and run it again with --resume; where files were lost, restore one from a copy."
+            f"neither {out / MODEL_FILE} nor a snapshot can be read, so there is no model. If the disk is full, free some "
+            "space and resume the run. If files were lost, restore one from a copy."
         )
     model.load_state_dict(best)
     product.save(out)
@@ -407,29 +453,29 @@ def keep_the_better(run: Run, product: Product, out: Path) -> Chosen:
 
 
 def best_so_far(run: Run, out: Path, averaged: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The best snapshot, if it is still in the bundle; nothing where it is not.
+    """The weights of the best snapshot, if they are still in the bundle, or nothing.
 
-    Where a run was killed while it was scored, the average of the snapshots may have taken its place already.
+    If a run was killed during scoring, the average of the snapshots may have replaced them.
     """
     try:
         weights = read_tensors(out / MODEL_FILE)
     except UserError as error:
-        run.watch.warn(f"{error} The average of the last snapshots takes its place.")
+        run.watch.warn(f"{error} The average of the last snapshots replaces it.")
         return {}
     found = tensors_hash(weights)
     if found == run.position.kept_hash:
         return weights
     if found != tensors_hash(averaged):
         run.watch.warn(
-            f"{out / MODEL_FILE} is not what this run has put there: the last snapshots take its place."
+            f"{out / MODEL_FILE} was not written by this run; the average of the last snapshots replaces it."
         )
     return {}
 
 
-def loops_that_pay(task: Task[Made], device: torch.device) -> AbstractContextManager[object]:
-    """Loops of our own for attention are made for one thread, and compiling them takes as long as many short steps.
+def attention_loops(task: Task[Made], device: torch.device) -> AbstractContextManager[object]:
+    """Compiled loops for attention, if they are faster: they use one thread, and compiling takes as long as many steps.
 
-    In a wide model attention itself is a small part of the work.
+    In a wide model attention is a small part of the work.
     """
     return compiled_loops() if loops_pay(task, device) else nullcontext()
 
@@ -442,7 +488,7 @@ def loops_pay(task: Task[Made], device: torch.device) -> bool:
 
 
 def arithmetic_of(task: Task[Made]) -> dict[str, str]:
-    """What decides, beside the settings, how numbers are rounded here."""
+    """What affects rounding on this machine, besides the settings."""
     device = choose_device()
     loops = f"loops of Numba {installed('numba')}" if loops_pay(task, device) and installed("numba") else ""
     return {
@@ -461,16 +507,16 @@ def products_of(settings: TrainingSettings, device: torch.device) -> str:
 
 
 def installed(package: str) -> str | None:
-    """Its version."""
+    """The version of a package, or None."""
     try:
         return version(package)
     except PackageNotFoundError:
         return None
 
 
-def other_digits(stored: Mapping[str, Any], now: Mapping[str, str]) -> list[str]:
-    """A sentence where this machine does not compute as the one did on which the run was begun."""
-    before = stored.get("arithmetic", now)
+def arithmetic_changes(stored: Mapping[str, Any], now: Mapping[str, str]) -> list[str]:
+    """A warning if this machine rounds differently from the one that started or extended the run."""
+    before = (stored.get(EXTENSIONS) or [stored])[-1].get("arithmetic", now)
     changed = [
         f"{name} {before[name]}, now {value}"
         for name, value in now.items()
@@ -479,8 +525,8 @@ def other_digits(stored: Mapping[str, Any], now: Mapping[str, str]) -> list[str]
     if not changed:
         return []
     return [
-        f"this run was begun with {' and '.join(changed)}: it goes on, but its numbers may be others from here on than those "
-        "of a run that was never interrupted."
+        f"this run was started with {' and '.join(changed)}. From here on its numbers may differ from those of an "
+        "uninterrupted run."
     ]
 
 
@@ -495,9 +541,9 @@ def ended_by(run: Run) -> str:
 def facts_of_run(
     run: Run, model: nn.Module, chosen: Chosen, settings: RunSettings, *, counted: str = "tokens"
 ) -> dict[str, Any]:
-    """What every report says, of whatever kind the model is; `counted` are what its data count in a batch."""
+    """What every report contains. `counted` is the unit of the speed."""
     position = run.position
-    planned = position.step / max(1e-9, run.plan.progress(position))  # also where minutes end the run
+    planned = position.step / max(1e-9, run.plan.progress(position))  # also if minutes end the run
     used = replace(settings.training, warmup_steps=warmup_steps(settings.training, planned))
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),

@@ -1,4 +1,4 @@
-"""The learning rate as a pure function of where the run stands."""
+"""The learning rate as a pure function of step and progress."""
 
 import math
 
@@ -8,7 +8,7 @@ LONGEST_WARMUP = 0.125  # of a run with the linear schedule
 
 
 def rate_at(settings: TrainingSettings, step: int, progress: float) -> float:
-    """The rate of this step, counted from 1; progress is the share of the run that is over, 0 to 1.
+    """The learning rate of this step, counted from 1. Progress is the finished share of the run, 0 to 1.
 
     "inverse-root" is equation 3 of the paper: with a peak of (width · warmup)^-½ it equals
     width^-½ · min(step^-½, step · warmup^-1½).
@@ -19,13 +19,13 @@ def rate_at(settings: TrainingSettings, step: int, progress: float) -> float:
         return settings.learning_rate * rising
     if settings.schedule == "inverse-root":
         return settings.learning_rate * min(rising, (warmup / step) ** 0.5)
-    # In a short run the warm-up takes no more than its share.
+    # In a short run the warm-up is shorter.
     rising = max(rising, min(1.0, progress / LONGEST_WARMUP))
     return settings.learning_rate * min(rising, max(0.0, 1.0 - progress))
 
 
 def warmup_steps(settings: TrainingSettings, steps: float) -> int:
-    """The warm-up of a run of so many steps: that of the settings, or its share of a short run."""
+    """The warm-up of a run of this length: that of the settings, or less in a short run."""
     if settings.schedule != "linear":
         return settings.warmup_steps
     return min(settings.warmup_steps, math.ceil(LONGEST_WARMUP * steps) + 1)

@@ -1,4 +1,4 @@
-"""Settings that every training run has, and how they are checked. Importing this needs no torch."""
+"""Settings that all training runs share, with their checks. Importing this needs no torch."""
 
 import difflib
 import math
@@ -21,7 +21,7 @@ def share_below_one(name: str, value: float) -> Rule:
 
 
 def size_rule(size: str) -> Rule:
-    """Of a validation part: a number of examples, or a share such as 5%."""
+    """The size of a validation part is a number of examples or a share such as 5%."""
     number, percent = size.removesuffix("%"), size.endswith("%")
     try:
         holds = 0 < float(number) <= 50 if percent else int(number) >= 1
@@ -53,24 +53,24 @@ def size_from_number(value: object) -> object:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockSettings:
-    """Of a model that is one stack of blocks."""
+    """Settings of a model that is one stack of blocks."""
 
     OLD_NAMES: ClassVar = {"hidden": "ffn_width", "smoothing": "label_smoothing", "context": "max_length"}
 
     depth: int
     """Blocks (N)."""
     width: int
-    """Width of every position's vector (d_model)."""
+    """Width of the vector at each position (d_model)."""
     heads: int
     """Attention heads; the width is divided among them."""
     ffn_width: int
     """Width inside the feed-forward layer (d_ff)."""
     dropout: float
-    """Share of values dropped in training."""
+    """Dropout rate."""
     attention_dropout: float = 0.0
-    """Share of attention weights dropped in training."""
+    """Dropout rate of the attention weights."""
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "gelu"
-    """Inside the feed-forward layer."""
+    """Activation function of the feed-forward layer."""
 
     def rules(self) -> list[Rule]:
         sizes = (self.width, self.depth, self.heads, self.ffn_width)
@@ -95,46 +95,46 @@ class TrainingSettings:
     }
 
     batch_tokens: int
-    """Pieces in a step, padding included, on the longer of the two sides."""
+    """Batch size in tokens, including padding. Of pairs, the longer side counts."""
     learning_rate: float
-    """The learning rate after the warm-up, before the schedule lowers it."""
+    """Peak learning rate, reached after the warm-up."""
     warmup_steps: int
-    """Steps in which the rate rises."""
+    """Steps in which the learning rate rises to its peak."""
     optimizer: Literal["adamw", "muon"] = "adamw"
-    """AdamW for all weights, or Muon for the matrices of linear layers: fewer steps, each a little longer."""
+    """AdamW for all weights, or Muon for the matrices of linear layers: fewer steps, each slightly slower."""
     schedule: Literal["linear", "inverse-root", "constant"] = "linear"
-    """After the warm-up: down to zero at the end, with 1/√step as in the paper, or level."""
+    """Learning rate after the warm-up: linear to zero at the end, 1/√step as in the paper, or constant."""
     adam_betas: tuple[float, float] = (0.9, 0.98)
     """Adam's two decay rates."""
     adam_epsilon: float = 1e-9
     """Adam's ε."""
     weight_decay: float = 0.0
-    """The matrices of linear layers shrink by so much, times the learning rate, at every step; embeddings do not."""
+    """Weight decay of the matrices of linear layers. Embeddings, biases and norms have none."""
     max_grad_norm: float = 1.0
-    """Largest norm of the gradient; 0 for no limit."""
+    """Gradient clipping: the largest norm of the gradient; 0 for no limit."""
     validate_every: int
-    """Steps between two looks at the validation part, each of which keeps a snapshot."""
+    """Steps between two validations. Each keeps a snapshot of the weights."""
     average: int = 5
-    """How many of the last snapshots are averaged at the end."""
+    """Number of snapshots that are averaged at the end."""
     keep: Literal["best", "last"] = "best"
-    """The weights with the lowest loss on the validation part, or their average; or the last ones, where it is the
-    training data that shall be remembered."""
+    """Which weights to keep: "best" is the snapshot with the lowest validation loss, or the average of the last ones if
+    that is better; "last" is for models that should memorize their training data."""
     patience: int = 0
-    """Stop after so many validations without improvement; 0 for never."""
+    """Early stopping: stop after this many validations without improvement; 0 for never."""
     processes: int = 0
-    """Processes that share every batch on this machine; 0 for as many as pay."""
+    """Processes that share every batch on this machine; 0 chooses the number."""
     gradient_accumulation_steps: int = 0
-    """Parts in which a process computes its share of a batch, one after another: less memory for the same step.
-    0 for one part on a GPU, and on a CPU for so many that a part fits its caches."""
+    """Gradient accumulation: compute each batch in this many parts, with less memory and the same result.
+    0 is one part on a GPU; on a CPU it chooses parts that fit its caches."""
     precision: Precision = "auto"
-    """Of the products in the model; auto is bf16 or, on a CPU, int16 where that pays. Weights, sums and updates are
-    float32 always."""
+    """Mixed precision: the number format of matrix products. auto chooses bf16 or, on a CPU, int16 if that is faster.
+    Weights, sums and updates are always float32."""
     sharded: bool = False
-    """Under torchrun: divide weights and optimiser state among the processes instead of copying them."""
+    """With torchrun: divide weights and optimizer state among the processes instead of copying them (FSDP)."""
     log_every: int = 25
-    """Steps between two lines of log.jsonl."""
+    """Steps between two lines in log.jsonl."""
     milestones: bool = False
-    """Keep the weights of steps 8, 16, 32, 64 … too: `qkv explore` shows with them how the model came to be."""
+    """Also keep the weights of steps 8, 16, 32, 64 …, so that the explorer can show how the model learned."""
 
     def rules(self) -> list[Rule]:
         return [
@@ -156,18 +156,18 @@ class TrainingSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What every run has. Each family adds its own."""
+    """Settings of every run. Each family adds its own."""
 
     steps: int | None
     """Training steps."""
     minutes: float | None = None
-    """Train for this many minutes instead; the learning rate is planned for that end."""
+    """Time limit in minutes. The learning-rate schedule ends with the limit that is reached first."""
     seed: int = 1
-    """The same seed gives the same run."""
+    """Random seed. The same seed gives the same run."""
     training: Annotated[TrainingSettings, FLAT]
 
     def rules(self) -> list[Rule]:
-        """What the values must be. Classes with more settings add theirs."""
+        """Checks of the values. Subclasses add theirs."""
         return [
             ("steps", "must be at least 1", self.steps is None or self.steps >= 1),
             ("minutes", "must be more than 0", self.minutes is None or self.minutes > 0),
@@ -175,13 +175,13 @@ class RunSettings:
         ]
 
     def check(self) -> None:
-        """Reject values that would fail, or do nothing useful, after minutes of work."""
+        """Reject values that would fail, or be useless, after minutes of work."""
         check_rules(self.rules())
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuningSettings(RunSettings):
-    """What every run has that fine-tunes a model."""
+    """Settings of every run that fine-tunes a model."""
 
     epochs: float = 3
     """Passes over the data, if neither steps nor minutes are given."""
@@ -193,10 +193,10 @@ class TuningSettings(RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class ContinueSettings(TuningSettings):
-    """What a run has that continues with the model's own task."""
+    """Settings of a run that continues with the model's own task."""
 
     dropout: float | None = None
-    """Share of values dropped in training; by default the model's."""
+    """Dropout rate; by default the model's."""
 
     def rules(self) -> list[Rule]:
         return [*super().rules(), share_below_one("dropout", self.dropout or 0)]

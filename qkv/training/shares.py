@@ -1,7 +1,7 @@
-"""Which weights the optimiser treats alike, and which part of them each process updates.
+"""Groups of weights with the same update rule, and the part of them that each process updates.
 
-On one machine the processes see the same weights, gradients and optimiser state in memory that they share. Each
-adds up the gradients of its own part, updates that part, and keeps the state of it, so nothing is done twice.
+On one machine the processes share the memory of weights, gradients and optimizer state. Each adds up the gradients of
+its own part and updates that part, so nothing is computed twice.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from qkv.training.settings import TrainingSettings
 
 @dataclass(frozen=True)
 class Alike:
-    """Weights with one rule; those of Muon have one shape, for it takes them all at once."""
+    """Weights with one update rule. Muon's have one shape, because it updates them together."""
 
     parameters: list[nn.Parameter]
     rule: Literal["adamw", "muon"]
@@ -24,7 +24,7 @@ class Alike:
 
 
 def alike(model: nn.Module, settings: TrainingSettings) -> list[Alike]:
-    """Decay would only shrink the vectors of rare words; biases and norms stay where they are."""
+    """Weight decay is for matrices only: it would shrink the embeddings of rare words; biases and norms have none."""
     matrices = matrices_of(model)
     known = {id(matrix) for matrix in matrices}
     others = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
@@ -40,7 +40,7 @@ def alike(model: nn.Module, settings: TrainingSettings) -> list[Alike]:
 
 
 def matrices_of(model: nn.Module) -> list[nn.Parameter]:
-    """The weights of the linear layers; embeddings, whose rows are words, are none."""
+    """The weights of the linear layers, without embeddings."""
     linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
     weights = [linear.weight for linear in linears if isinstance(linear.weight, nn.Parameter)]
     return [weight for weight in weights if weight.requires_grad]
@@ -48,7 +48,7 @@ def matrices_of(model: nn.Module) -> list[nn.Parameter]:
 
 @dataclass(frozen=True)
 class Moments:
-    """Zeros beside weights: `own` for what this process updates, `each` for every weight, to be kept on disk."""
+    """Optimizer state, at first zeros: `own` for what this process updates, `each` for every weight, to be saved."""
 
     own: list[Tensor]
     each: list[Tensor]
@@ -56,20 +56,20 @@ class Moments:
 
 class Share(Protocol):
     alike: Alike
-    own: list[Tensor]  # what this process updates, each with its gradient; with Muon they are whole matrices
+    own: list[Tensor]  # what this process updates, each with its gradient; for Muon entire matrices
 
     def moments(self) -> Moments: ...
 
 
 class Everything:
-    """Every process updates the weights that it has, or its parts of them where torch has divided them."""
+    """Every process updates the weights it has, or its shards of them."""
 
     def __init__(self, kind: Alike):
         self.alike = kind
         self.own: list[Tensor] = list(kind.parameters)
 
     def moments(self) -> Moments:
-        """Muon needs whole matrices, so its state is never divided."""
+        """Muon needs entire matrices, so its state is never sharded."""
         if self.alike.rule == "muon":
             zeros = [torch.zeros(p.shape, device=p.device) for p in self.alike.parameters]
         else:
@@ -78,7 +78,7 @@ class Everything:
 
 
 class Stretch:
-    """Weights that lie end to end in memory which all processes of the group see, cut into a part for each process."""
+    """Weights in one contiguous block of shared memory, with a part for each process."""
 
     def __init__(self, kind: Alike, group: Alone):
         self.alike, self.group = kind, group
@@ -99,7 +99,7 @@ class Stretch:
             tensor.grad = gradient
 
     def part_of(self, rank: int) -> slice:
-        """No matrix of Muon's is cut."""
+        """Muon's matrices are never cut."""
         unit = self.sizes[0] if self.alike.rule == "muon" else 1
         units = self.length // unit
         start, end = (units * number // self.group.size * unit for number in (rank, rank + 1))
@@ -107,8 +107,8 @@ class Stretch:
 
     def views(self, flat: Tensor) -> list[Tensor]:
         """A view for each weight."""
-        pieces = zip(flat.split(self.sizes), self.alike.parameters, strict=True)
-        return [piece.view(parameter.shape) for piece, parameter in pieces]
+        places = zip(flat.split(self.sizes), self.alike.parameters, strict=True)
+        return [values.view(parameter.shape) for values, parameter in places]
 
     def own_of(self, flat: Tensor) -> list[Tensor]:
         """A view of what this process updates."""
@@ -122,7 +122,7 @@ class Stretch:
         return Moments(self.own_of(flat), self.views(flat))
 
     def add_up(self) -> None:
-        """The gradients of this process's part become those of all processes, who have all computed theirs."""
+        """Add the other processes' gradients to this process's part, after all have computed theirs."""
         for rank in range(self.group.size):
             if rank != self.group.rank:
                 self.gradients[self.part] += self.gradients_of_all[rank, self.part]

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM ask a run to stop at the end of its step; a second Ctrl-C does not wait."""
+"""Ctrl-C and SIGTERM stop a run at the end of its step. A second Ctrl-C stops it at once."""
 
 import signal
 import threading
@@ -9,7 +9,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopRequest:
-    """`with StopRequest() as stop:` — then `stop.asked` is the signal that came, or None."""
+    """`with StopRequest() as stop:` sets `stop.asked` to the signal that was received, or None."""
 
     def __init__(self) -> None:
         self.asked: signal.Signals | None = None
@@ -31,8 +31,8 @@ class StopRequest:
 
     @property
     def exit_code(self) -> int:
-        """What a shell expects of a program that a signal ended: 130 for Ctrl-C, 143 for SIGTERM.
+        """The usual exit code after a signal: 130 for Ctrl-C, 143 for SIGTERM.
 
-        Where no signal came to this process, one came to another that shares the run.
+        If this process received none, another process of the run did.
         """
         return 128 + (signal.SIGTERM if self.asked is None else self.asked)

@@ -1,8 +1,8 @@
-"""A model and the gradients of a step, over all processes that share the run: three ways, one contract.
+"""Three ways to spread a model over the processes of a run, behind one interface.
 
-Shared       one model in memory that all processes see, each of which updates its part. On one machine, or alone.
-replicated   every process has the model; torch's DistributedDataParallel adds up gradients while others are computed.
-sharded      every process has a part of each weight (torch's fully_shard), and the whole of a block while it computes it.
+Shared       one model in shared memory, of which each process updates a part. For one machine, or one process.
+replicated   every process has the model; torch's DistributedDataParallel adds up the gradients.
+sharded      every process has a part of each weight (torch's fully_shard), and an entire block while it computes it.
 """
 
 import inspect
@@ -32,36 +32,36 @@ class Spread(Protocol):
 
     @property
     def products(self) -> Products | None:
-        """Who multiplies in torch's place, in training."""
+        """The backend for matrix products in training, if it is not torch."""
 
     @property
     def shares(self) -> Sequence[Share]:
-        """Of all its weights."""
+        """The shares of all weights."""
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
-        """Leave the gradients of all processes' parts in this one's shares; the loss of all, still on its device."""
+        """Compute the gradients of all processes' parts, for this one's shares. Return the total loss, on its device."""
 
     def clip(self, limit: float) -> Tensor:
-        """Scale the gradients down to the norm `limit` where it is larger (0: never); the norm before that."""
+        """Clip the gradients to the norm `limit`, unless it is 0. Return the norm before."""
 
     def updated(self) -> None:
-        """This process has updated its shares: go on when the model has those of all."""
+        """Wait until all processes have updated their shares."""
 
     def loss(self, batch: Any) -> Tensor: ...
 
     def arithmetic(self) -> AbstractContextManager[object]:
-        """What the loss is computed in."""
+        """The context in which the loss is computed."""
 
 
 class Trained:
-    """What the three ways have in common."""
+    """What all three ways share."""
 
     def __init__(self, model: nn.Module, settings: TrainingSettings):
         self.model, self.precision = model, settings.precision
         self.products = products_here(settings, device_of(model))
 
     def arithmetic(self) -> AbstractContextManager[object]:
-        """With bf16 and int16, products take numbers of half the size."""
+        """With bf16 and int16, matrix products use 16-bit numbers."""
         if self.products is not None:
             return multiplied_by(self.products)
         if self.precision != "bf16":
@@ -74,13 +74,13 @@ class Trained:
 
 
 class Shared(Trained):
-    """One set of weights in the memory of all processes, each of which updates its part (see shares.py)."""
+    """One set of weights in shared memory. Each process updates its part (see shares.py)."""
 
     def __init__(self, model: nn.Module, group: Alone, settings: TrainingSettings):
         super().__init__(model, settings)
         self.group = group
         self.shares = [Stretch(kind, group) for kind in alike(model, settings)]
-        group.wait()  # the first process has filled in the weights
+        group.wait()  # until the first process has written the weights
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
         for share in self.shares:
@@ -91,7 +91,7 @@ class Shared(Trained):
                 loss = self.loss(batch) * weight
                 loss.backward()
                 total += loss.detach()
-        total = self.group.total(total)  # all gradients are there now
+        total = self.group.total(total)  # now all gradients are complete
         for share in self.shares:
             share.add_up()
         return total
@@ -110,7 +110,7 @@ class Shared(Trained):
 
 
 class Exchanged(Trained):
-    """Copies or parts whose gradients torch exchanges while it computes them, but for those made `without_exchange`."""
+    """Copies or shards whose gradients torch exchanges during backward, except inside `without_exchange`."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Exchanged(Trained):
         self.loss_to_learn_from, self.without_exchange = loss_to_learn_from, without_exchange
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
-        """Gradients are exchanged with the last part. torch divides their sum by the number of processes."""
+        """The last part exchanges the gradients. torch divides their sum by the number of processes."""
         self.model.zero_grad()
         losses = []
         for number, (batch, share) in enumerate(parts, 1):
@@ -140,10 +140,10 @@ class Exchanged(Trained):
         return total
 
     def clip(self, limit: float) -> Tensor:
-        return whole(nn.utils.clip_grad_norm_(self.model.parameters(), limit or float("inf")))
+        return gather(nn.utils.clip_grad_norm_(self.model.parameters(), limit or float("inf")))
 
     def updated(self) -> None:
-        pass  # every process updates all that it has
+        pass  # every process updates everything it has
 
 
 def replicated(model: nn.Module, group: Group, settings: TrainingSettings) -> Exchanged:
@@ -158,13 +158,13 @@ def replicated(model: nn.Module, group: Group, settings: TrainingSettings) -> Ex
 
 
 def without_buffers() -> dict[str, Any]:
-    """Buffers are the same everywhere and never change; newer versions of torch call their exchange by another name."""
+    """Do not exchange buffers, which never change. Newer versions of torch have another name for this option."""
     known = inspect.signature(nn.parallel.DistributedDataParallel.__init__).parameters
     return {"forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers": False}
 
 
 def sharded(model: nn.Module, device: torch.device, group: Group, settings: TrainingSettings) -> Exchanged:
-    """Block by block the weights go to the device, each process's part of them."""
+    """Move each process's part of the weights to its device, block by block."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
@@ -185,7 +185,7 @@ def sharded(model: nn.Module, device: torch.device, group: Group, settings: Trai
 
 
 class Loss(nn.Module):
-    """DistributedDataParallel knows a model by its forward alone."""
+    """DistributedDataParallel only calls forward."""
 
     def __init__(self, model: nn.Module):
         super().__init__()
@@ -197,9 +197,9 @@ class Loss(nn.Module):
 
 
 def spread(model: nn.Module, device: torch.device, group: Group, settings: TrainingSettings) -> Spread:
-    """A model, which is on the CPU, ready to be trained by the group on this device.
+    """Prepare a model, which is on the CPU, to be trained by the group on this device.
 
-    Sharded, it is another one than was given, which stays where it is, whole.
+    Sharding uses a copy; the given model stays entire.
     """
     check_spread(group, settings)
     if settings.sharded:
@@ -213,8 +213,8 @@ def spread(model: nn.Module, device: torch.device, group: Group, settings: Train
 def check_spread(group: Group, settings: TrainingSettings) -> None:
     if settings.sharded and not isinstance(group, Together):
         raise UserError(
-            "--sharded divides a model among the processes of torchrun: start the command with torchrun, and "
-            "with at least two processes."
+            "sharding divides a model among the processes of torchrun. Start the command with torchrun and at least two "
+            "processes."
         )
 
 
@@ -222,14 +222,14 @@ def device_of(model: nn.Module) -> torch.device:
     return next(model.parameters()).device
 
 
-def whole(tensor: Tensor) -> Tensor:
-    """All of a tensor of which this process may hold a part; every process must ask."""
+def gather(tensor: Tensor) -> Tensor:
+    """The entire tensor, if this process has a shard of it. Every process must call this."""
     found: Tensor = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
     return found
 
 
-def laid_like(tensor: Tensor, like: Any) -> Tensor:
-    """A whole tensor, known to every process, divided as `like` is."""
+def shard_like(tensor: Tensor, like: Any) -> Tensor:
+    """An entire tensor, the same in every process, sharded like `like`."""
     if not hasattr(like, "placements"):
         return tensor
     from torch.distributed.tensor import distribute_tensor
@@ -237,16 +237,16 @@ def laid_like(tensor: Tensor, like: Any) -> Tensor:
     return distribute_tensor(tensor.to(like.device), like.device_mesh, like.placements, src_data_rank=None)
 
 
-def whole_ones(tensors: Mapping[str, Tensor], wanted: bool) -> dict[str, Tensor]:
-    """All of each tensor, put together one after another, for the process that wants them; every process must ask."""
+def gather_tensors(tensors: Mapping[str, Tensor], wanted: bool) -> dict[str, Tensor]:
+    """The entire tensors, for the process that wants them. Every process must call this."""
     found = {}
     for name, tensor in tensors.items():
-        complete = whole(tensor)
-        if wanted:  # what was put together goes to the CPU, for there may be no room for all of it
+        complete = gather(tensor)
+        if wanted:  # on the CPU: the device may not have room for all of them
             found[name] = tensor if complete is tensor else complete.cpu()
     return found
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     own = model.state_dict()
-    model.load_state_dict({name: laid_like(tensor, own[name]) for name, tensor in weights.items()})
+    model.load_state_dict({name: shard_like(tensor, own[name]) for name, tensor in weights.items()})

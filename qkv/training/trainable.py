@@ -1,7 +1,7 @@
-"""What can be trained: the data it reads, the settings it has, and the task that learns. Importing this needs no torch.
+"""What can be trained: its inputs, its settings and its task. Importing this needs no torch.
 
-A `Trainable` is a record; the command line reads its options off it. The one protocol that trains is
-`qkv.training.runs.Task`, which `Trainable.task` names.
+The command line derives its options from the `Trainable` record. `Trainable.task` names the function that makes the
+`qkv.training.runs.Task`.
 """
 
 import dataclasses
@@ -21,22 +21,22 @@ Recipe = Callable[[int], RunSettings]
 
 
 class Data(Protocol):
-    """What the inputs of a run hold, before the settings are final."""
+    """The data of a run, before its settings are final."""
 
     @property
     def amount(self) -> int:
-        """How much there is to learn from; recipes choose the size of a model by it."""
+        """How much data there is; recipes choose the size of a model by it."""
 
 
 class Inputs:
     """Base of the dataclasses that name the data of a run: paths, tuples of paths, words and numbers."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Data:
-        """Read the data. `say` is told what the user should know about them."""
+        """Read the data. `say` prints a line for the user."""
         raise NotImplementedError
 
     def stored(self) -> dict[str, Any]:
-        """As JSON, with absolute paths: a run may be resumed from another folder."""
+        """The inputs as JSON, with absolute paths, because a run may be resumed from another folder."""
         return {name: to_json(value) for name, value in vars(self).items()}
 
     @classmethod
@@ -46,7 +46,7 @@ class Inputs:
         return cls(**{name: from_json(hints[name], stored[name]) for name in fields})
 
     def can_be_read_again(self) -> bool:
-        """Not a pipe, which only the first process could read."""
+        """False for a pipe, which only the first process could read."""
         return all(path.is_file() or path.is_dir() for path in self.paths())
 
     def paths(self) -> list[Path]:
@@ -84,9 +84,9 @@ class Trainable:
     """One thing that can be trained."""
 
     name: str
-    """As in `qkv train NAME`. Several may share a name; the options that are given choose among them."""
+    """As in `qkv train NAME`. Several may share a name; the inputs that are given choose one of them."""
     summary: str
-    """The beginning of its help, with an example."""
+    """First paragraph of the help, with an example."""
     inputs: type[Inputs]
     settings: type[RunSettings]
     recipes: Callable[[Any], Mapping[str, Recipe]]

@@ -75,7 +75,7 @@ def test_something_is_left_of_the_shortest_sentence(damage: Any, count: int) -> 
         assert all(harm(Random(seed), count) for harm in damage.DAMAGES.values())
 
 
-def test_what_can_still_be_known_is_what_the_words_that_are_left_say(damage: Any) -> None:
+def test_only_information_in_the_remaining_words_can_be_recovered(damage: Any) -> None:
     pair = crossing()
     source = words(pair.source)
     everything = damage.knowable(pair, range(len(source)))

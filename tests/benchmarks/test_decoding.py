@@ -35,7 +35,7 @@ def test_the_ratio_is_to_the_best_setting_of_the_same_numbers(decoding) -> None:
     assert decoding.ratio(systems, "sentence", 1) == 3.0
 
 
-def test_ours_and_ctranslate2_give_answers_of_the_fixed_length_in_order(decoding, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_ours_and_ctranslate2_give_outputs_of_the_fixed_length_in_order(decoding, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     pytest.importorskip("ctranslate2")
     decoding.SHAPES["small"] = (1, 32, 48, 2)
     contest = decoding.random_contest("small", decoding.made_up(7))
@@ -48,7 +48,7 @@ def test_ours_and_ctranslate2_give_answers_of_the_fixed_length_in_order(decoding
         assert sum(one == other for one, other in zip(found, wanted, strict=True)) >= 6
 
 
-def test_marian_has_the_same_weights_and_says_the_same(decoding) -> None:  # type: ignore[no-untyped-def]
+def test_marian_has_the_same_weights_and_outputs(decoding) -> None:  # type: ignore[no-untyped-def]
     pytest.importorskip("transformers")
     decoding.SHAPES["small"] = (1, 32, 48, 2)
     contest = decoding.random_contest("small", decoding.made_up(7))
@@ -62,9 +62,7 @@ def test_without_ctranslate2_it_ends_with_a_sentence(decoding, monkeypatch: pyte
         decoding.run(decoding.Options(quick=True))
 
 
-def test_real_sentences_come_in_pieces_that_are_learned_from_the_training_part(
-    decoding, tmp_path: Path
-) -> None:  # type: ignore[no-untyped-def]
+def test_real_sentences_use_a_vocabulary_learned_from_the_training_part(decoding, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     for language in ("en", "de"):
         (tmp_path / f"train.lc.norm.tok.{language}").write_text(
             "a man rides a horse .\n" * 9, encoding="utf-8"
@@ -74,6 +72,6 @@ def test_real_sentences_come_in_pieces_that_are_learned_from_the_training_part(
     assert [len(source) for source in sources] == [3, 2]
 
 
-def test_a_folder_without_multi30k_is_refused(decoding, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_folder_without_multi30k_raises_an_error(decoding, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(decoding.UserError, match=r"has no train\.lc\.norm\.tok\.en"):
         decoding.contests(decoding.Options(data=tmp_path))

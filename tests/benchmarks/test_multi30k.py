@@ -106,7 +106,7 @@ def test_the_table_says_what_was_reached_and_what_was_not(curves: Any) -> None:
         assert words in text
 
 
-def test_ratios_are_bounds_where_the_peer_never_gets_there(curves: Any) -> None:
+def test_ratios_are_bounds_if_the_peer_never_gets_there(curves: Any) -> None:
     ours = curve(curves, (1, 30, 30), (2, 40, 40), (4, 42, 42), speed=3_000)
     peer = curve(curves, (5, 30, 30), (10, 40, 40))
     assert curves.advantage(ours, peer, 40) == "5.00 ×"
@@ -142,7 +142,7 @@ def test_kept_results_are_shown_and_drawn_again(curves: Any, tmp_path: Path) -> 
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_is_there_is_not_measured_over(curves: Any, tmp_path: Path) -> None:
+def test_existing_results_are_not_measured_again(curves: Any, tmp_path: Path) -> None:
     curves.write_results(tmp_path / "results.json", {"ours": curve(curves, (2, 30, 30))})
     again = benchmark("--data", tmp_path, "--out", tmp_path, "--only", "ours")
     assert (again.returncode, "already has ours" in again.stderr) == (2, True)

@@ -30,7 +30,7 @@ def test_the_model_without_a_place_for_a_tape_is_the_same_and_has_none() -> None
         ([1.0, 1.2], "Recording costs something"),
     ],
 )
-def test_the_last_line_says_what_was_found(ratios: list[float], beginning: str) -> None:
+def test_the_last_line_states_the_result(ratios: list[float], beginning: str) -> None:
     line = recording.verdict(ratios)
     assert line.startswith(beginning)
     assert f"{max(ratios):.3f}" in line

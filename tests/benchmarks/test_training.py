@@ -73,7 +73,7 @@ def test_the_ratio_is_against_the_best_peer_that_has_one_process() -> None:
     assert training.ratio(rows) == 2.0
 
 
-def test_the_log_is_read_on_from_where_it_was_read_to(tmp_path: Path) -> None:
+def test_the_log_is_read_incrementally(tmp_path: Path) -> None:
     ours = systems.Ours.__new__(systems.Ours)
     ours.log = tmp_path / "a" / "b" / "log.jsonl"
     ours.log.parent.mkdir(parents=True)
@@ -92,7 +92,7 @@ def test_the_log_is_read_on_from_where_it_was_read_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "count"), [("marian", 1), ("nn.Transformer", 2)])
-def test_a_worker_trains_as_long_as_it_is_asked_to(
+def test_a_worker_trains_for_the_requested_time(
     kind: str, count: int, texts: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
     if kind == "marian":
@@ -110,7 +110,7 @@ def test_a_worker_trains_as_long_as_it_is_asked_to(
         systems.end(peer.processes)
 
 
-def test_our_command_has_the_shape_that_is_asked_for(tmp_path: Path) -> None:
+def test_our_command_has_the_requested_shape(tmp_path: Path) -> None:
     command = systems.ours_command(SMALL, (tmp_path / "a", tmp_path / "b"), tmp_path / "out", "muon")
     options = dict(zip(command[5::2], command[6::2], strict=True))
     assert command[1:5] == ["-m", "qkv", "train", "translator"]
@@ -173,7 +173,7 @@ def test_joeynmts_own_speeds_are_read_and_the_first_of_a_turn_is_not_believed(
     assert (tmp_path / "out" / "data" / "train.en").read_text().count("\n") == len(pairs)
 
 
-def test_shapes_are_named_or_refused() -> None:
+def test_unknown_shapes_raise_an_error() -> None:
     assert list(training.shapes_of(training.Options(shapes="base, tiny"))) == ["base", "tiny"]
     twice = training.shapes_of(training.Options())["base-2048"]
     assert twice == replace(training.SHAPES["base"], batch_tokens=2_048)
@@ -207,6 +207,6 @@ def test_memory_is_the_most_that_was_held_at_any_time_of_a_turn(monkeypatch: pyt
 @pytest.mark.parametrize(
     "wrong", [{"rounds": 0}, {"seconds": 0.0}, {"out": Path("no/such/folder/results.json")}]
 )
-def test_what_could_not_be_measured_or_kept_is_refused_at_once(wrong: dict[str, Any]) -> None:
+def test_impossible_measurements_fail_at_once(wrong: dict[str, Any]) -> None:
     with pytest.raises(training.UserError):
         training.run(training.Options(**wrong))

@@ -90,27 +90,27 @@ def fail_for_lack_of_space(*_: object) -> None:
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"there is no folder .*nowhere: give one"):
+    with pytest.raises(UserError, match=r"there is no folder .*nowhere\. Give the folder"):
         qkv.load(tmp_path / "nowhere")
 
 
 def test_a_folder_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is not a model made by qkv: it has no config\.json"):
+    with pytest.raises(UserError, match=r"is not a qkv model: it has no config\.json"):
         qkv.load(tmp_path)
 
 
 def test_a_run_that_stopped_before_it_had_a_model_is_called_one(tmp_path: Path) -> None:
     (tmp_path / "training").mkdir()
-    with pytest.raises(UserError, match="is not a model made by qkv"):
+    with pytest.raises(UserError, match="is not a qkv model"):
         qkv.load(tmp_path)
     (tmp_path / "training" / "run.json").touch()
-    with pytest.raises(UserError, match=r"has no model yet: .* --resume --out"):
+    with pytest.raises(UserError, match=r"has no model yet: .* Resume the run"):
         qkv.load(tmp_path)
 
 
 def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
-    with pytest.raises(UserError, match="is not a model made by qkv"):
+    with pytest.raises(UserError, match="is not a qkv model"):
         qkv.load(tmp_path / "file")
 
 
@@ -124,7 +124,9 @@ def test_the_config_of_another_tool_is_refused(tmp_path: Path, content: str) -> 
 @pytest.mark.parametrize("number", [0, FORMAT + 1, "1", None])
 def test_another_format_number_is_refused_with_both_numbers(folder: Path, number: object) -> None:
     edit_config(folder, format=number)
-    with pytest.raises(UserError, match=f"has bundle format {number}, and this qkv reads format {FORMAT}"):
+    with pytest.raises(
+        UserError, match=f"has bundle format {number}, but this version of qkv reads formats 1 to {FORMAT}"
+    ):
         qkv.load(folder)
 
 
@@ -185,8 +187,8 @@ def test_missing_unknown_and_misshaped_weights_are_all_in_one_message(folder: Pa
         ({"model": None}, "expected an object with the settings of TranslatorConfig"),
         ({"architecture": "abacus"}, "knows transformer, one-stream, recurrent, and no 'abacus'"),
         ({"architecture": "recurrent"}, "RecurrentConfig has no setting 'positions'"),
-        ({"beem": 3}, "no setting 'beem'; did you mean beam"),
-        ({"beam": "three"}, "beam should be int, not 'three'"),
+        ({"beem_size": 3}, "no setting 'beem_size'; did you mean beam_size"),
+        ({"beam_size": "three"}, "beam_size should be int, not 'three'"),
         ({"languages": {"source": "en"}}, "Languages lacks target"),
     ],
 )

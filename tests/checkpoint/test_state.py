@@ -157,7 +157,7 @@ def test_a_damaged_newest_state_is_passed_over_with_a_warning(tmp_path: Path, na
     assert latest is not None
     assert latest.step == 10
     assert len(warnings) == 1
-    assert "passed over a checkpoint" in warnings[0]
+    assert "skipped a checkpoint" in warnings[0]
     assert "step-20" in warnings[0]
 
 
@@ -187,7 +187,7 @@ def test_a_state_of_another_run_is_not_taken_for_one_of_this(tmp_path: Path) -> 
     latest, warnings = load_latest(tmp_path, RUN)
     assert latest is not None
     assert latest.step == 20
-    assert "step-30 is of a run with other training data" in warnings[0]
+    assert "step-30 belongs to a run with different training data" in warnings[0]
 
 
 def test_a_damaged_state_is_written_anew_when_its_step_comes_again(tmp_path: Path) -> None:

@@ -248,7 +248,7 @@ def damaged_models(model: Path, folder: Path) -> dict[str, tuple[Path, str]]:
     (cut / "model.safetensors").write_bytes((model / "model.safetensors").read_bytes()[:-10])
     return {
         "missing": (folder / "nowhere", "there is no folder"),
-        "empty": (empty, "is not a model made by qkv"),
+        "empty": (empty, "is not a qkv model"),
         "format": (other, "has bundle format 99"),
         "cut": (cut, "model.safetensors is damaged"),
     }

@@ -27,7 +27,7 @@ Observed = dict[str, Any]
 
 def translations(product: Any, given: Given, _: Path) -> Observed:
     decoding = TranslationOptions(beam_size=2, target_language=given.get("language"), alignments=True)
-    best = [answers[0] for answers in product.answers(given["texts"], decoding)]
+    best = [answers[0] for answers in product.hypotheses(given["texts"], decoding)]
     return {
         "texts": [each.text for each in best],
         "scores": [each.score for each in best],
@@ -67,7 +67,7 @@ def picture_classes(product: Any, given: Given, folder: Path) -> Observed:
 
 
 def guesses(product: Any, given: Given, _: Path) -> Observed:
-    return {"words": [[guess.word for guess in place] for place in product.fill(given["text"], best=2)]}
+    return {"words": [[guess.word for guess in place] for place in product.fill(given["text"], top_k=2)]}
 
 
 def embeddings(product: Any, given: Given, _: Path) -> Observed:

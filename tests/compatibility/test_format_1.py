@@ -87,9 +87,7 @@ def test_an_interrupted_run_of_format_1_has_a_bundle(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_an_interrupted_run_of_format_1_is_resumed_with_the_same_result(
-    name: str, copied: Path
-) -> None:
+def test_an_interrupted_run_of_format_1_is_resumed_with_the_same_result(name: str, copied: Path) -> None:
     expected, before = read_expected(copied), rows_of(copied)
     stopped_at = before[-1]["step"]
     assert code_of("train", expected["resume"], "--resume", "--out", copied, *data_of(name)) == 0

@@ -105,7 +105,7 @@ def test_padding_of_the_memory_and_of_the_input_changes_nothing(config: StackCon
     torch.testing.assert_close(looked[1:], alone, atol=1e-5, rtol=1e-5)
 
 
-def test_every_decoder_block_looks_at_the_same_memory_and_not_only_the_first() -> None:
+def test_every_decoder_block_attends_to_the_same_memory_and_not_only_the_first() -> None:
     stack, x, memory = randomised(Stack(CONFIG, cross=True)), seeded(B, T, D), seeded(B, S, D, seed=1)
     looked_at = []
     for block in stack.blocks:  # type: ignore[union-attr]
@@ -130,14 +130,14 @@ def test_dropout_acts_in_training_only() -> None:
         ({"width": 13}, "width 13 is not a multiple of heads 3"),
         ({"depth": 0}, "at least 1"),
         ({"heads": 0}, "at least 1"),
-        ({"hidden": -1}, "at least 1"),
+        ({"ffn_width": -1}, "at least 1"),
         ({"width": 0}, "at least 1"),
         ({"dropout": 1.0}, "dropout"),
         ({"dropout": -0.1}, "dropout"),
         ({"attention_dropout": 1.0}, "dropout"),
     ],
 )
-def test_a_configuration_that_cannot_be_built_is_refused(wrong: dict[str, Any], sentence: str) -> None:
+def test_a_configuration_that_cannot_be_built_is_rejected(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         replace(CONFIG, **wrong)
 

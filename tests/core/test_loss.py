@@ -116,7 +116,7 @@ def test_a_perfect_answer_costs_nothing_without_smoothing_and_something_with_it(
     assert output_cross_entropy(hidden, torch.eye(V), targets, 0.1) > 1
 
 
-def test_no_target_at_all_is_refused() -> None:
+def test_no_target_at_all_is_rejected() -> None:
     with pytest.raises(ValueError, match="no target"):
         output_cross_entropy(torch.empty(0, D), torch.ones(V, D), torch.empty(0, dtype=torch.long), 0.0)
 

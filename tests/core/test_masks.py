@@ -21,7 +21,7 @@ def test_with_a_cache_the_mask_is_the_last_rows_of_the_whole_triangle(queries: i
 
 @settings(deadline=None)
 @given(st.integers(1, 9), st.integers(0, 9))
-def test_every_query_may_look_at_itself_and_at_one_key_more_than_the_one_before(
+def test_every_query_may_attend_to_itself_and_to_one_key_more_than_the_one_before(
     queries: int, kept: int
 ) -> None:
     seen = causal_mask(queries, queries + kept).sum(dim=1)

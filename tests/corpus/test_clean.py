@@ -114,14 +114,14 @@ def test_further_columns_of_a_table_are_kept_and_other_files_are_read_as_well(tm
     assert languages_in_name(tmp_path / "b.jsonl") == (None, None)
 
 
-def test_two_files_of_different_length_are_refused(tmp_path: Path) -> None:
+def test_two_files_of_different_length_raise_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.en").write_text("one\ntwo\nthree\n", encoding="utf-8")
     (tmp_path / "a.de").write_text("eins\nzwei\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"a\.de has only 2 lines"):
         list(corpus_of_two(tmp_path / "a.en", tmp_path / "a.de")())
 
 
-def test_a_corpus_that_changes_meanwhile_is_refused(good: list[Record]) -> None:
+def test_a_corpus_that_changes_during_cleaning_raises_an_error(good: list[Record]) -> None:
     lengths = iter([20, 20])  # counted and filtered; then it is written
 
     def corpus() -> Iterator[Record]:

@@ -39,7 +39,7 @@ KEPT = [
 
 
 @pytest.mark.parametrize("reason", DROPPED)
-def test_a_filter_drops_what_its_name_says(reason: str) -> None:
+def test_each_filter_drops_its_kind_of_pair(reason: str) -> None:
     assert first_filter(Pair(*DROPPED[reason]), CleanSettings()) == reason
 
 

@@ -114,7 +114,7 @@ def test_notes_that_nobody_sings_are_moved_by_octaves_and_counted(tmp_path: Path
     path = one_track(tmp_path / "a.mid", *held, mido.MetaMessage("end_of_track", time=1))
     told: list[str] = []
     assert read_midi(path, told.append) == [(96, 60, 33, REST)]
-    assert told == [f"{path}: 2 notes outside of what is sung, 24 to 96, moved by octaves"]
+    assert told == [f"{path}: 2 notes outside the range 24 to 96 moved by octaves"]
 
 
 def test_a_corrupt_midi_file_is_a_sentence_wherever_it_is_cut_or_changed(tmp_path: Path) -> None:
@@ -131,13 +131,13 @@ def test_a_corrupt_midi_file_is_a_sentence_wherever_it_is_cut_or_changed(tmp_pat
             assert all(len(frame) == 4 for frame in read_midi(path))
 
 
-def test_a_midi_file_that_lasts_for_ages_is_refused(tmp_path: Path) -> None:
+def test_a_midi_file_that_lasts_for_ages_is_rejected(tmp_path: Path) -> None:
     file, track = mido.MidiFile(ticks_per_beat=4), mido.MidiTrack()
     track.append(mido.Message("note_on", note=60, velocity=64, time=2**27))
     track.append(mido.Message("note_off", note=60, velocity=0, time=2**27))
     file.tracks.append(track)
     file.save(tmp_path / "a.mid")
-    with pytest.raises(UserError, match="are the most that is read"):
+    with pytest.raises(UserError, match="the most is"):
         read_midi(tmp_path / "a.mid")
 
 
@@ -150,19 +150,19 @@ def test_midi_without_notes_is_a_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ('{"train": [[[60, 55', "not whole JSON"),
-        ('{"training": []}', "no file of chorales"),
-        ("7", "no file of chorales"),
+        ('{"train": [[[60, 55', "not valid JSON"),
+        ('{"training": []}', "not a file of chorales"),
+        ("7", "not a file of chorales"),
         ('{"train": []}', "train has no chorales"),
         ('{"train": [7]}', "not a list of frames"),
         ('{"train": [[]]}', "not a list of frames"),
-        ('{"train": [[[60, 55, 52, 48, 40]]]}', "chorale 1: .* is no frame"),
-        ('{"train": [[[60]], [[60, "C"]]]}', "chorale 2: .* is no frame"),
+        ('{"train": [[[60, 55, 52, 48, 40]]]}', "chorale 1: .* is not a frame"),
+        ('{"train": [[[60]], [[60, "C"]]]}', "chorale 2: .* is not a frame"),
         ('{"train": [[[60]]], "test": [[[60]], [[97]]]}', "a.json: test, chorale 2: .* from 24 to 96"),
-        ("[" * 100_000, "not whole JSON"),
-        ('{"train": [[[true]]]}', "is no frame"),
-        ('{"train": [[60]]}', "is no frame"),
-        ('{"train": [[[60]]]}', "too few to learn from"),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"train": [[[true]]]}', "is not a frame"),
+        ('{"train": [[60]]}', "is not a frame"),
+        ('{"train": [[[60]]]}', "too few to train on"),
     ],
 )
 def test_a_corrupt_chorale_file_is_a_sentence(tmp_path: Path, content: str, sentence: str) -> None:

@@ -141,7 +141,7 @@ def test_never_more_than_a_tenth_is_held_out() -> None:
 
 
 def test_too_few_pairs_to_hold_out_is_said_with_the_number_and_the_cure() -> None:
-    with pytest.raises(UserError, match=r"There are 19 .*--valid-source and --valid-target"):
+    with pytest.raises(UserError, match=r"There are 19 .* give separate validation files"):
         hold_out(numbered(19), count=5, seed=1)
     assert len(hold_out(numbered(20), count=5, seed=1)[1]) == 2
 
@@ -166,8 +166,8 @@ def test_validation_pairs_that_training_shows_are_counted() -> None:
     )
 
 
-def test_holding_out_nothing_is_refused() -> None:
-    with pytest.raises(UserError, match="hold out 1 or more"):
+def test_holding_out_nothing_is_rejected() -> None:
+    with pytest.raises(UserError, match="hold out at least 1"):
         hold_out(numbered(100), count=0, seed=1)
 
 

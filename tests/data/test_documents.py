@@ -60,7 +60,7 @@ def test_source_that_is_no_utf8_and_tests_are_passed_over(tmp_path: Path) -> Non
     (tmp_path / "test").mkdir()
     (tmp_path / "test" / "a.py").write_text("a test")
     (tmp_path / "b.py").write_bytes(b"\xfc")
-    with pytest.raises(UserError, match="give a file by --text"):
+    with pytest.raises(UserError, match="give a text file"):
         python_source(tmp_path)
     (tmp_path / "c.py").write_text("source")
     assert python_source(tmp_path).texts == ["source"]

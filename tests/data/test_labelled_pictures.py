@@ -45,7 +45,7 @@ def test_pictures_of_several_sizes_are_made_to_fit_where_a_size_is_given(tmp_pat
     assert read_image_folder(tmp_path, size=5, colours="grey").train.pictures.shape == (2, 1, 5, 5)
 
 
-def test_one_class_an_empty_class_and_no_class_are_refused(tmp_path: Path) -> None:
+def test_one_class_an_empty_class_and_no_class_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no picture in a folder of"):
         read_image_folder(tmp_path)
     saved(tmp_path / "cat" / "a.png")
@@ -58,14 +58,14 @@ def test_one_class_an_empty_class_and_no_class_are_refused(tmp_path: Path) -> No
         read_image_folder(tmp_path / "nowhere")
 
 
-def test_a_class_that_training_does_not_know_is_refused(tmp_path: Path) -> None:
+def test_a_class_that_training_does_not_know_is_rejected(tmp_path: Path) -> None:
     for name in ("train/cat", "train/dog", "test/cow"):
         saved(tmp_path / name / "a.png")
     with pytest.raises(UserError, match="classes that the training part has not: cow"):
         read_image_folder(tmp_path)
 
 
-def test_more_than_fits_into_memory_is_refused_before_it_is_read(
+def test_more_than_fits_into_memory_is_rejected_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(images, "MOST_BYTES", 100)
@@ -86,7 +86,7 @@ def test_idx_files_are_read(tmp_path: Path, ending: str) -> None:
     assert found.train.labels.tolist() == [2, 0]
     assert found.train.classes == ("0", "1", "2")
     assert found.test is not None
-    with pytest.raises(UserError, match="stay as they are"):
+    with pytest.raises(UserError, match="cannot be resized or converted"):
         read_image_folder(tmp_path, size=28)
 
 
@@ -95,10 +95,10 @@ def test_a_damaged_idx_file_is_named(tmp_path: Path) -> None:
     write_idx(path, np.zeros((2, 4, 5)))
     whole = path.read_bytes()
     for content, sentence in (
-        (whole[:-1], "its length is not"),
-        (whole + b"x", "its length is not"),
-        (whole[:7], "is no idx file"),
-        (b"\0\0\x0d" + whole[3:], "is no idx file"),
+        (whole[:-1], "its length does not match"),
+        (whole + b"x", "its length does not match"),
+        (whole[:7], "is not an idx file"),
+        (b"\0\0\x0d" + whole[3:], "is not an idx file"),
         (whole[:4] + b"\xff" * 12, "more than qkv reads"),
         (whole[:4] + struct.pack(">3I", 2, 0, 5), "a length of 0"),
         (whole[:4] + struct.pack(">3I", 0, 4, 5), "a length of 0"),
@@ -108,7 +108,7 @@ def test_a_damaged_idx_file_is_named(tmp_path: Path) -> None:
             read_idx(path, 3)
     packed = tmp_path / "b.gz"
     packed.write_bytes(gzip.compress(whole)[:-12])
-    with pytest.raises(UserError, match="damaged or cut off"):
+    with pytest.raises(UserError, match="damaged or truncated"):
         read_idx(packed, 3)
 
 
@@ -134,7 +134,7 @@ def test_a_test_part_of_idx_files_may_have_one_class(tmp_path: Path) -> None:
     assert test.labels.tolist() == [0, 0]
 
 
-def test_pictures_for_a_model_come_in_its_form_or_are_refused(tmp_path: Path) -> None:
+def test_pictures_for_a_model_come_in_its_form_or_are_rejected(tmp_path: Path) -> None:
     for part in ("train", "test"):
         for name in ("cat", "dog"):
             saved(tmp_path / part / name / "a.png", size=(11, 9))
@@ -145,7 +145,9 @@ def test_pictures_for_a_model_come_in_its_form_or_are_refused(tmp_path: Path) ->
     assert np.array_equal(
         found.train.pictures[0], read_picture(tmp_path / "train" / "cat" / "a.png", GREY, fit=True)
     )
-    with pytest.raises(UserError, match="11 × 9 pixels large and not 8 × 6: convert it, or give --fit where"):
+    with pytest.raises(
+        UserError, match="11 × 9 pixels large and not 8 × 6: convert it, or choose to fit images"
+    ):
         read_images_for(tmp_path, COLOUR, fit=False)
 
 
@@ -161,7 +163,7 @@ def test_idx_files_are_brought_to_the_form_of_a_model_where_that_is_allowed(tmp_
     assert (found.pictures[0, :, 0] > 150).all()
     assert (found.pictures[0, :, -1] < 50).all()
     with pytest.raises(
-        UserError, match="are 8 × 8 in grey, and those of the model 8 × 4 in colour: give --fit"
+        UserError, match="are 8 × 8 in grey, and those of the model 8 × 4 in colour: choose to fit them"
     ):
         read_images_for(tmp_path, wide, fit=False)
     assert read_images_for(tmp_path, Form(8, 8, "grey"), fit=False).train.form == Form(8, 8, "grey")
@@ -180,7 +182,7 @@ def test_parts_are_known_by_their_names_in_capitals_too(tmp_path: Path) -> None:
     assert [len(part) for part in (found.train, found.valid, found.test) if part] == [2, 1, 2]
 
 
-def test_parts_without_a_training_part_are_refused(tmp_path: Path) -> None:
+def test_parts_without_a_training_part_are_rejected(tmp_path: Path) -> None:
     in_classes(tmp_path, "val/cat", "val/dog", "test/cat", "test/dog")
     with pytest.raises(UserError, match=r"has val and test, and no train: put the folders .* into .*train"):
         read_image_folder(tmp_path)
@@ -198,7 +200,7 @@ def test_a_picture_beside_the_classes_of_a_part_is_passed_over(tmp_path: Path) -
 def test_idx_files_of_any_name_stay_as_they_are(tmp_path: Path) -> None:
     write_idx(tmp_path / "training-images-idx3-ubyte", np.ones((2, 6, 6)))
     write_idx(tmp_path / "training-labels-idx1-ubyte", np.array([0, 1]))
-    with pytest.raises(UserError, match="stay as they are"):
+    with pytest.raises(UserError, match="cannot be resized or converted"):
         read_image_folder(tmp_path, size=28)
 
 

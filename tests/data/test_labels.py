@@ -137,9 +137,9 @@ def test_columns_can_be_told_by_numbers_and_by_names(write: Write) -> None:
         ("a\tgood\n\tbad\n", "", "line 2 has no text"),
         ("a\tgood\nb\tx\tbad\n", "", "line 2 has 3 columns, but the first line has 2"),
         ("a good film\n", "", "line 1 has no tab"),
-        ("a\tb\tc\td\n", "", "do not say which are text and label: say it by --columns"),
+        ("a\tb\tc\td\n", "", "do not say which are text and label: choose the columns"),
         ("a\tb\n", "1,4", "line 1 has 2 columns, but column 4 is to be read"),
-        ("a\tb\n", "0,1", "counts from 1"),
+        ("a\tb\n", "0,1", "columns are counted from 1"),
         ("a\tb\n", "1", "two or three different columns"),
         ("a\tb\n", "1,1", "two or three different columns"),
         ("text\tlabel\na\tb\n", "body,label", "names no column 'body', but 'text', 'label'"),
@@ -147,7 +147,7 @@ def test_columns_can_be_told_by_numbers_and_by_names(write: Write) -> None:
         (
             "id\ttext\tgold\n1\ta\tx\n2\tb\ty\n",
             "",
-            "line 1 names 'id', 'text', 'gold'.* say which to read by --col",
+            "line 1 names 'id', 'text', 'gold'.* choose the columns",
         ),
         ("text\treview\tcontent\tlabel\na\tb\tc\tx\n", "", "names 3 texts, 'text', 'review', 'content'"),
         ("", "", "is empty"),
@@ -164,7 +164,7 @@ def test_a_label_that_the_model_does_not_know_is_named_with_its_line(write: Writ
         found.places(("bad", "good"))
 
 
-def test_one_class_alone_and_a_word_among_numbers_are_refused(write: Write) -> None:
+def test_one_class_alone_and_a_word_among_numbers_are_rejected(write: Write) -> None:
     with pytest.raises(UserError, match="every label is 'good'"):
         read_labelled(write("a\tgood\nb\tgood\n")).classes()
     with pytest.raises(UserError, match="line 2: the label 'much' is not a number"):

@@ -14,7 +14,7 @@ def test_documents_are_packed_with_an_end_before_and_after_each() -> None:
 
 @lengths
 @pytest.mark.parametrize("offset", [1, 2, 4])
-def test_every_token_is_said_once_whatever_the_offset(length: int, offset: int) -> None:
+def test_every_token_is_predicted_once_whatever_the_offset(length: int, offset: int) -> None:
     windows = windows_of(length, max_length=4, offset=offset)
     said = [place for first, last in windows for place in range(first + 1, last + 1)]
     assert said == list(range(1, length))

@@ -88,7 +88,7 @@ def check(found: list[Hypothesis], wanted: list[Answer]) -> None:
 def test_a_full_width_beam_is_exhaustive_search(vocab: int, alpha: float) -> None:
     sentences, limits = list(range(20)), [1 + row % 4 for row in range(20)]
     width = (vocab - 1) ** 3 * vocab  # every sequence of four words whose first three have not ended
-    answers = search(sentences, limits, vocab_size=vocab, width=width, alpha=alpha)
+    answers = search(sentences, limits, vocab=vocab, width=width, alpha=alpha)
     for sentence, limit, found in zip(sentences, limits, answers, strict=True):
         check(found, exhaustive(sentence, vocab, limit, alpha)[:1])
 
@@ -96,7 +96,7 @@ def test_a_full_width_beam_is_exhaustive_search(vocab: int, alpha: float) -> Non
 @alphas
 def test_the_hypotheses_of_a_full_width_beam_are_the_best_there_are_in_order(alpha: float) -> None:
     sentences, limits = list(range(10)), [2 + row % 3 for row in range(10)]
-    answers = search(sentences, limits, vocab_size=4, width=108, alpha=alpha, best=6)
+    answers = search(sentences, limits, vocab=4, width=108, alpha=alpha, best=6)
     for sentence, limit, found in zip(sentences, limits, answers, strict=True):
         check(found, exhaustive(sentence, 4, limit, alpha)[:6])
 
@@ -155,7 +155,7 @@ def test_a_beam_of_one_is_greedy() -> None:
 
 
 @alphas
-def test_the_answer_does_not_depend_on_batch_neighbours(alpha: float) -> None:
+def test_hypotheses_do_not_depend_on_batch_neighbours(alpha: float) -> None:
     sentences, limits = list(range(15)), [1 + row % 9 for row in range(15)]
     together = search(sentences, limits, width=3, alpha=alpha, best=2)
     backwards = search(sentences[::-1], limits[::-1], width=3, alpha=alpha, best=2)
@@ -179,7 +179,7 @@ def test_hypotheses_are_sorted_distinct_and_within_their_limits(alpha: float) ->
             assert hypothesis.finished or len(hypothesis.ids) == limit
 
 
-def test_a_longer_answer_is_preferred_as_alpha_grows() -> None:
+def test_longer_hypotheses_are_preferred_as_alpha_grows() -> None:
     lengths = [
         sum(len(found[0].ids) for found in search(list(range(40)), [8] * 40, width=5, alpha=alpha))
         for alpha in (0.0, 0.6, 1.0, 3.0)
@@ -189,7 +189,7 @@ def test_a_longer_answer_is_preferred_as_alpha_grows() -> None:
 
 
 def test_a_beam_wider_than_the_vocabulary_is_fine() -> None:
-    (found,) = search([3], [3], vocab_size=4, width=50, alpha=0.6)
+    (found,) = search([3], [3], vocab=4, width=50, alpha=0.6)
     check(found, exhaustive(3, 4, 3, 0.6)[:1])
 
 
@@ -201,12 +201,12 @@ def test_the_length_penalty_is_equation_14_of_wu_and_others() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"width": 0}, {"best": 0}, {"alpha": -0.1}, {"width": -3}], ids=str)
-def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
+def test_bad_arguments_raise_an_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"at least 1|must not be negative"):
         search([0], [3], **{"width": 2, "alpha": 0.6, "best": 1, **wrong})
 
 
-def test_a_limit_that_allows_nothing_is_refused() -> None:
+def test_a_limit_that_allows_nothing_raises_an_error() -> None:
     with pytest.raises(ValueError, match="at least one"):
         search([0, 1], [3, 0], width=2, alpha=0.6)
 
@@ -254,7 +254,7 @@ def test_scores_equal_those_of_a_full_forward_pass_over_the_output(seed: int, al
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_answer_of_a_model_does_not_depend_on_batch_neighbours(seed: int) -> None:
+def test_hypotheses_of_a_model_do_not_depend_on_batch_neighbours(seed: int) -> None:
     model = translator(seed)
     together = beam_search(model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, beam(3, 0.6))
     for row in range(3):
@@ -303,7 +303,7 @@ def test_patience_stops_when_enough_have_ended_and_never_finds_better_than_witho
 
 
 @pytest.mark.parametrize("wrong", [{"patience": 0.0}, {"coverage": -0.1}], ids=str)
-def test_other_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
+def test_other_bad_arguments_raise_an_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="patience must be above 0"):
         search([0], [3], width=2, alpha=0.6, **wrong)
 
@@ -330,7 +330,7 @@ def test_the_coverage_penalty_is_that_of_wu_and_others_and_can_change_the_winner
             return torch.stack([first if len(said) == 1 else then for said in self.said])
 
         @property
-        def looked(self) -> Tensor:
+        def attention(self) -> Tensor:
             """Place 0 at first; then place 1 after a 2, and place 0 again after a 3. The third place is padding."""
             second = {2: [0.0, 1.0, 1.0], 3: [1.0, 0.0, 1.0]}
             return torch.tensor(

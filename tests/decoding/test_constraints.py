@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tables import END, START, TableStep, log_probability_after
 
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
-from qkv.decoding.constraints import MustContain, shared_out
+from qkv.decoding.constraints import MustContain, interleave_levels
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis
 
@@ -50,7 +50,7 @@ phrase = st.lists(words, min_size=1, max_size=3)
     ),
     st.integers(1, 6),
 )
-def test_every_answer_contains_its_phrases_and_ends_within_its_limit(
+def test_every_hypothesis_contains_its_phrases_and_ends_within_its_limit(
     cases: list[tuple[int, list[list[int]], int]], width: int
 ) -> None:
     if not any(phrases for _, phrases, _ in cases):
@@ -63,7 +63,7 @@ def test_every_answer_contains_its_phrases_and_ends_within_its_limit(
         assert best.finished or len(best.ids) == limit
 
 
-def test_with_enough_beams_it_is_the_best_of_all_answers_that_contain_the_phrases() -> None:
+def test_with_enough_beams_the_best_hypothesis_with_the_phrases_is_found() -> None:
     sentences, phrases, limit = list(range(12)), [[2, 3], [4]], 5
     answers = found(sentences, [phrases] * 12, [limit] * 12, width=3_000, alpha=0.0, best=500)
     for sentence, every in zip(sentences, answers, strict=True):
@@ -93,7 +93,7 @@ def test_a_phrase_that_comes_by_itself_changes_nothing() -> None:
     assert same >= 0.8 * len(chosen)  # the beams are shared out otherwise, so that a few may differ
 
 
-def test_answers_do_not_depend_on_neighbours_with_other_phrases() -> None:
+def test_hypotheses_do_not_depend_on_neighbours_with_other_phrases() -> None:
     phrases: list[list[list[int]]] = [[[2, 3]], [], [[5], [6, 6]], [[4, 4, 4]]]
     together = found([1, 2, 3, 4], phrases, [9] * 4)
     for row in (0, 2, 3):
@@ -101,7 +101,7 @@ def test_answers_do_not_depend_on_neighbours_with_other_phrases() -> None:
         assert alone[0].ids == together[row][0].ids
 
 
-def test_what_follows_a_phrase_does_not_continue_its_word() -> None:
+def test_the_token_after_a_phrase_does_not_continue_its_word() -> None:
     boundary = torch.tensor([True, True, True, True, False, False, False])  # 4, 5 and 6 continue words
     for (best, *_), sentence in zip(
         found(list(range(30)), [[[2, 5]]] * 30, [10] * 30, boundary=boundary), range(30), strict=True
@@ -111,7 +111,7 @@ def test_what_follows_a_phrase_does_not_continue_its_word() -> None:
         assert not after or after[0] in (0, 2, 3), sentence
 
 
-def test_a_phrase_is_said_once_where_once_is_asked_for() -> None:
+def test_a_phrase_occurs_only_once_if_requested() -> None:
     many = found(list(range(40)), [[[2]]] * 40, [12] * 40, alpha=3.0)
     assert any(best.ids.count(2) > 1 for best, *_ in many)
     once = found(list(range(40)), [[[2]]] * 40, [12] * 40, alpha=3.0, once=1)
@@ -132,12 +132,12 @@ def test_as_a_rule_it_holds_without_a_beam_too() -> None:
         assert 6 in each.ids
 
 
-def test_phrases_without_room_are_refused() -> None:
-    with pytest.raises(ValueError, match="longer than it may become"):
+def test_phrases_that_do_not_fit_raise_an_error() -> None:
+    with pytest.raises(ValueError, match="do not fit into its length limit"):
         found([1], [[[2, 3, 4]]], [3])
 
 
 def test_the_best_of_every_level_come_first() -> None:
     levels = torch.tensor([[2, 2, 0, 1, 0, 2]])
     scores = torch.tensor([[-1.0, -2, -3, float("-inf"), -5, -6]])
-    assert shared_out(levels, scores).tolist() == [[0, 2, 1, 4, 5, 3]]
+    assert interleave_levels(levels, scores).tolist() == [[0, 2, 1, 4, 5, 3]]

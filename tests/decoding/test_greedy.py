@@ -67,13 +67,13 @@ def test_every_row_takes_the_likeliest_word_until_its_end_or_its_limit() -> None
     assert {answer[2] for answer in answers} == {True, False}  # both ways of stopping were seen
 
 
-def test_limits_hold_and_the_end_is_not_part_of_the_answer() -> None:
+def test_limits_hold_and_the_end_is_not_part_of_the_hypothesis() -> None:
     for (ids, _, finished), limit in zip(run(TableStep(SENTENCES), LIMITS), LIMITS, strict=True):
         assert END not in ids
         assert len(ids) == limit or (finished and len(ids) < limit)
 
 
-def test_the_answer_does_not_depend_on_batch_neighbours() -> None:
+def test_hypotheses_do_not_depend_on_batch_neighbours() -> None:
     together = run(TableStep(SENTENCES), LIMITS)
     for sentence in SENTENCES:
         (alone,) = run(TableStep([sentence]), [LIMITS[sentence]])
@@ -89,7 +89,7 @@ def test_a_row_that_has_ended_leaves_the_batch_at_once() -> None:
     assert step.batch_sizes[-1] < step.batch_sizes[0]
 
 
-def test_a_limit_that_allows_nothing_is_refused() -> None:
+def test_a_limit_that_allows_nothing_raises_an_error() -> None:
     with pytest.raises(ValueError, match="at least one"):
         run(TableStep([0, 1]), [3, 0])
 
@@ -121,7 +121,7 @@ SOURCE = torch.tensor([[3, 4, 5, 6, 7, 8, 2], [9, 10, 3, 2, 0, 0, 0], [5, 5, 2, 
 
 
 @torch.no_grad()
-def test_the_cached_answer_of_a_model_is_the_likeliest_word_of_full_forward_passes() -> None:
+def test_cached_greedy_decoding_equals_full_forward_passes() -> None:
     model = translator()
     answers = greedy(model.begin(SOURCE), torch.tensor([1, 1, 1]), 2, torch.tensor([8, 5, 6]))
     for row, answer in enumerate(answers):

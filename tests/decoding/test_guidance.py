@@ -19,7 +19,7 @@ def test_with_a_weight_of_one_only_the_condition_counts_and_with_none_only_its_a
     torch.testing.assert_close(guided(0.0)(FIRST).softmax(-1), free)
 
 
-def test_what_the_condition_makes_likelier_becomes_likelier_still() -> None:
+def test_guidance_amplifies_the_effect_of_the_condition() -> None:
     given, free, more = (guided(weight)(FIRST) for weight in (1.0, 0.0, 3.0))
     torch.testing.assert_close(more - free, 3 * (given - free))
 

@@ -12,12 +12,12 @@ from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import (
     FORBIDDEN,
     Forbidden,
-    InTurns,
     NoRepeat,
-    NotAtOnce,
+    NotEmpty,
     Prefixes,
     RepetitionPenalty,
     Rule,
+    TakeTurns,
 )
 from qkv.decoding.step import Ensemble, Hypothesis
 
@@ -41,7 +41,7 @@ def sequences(ids: list[int], size: int) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_no_sequence_of_so_many_ids_is_said_twice(size: int) -> None:
+def test_no_n_gram_of_the_given_size_occurs_twice(size: int) -> None:
     free = [sequences(each.ids, size) for each in answers()]
     assert any(len(found) > len(set(found)) for found in free), "without the rule it happens"
     for each in answers(NoRepeat(size)):
@@ -55,13 +55,13 @@ def test_the_rule_against_repetition_forbids_nothing_else() -> None:
     assert scores.isinf().nonzero().tolist() == [[0, 4], [1, 2]]
 
 
-def test_the_repetition_penalty_multiplies_log_probabilities_of_what_was_said() -> None:
+def test_the_repetition_penalty_multiplies_log_probabilities_of_generated_ids() -> None:
     scores = torch.full((2, VOCAB), -2.0)
     changed = RepetitionPenalty(1.5)(scores, torch.tensor([[2, 2, 3], [4, 4, 4]]), torch.arange(2))
     assert changed.tolist() == [[-2, -2, -3, -3, -2, -2], [-2, -2, -2, -2, -3, -2]]
 
 
-def test_every_answer_begins_with_its_prefix_and_is_scored_by_the_model() -> None:
+def test_every_hypothesis_begins_with_its_prefix_and_is_scored_by_the_model() -> None:
     prefixes = [[2, 3][: row % 3] for row in SENTENCES]
     rule = Prefixes(prefixes)
     for found in (
@@ -79,7 +79,7 @@ def test_every_answer_begins_with_its_prefix_and_is_scored_by_the_model() -> Non
             assert each.log_probabilities == pytest.approx(own, abs=1e-5)
 
 
-def test_a_prefix_with_the_end_in_it_is_the_whole_answer() -> None:
+def test_a_prefix_that_contains_the_end_is_the_whole_hypothesis() -> None:
     """As fairseq has it: what is forced may end a sentence."""
     (found,) = beam_search(TableStep([3], VOCAB), STARTS[:1], END, LIMITS[:1], BEAM, [Prefixes([[2, END]])])
     assert [each.ids for each in found] == [[2]]
@@ -97,7 +97,7 @@ def automaton_of(phrase: list[int]) -> Tensor:
     return table
 
 
-def test_forbidden_phrases_are_not_said_and_each_sentence_has_its_own() -> None:
+def test_forbidden_phrases_do_not_occur_and_each_sentence_has_its_own() -> None:
     phrases = [[2], [3, 4], [4, 4, 2]]
     tables = torch.nn.utils.rnn.pad_sequence([automaton_of(each) for each in phrases], batch_first=True)
     wanted = [[[0, 1, 2], [1], [], [2]][row % 4] for row in SENTENCES]
@@ -114,9 +114,9 @@ def test_forbidden_phrases_are_not_said_and_each_sentence_has_its_own() -> None:
     assert found != free
 
 
-def test_an_answer_may_be_kept_from_being_empty() -> None:
+def test_empty_hypotheses_can_be_excluded() -> None:
     assert any(not each.ids for each in answers())
-    assert all(each.ids for each in answers(NotAtOnce(END)))
+    assert all(each.ids for each in answers(NotEmpty(END)))
 
 
 def test_an_ensemble_is_the_mean_of_its_probabilities() -> None:
@@ -140,8 +140,8 @@ def test_an_ensemble_of_a_model_with_itself_is_that_model() -> None:
     assert [each.ids for each in greedy(pair, STARTS, END, LIMITS)] == [each.ids for each in alone]
 
 
-def test_in_turns_only_the_ids_of_each_turn_may_come() -> None:
-    rule = InTurns([[0, 2], [1]], vocab_size=4, first=1)
+def test_only_the_ids_of_the_current_turn_are_allowed() -> None:
+    rule = TakeTurns([[0, 2], [1]], vocab=4, first=1)
     scores, rows = torch.zeros(1, 4), torch.tensor([0])
     allowed = [
         (rule(scores, torch.zeros(1, length, dtype=torch.long), rows) == 0)[0].nonzero()[:, 0].tolist()

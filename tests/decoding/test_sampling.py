@@ -8,7 +8,7 @@ from tables import END, START, TableStep
 from torch import Tensor
 
 from qkv.decoding.greedy import greedy
-from qkv.decoding.sampling import Drawn, Sampling, narrowed, sample
+from qkv.decoding.sampling import Draw, Sampling, narrowed, sample
 
 VOCAB = 6
 SENTENCES = list(range(20))
@@ -26,7 +26,7 @@ def drawn(sampling: Sampling, seeds: list[int], sentences: list[int] = SENTENCES
 def test_words_come_as_often_as_they_are_likely() -> None:
     probabilities = torch.tensor([0.5, 0.3, 0.15, 0.05])
     rows = 20_000
-    choose = Drawn(Sampling(), list(range(rows)), torch.tensor([1]))
+    choose = Draw(Sampling(), list(range(rows)), torch.tensor([1]))
     found = Counter(choose(probabilities.log().expand(rows, -1), 0, torch.arange(rows)).tolist())
     for word, probability in enumerate(probabilities.tolist()):
         assert found[word] / rows == pytest.approx(probability, abs=0.012)
@@ -59,9 +59,9 @@ def test_only_likely_words_are_left(sampling: Sampling, kept: list[int]) -> None
     assert ordered.sum().item() == pytest.approx(1)
 
 
-def test_what_was_left_out_is_never_drawn() -> None:
+def test_excluded_tokens_are_never_drawn() -> None:
     rows = 5_000
-    choose = Drawn(Sampling(top_p=0.5), list(range(rows)), torch.tensor([1]))
+    choose = Draw(Sampling(top_p=0.5), list(range(rows)), torch.tensor([1]))
     scores = torch.tensor([0.2, 0.3, 0.1, 0.4]).log().expand(rows, -1)
     assert set(choose(scores, 0, torch.arange(rows)).tolist()) == {3, 1}
 
@@ -76,7 +76,7 @@ def test_the_same_seed_draws_the_same_and_another_something_else() -> None:
 def test_a_long_text_is_drawn_from_the_same_numbers_whatever_its_limit() -> None:
     scores, row = torch.zeros(1, 1_000), torch.tensor([0])
     places = [0, 1, 1_023, 1_024, 3_000]
-    short, long = (Drawn(Sampling(), [7], torch.tensor([limit])) for limit in (3_001, 10**12))
+    short, long = (Draw(Sampling(), [7], torch.tensor([limit])) for limit in (3_001, 10**12))
     assert [int(long(scores, place, row)) for place in places] == [
         int(short(scores, place, row)) for place in places
     ]
@@ -86,14 +86,14 @@ def test_a_long_text_is_drawn_from_the_same_numbers_whatever_its_limit() -> None
 
 
 @pytest.mark.parametrize("temperature", [1e-6, 1e6])
-def test_the_coldest_and_the_hottest_draw_words_that_may_be_said(temperature: float) -> None:
+def test_extreme_temperatures_draw_only_allowed_tokens(temperature: float) -> None:
     scores = torch.tensor([[-80.0, -0.5, float("-inf"), -1.0]])
     ordered, ids = narrowed(scores, Sampling(temperature=temperature, top_k=10**30))
     assert ordered.isfinite().all()
     assert ids[0][ordered[0] > 0].tolist() == ([1] if temperature < 1 else [1, 3, 0])
 
 
-def test_what_is_drawn_does_not_depend_on_batch_neighbours() -> None:
+def test_samples_do_not_depend_on_batch_neighbours() -> None:
     seeds = [100 + row for row in SENTENCES]
     together = drawn(Sampling(temperature=1.3), seeds)
     for sentence in SENTENCES:
@@ -135,6 +135,6 @@ def test_top_p_is_as_fairseq_publishes_it() -> None:
     ],
     ids=str,
 )
-def test_what_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
+def test_invalid_sampling_options_raise_an_error(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must"):
         Sampling(**wrong)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from qkv.core.block import StackConfig
 from qkv.core.pairs import CrossHeads
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
-from qkv.decoding.rules import NotAtOnce
+from qkv.decoding.rules import NotEmpty
 from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Hypothesis, Step, Without
 from qkv.engine import Engine, PlainSearch
@@ -76,7 +76,7 @@ def walked(model: Any) -> tuple[list[Tensor], list[Tensor]]:
     ids = torch.tensor([[START, 5], [START, 6], [START, 7]])
     for place in range(6):
         logits.append(step(ids))
-        looks.append(step.looked)
+        looks.append(step.attention)
         ids = (torch.arange(len(ids)) + 3 * place + 4)[:, None]
         if place == 2:
             step.select(torch.tensor([2, 0, 0, 1]))
@@ -84,7 +84,7 @@ def walked(model: Any) -> tuple[list[Tensor], list[Tensor]]:
         if place == 4:
             step.select(torch.tensor([3, 1]))
             ids = torch.tensor([[4], [8]])
-            assert torch.equal(step.looked, looks[-1][[3, 1]])
+            assert torch.equal(step.attention, looks[-1][[3, 1]])
     return logits, looks
 
 
@@ -119,18 +119,18 @@ def reference(model: Translator, plain: PlainSearch) -> list[list[Hypothesis]]:
     if plain.never is not None:
         step = Without(step, plain.never)
     if plain.width == 1 and plain.best == 1:
-        found = greedy(step, start, END, limits, [NotAtOnce(END)])
+        found = greedy(step, start, END, limits, [NotEmpty(END)])
         return [[replace(each, score=each.score / PENALTY(len(each.log_probabilities)))] for each in found]
     patience = plain.patience / plain.width if plain.patience else None
     beam = Beam(width=plain.width, penalty=PENALTY, best=plain.best, patience=patience)
-    return beam_search(step, start, END, limits, beam, [NotAtOnce(END)])
+    return beam_search(step, start, END, limits, beam, [NotEmpty(END)])
 
 
 @every_variant
 @pytest.mark.parametrize(
     ("width", "best", "patience"), [(1, 1, 0), (1, 2, 0), (3, 3, 0), (5, 1, 0), (5, 2, 5), (4, 4, 8)]
 )
-def test_its_own_search_finds_what_decoding_finds(
+def test_the_compiled_search_equals_the_general_search(
     config: TranslatorConfig, width: int, best: int, patience: int
 ) -> None:
     model = translator(config)
@@ -149,7 +149,7 @@ def test_its_own_search_finds_what_decoding_finds(
 
 @pytest.mark.parametrize("int8", [False, True])
 @pytest.mark.parametrize("width", [1, 4])
-def test_an_answer_depends_neither_on_threads_nor_on_its_neighbours(int8: bool, width: int) -> None:
+def test_hypotheses_depend_neither_on_threads_nor_on_neighbours(int8: bool, width: int) -> None:
     model = translator(VARIANTS["wide, a large vocabulary"])
     plain = PlainSearch(width=width, penalty=PENALTY)
     alone, shared = (Engine(model, int8=int8, threads=threads) for threads in (1, 2))
@@ -179,7 +179,7 @@ def test_decoding_with_chance_works_on_its_steps() -> None:
 
 @pytest.mark.parametrize("width", [1, 4])
 @pytest.mark.parametrize("vocab", [37, 129])  # the last of 129 is in a tile of its own
-def test_what_is_never_said_has_no_share_of_the_probability(width: int, vocab: int) -> None:
+def test_an_excluded_id_has_no_probability(width: int, vocab: int) -> None:
     model = translator(replace(VARIANTS["a bias in the output"], vocab_size=vocab))
     never = vocab - 1
     assert model.bias is not None
@@ -199,7 +199,7 @@ def test_what_is_never_said_has_no_share_of_the_probability(width: int, vocab: i
             assert mine.log_probabilities == pytest.approx(theirs.log_probabilities, abs=1e-4)
 
 
-def test_no_answer_ends_too_early() -> None:
+def test_no_hypothesis_is_shorter_than_the_minimum() -> None:
     engine = Engine(translator(CONFIG), int8=True, threads=2)
     for width in (1, 5):
         plain = PlainSearch(width=width, penalty=PENALTY, least=9)
@@ -212,9 +212,7 @@ def test_no_answer_ends_too_early() -> None:
     ("source", "error"),
     [([[]], ValueError), ([[3] * 30], ValueError), ([[37]], IndexError), ([[-1]], IndexError)],
 )
-def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
-    source: list[list[int]], error: type[Exception]
-) -> None:
+def test_out_of_range_inputs_raise_an_error(source: list[list[int]], error: type[Exception]) -> None:
     engine = Engine(translator(CONFIG), int8=False, threads=1)
     with pytest.raises(error):
         engine.search(source, [5], PlainSearch(width=1, penalty=PENALTY))
@@ -225,16 +223,16 @@ def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
         step(torch.full((3, 30), 3))
     with pytest.raises(ValueError, match="context"):
         engine.search(SOURCES, [30, 9, 9], PlainSearch(width=1, penalty=PENALTY))
-    with pytest.raises(ValueError, match="heads to look at"):
-        _ = step.looked
+    with pytest.raises(ValueError, match="begun with heads"):
+        _ = step.attention
 
 
 @pytest.mark.parametrize("int8", [False, True])
 @pytest.mark.parametrize("name", ["tokens.weight", "decoder.blocks.0.attention.sublayer.query.bias"])
-def test_a_weight_that_is_no_number_is_refused(name: str, int8: bool) -> None:
+def test_nan_and_infinite_weights_raise_an_error(name: str, int8: bool) -> None:
     model = translator(CONFIG)
     dict(model.named_parameters())[name].view(-1)[3] = float("nan")
-    with pytest.raises(UserError, match="not numbers"):
+    with pytest.raises(UserError, match="NaN or infinite"):
         Engine(model, int8=int8, threads=1)
 
 
@@ -248,7 +246,7 @@ def test_threads_get_batches_of_as_many_sources_and_tokens() -> None:
     assert abs(tokens[0] - tokens[1]) <= max(lengths)
 
 
-def test_rounds_hold_sources_of_like_length_and_keep_to_what_is_asked_for() -> None:
+def test_batches_hold_sources_of_similar_length_and_keep_to_the_token_limit() -> None:
     engine = Engine(translator(CONFIG), int8=False, threads=2)
     lengths = [1 + row * 13 % 30 for row in range(300)]
     batches = engine.batches(lengths, 4, 800)

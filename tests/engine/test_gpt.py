@@ -10,7 +10,7 @@ from torch import Tensor
 from qkv.core.block import StackConfig
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
-from qkv.decoding.rules import InTurns, NoRepeat
+from qkv.decoding.rules import NoRepeat, TakeTurns
 from qkv.decoding.sampling import Sampling, sample
 from qkv.engine import GPTEngine, NoEngineError
 from qkv.engine.library import library
@@ -110,7 +110,7 @@ def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> 
     def all_ways(each: Any) -> list[Any]:
         rules = [
             NoRepeat(2),
-            InTurns(
+            TakeTurns(
                 [list(range(0, config.vocab_size, 2)), list(range(config.vocab_size))], config.vocab_size
             ),
         ]
@@ -130,7 +130,7 @@ def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> 
     assert max(len(ids) for ids in found[0]) > config.max_length  # it slid
 
 
-def test_what_would_be_read_from_elsewhere_in_memory_is_refused() -> None:
+def test_out_of_range_inputs_raise_an_error() -> None:
     step = GPTEngine(gpt(CONFIG), int8=False, threads=1).begin()
     with pytest.raises(IndexError):
         step(torch.tensor([[41]]))

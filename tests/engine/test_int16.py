@@ -108,7 +108,7 @@ def test_zeros_and_numbers_too_small_to_matter_give_zeros() -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("place", [0, 8, 19, 36])
-def test_what_is_no_number_is_seen_in_its_row_and_in_no_other(bad: float, place: int) -> None:
+def test_nan_stays_in_its_row(bad: float, place: int) -> None:
     a, b = random(11, 37, 7), random(5, 37, 8)
     clean = PRODUCTS.rows_with_rows(a, b)
     a[3, place] = bad

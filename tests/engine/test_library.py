@@ -47,7 +47,7 @@ def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("compiler", ["no-such-compiler", "false"])
-def test_without_a_compiler_the_reason_is_told(
+def test_the_error_names_a_missing_compiler(
     compiler: str, empty_cache: Path, unloaded: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(COMPILER, compiler)
@@ -55,16 +55,16 @@ def test_without_a_compiler_the_reason_is_told(
         built.library()
 
 
-def test_a_cache_that_cannot_be_written_is_told(
+def test_the_error_names_a_cache_that_cannot_be_written(
     unloaded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(CACHE, str(tmp_path / "file" / "cache"))
-    with pytest.raises(NoEngineError, match="cannot be kept"):
+    with pytest.raises(NoEngineError, match="cannot be stored"):
         built.library()
 
 
-def test_whoever_waits_for_the_compiler_is_told_so_once(
+def test_waiting_for_the_compiler_is_logged_once(
     empty_cache: Path, unloaded: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(built, "OPTIONS", QUICK_OPTIONS)

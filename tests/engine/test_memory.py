@@ -16,7 +16,7 @@ def test_tensors_lie_one_behind_the_other_on_borders_of_cache_lines() -> None:
     assert large_pages(10).data_ptr() % PAGE == 0
 
 
-def test_what_does_not_fit_gets_room_of_its_own_and_outlives_the_memory() -> None:
+def test_a_large_tensor_gets_its_own_block_and_outlives_the_memory() -> None:
     memory = Memory()
     small, large = memory.placed(torch.ones(3)), memory.placed(torch.full((BLOCK + 1,), 7, dtype=torch.int8))
     del memory

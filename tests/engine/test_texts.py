@@ -10,7 +10,7 @@ import torch
 
 from qkv.core.block import StackConfig
 from qkv.engine.library import NoEngineError, library
-from qkv.engine.texts import TextEngine, shared_out
+from qkv.engine.texts import TextEngine, split_texts
 from qkv.families.bert.model import Encoder, EncoderConfig
 
 
@@ -70,7 +70,7 @@ def test_int8_is_close_and_not_the_same() -> None:
 
 @torch.no_grad()
 @pytest.mark.parametrize("int8", [False, True])
-def test_a_text_is_the_same_whatever_stands_beside_it_and_whoever_shares_it(int8: bool) -> None:
+def test_the_states_of_a_text_depend_neither_on_neighbours_nor_on_threads(int8: bool) -> None:
     encoder = encoder_of(32, 2, 48)
     alone, shared = (TextEngine(encoder, int8=int8, threads=threads) for threads in (1, 2))
     together = alone(IDS, SEGMENTS, LENGTHS)
@@ -98,7 +98,7 @@ def test_callers_at_the_same_time_and_forks_have_threads_of_their_own() -> None:
     assert all_the_same(0)
 
 
-def test_threads_sleep_when_there_is_nothing_to_do() -> None:
+def test_idle_threads_sleep() -> None:
     engine = TextEngine(encoder_of(32, 2, 48), int8=False, threads=2)
     engine(IDS[6:15], SEGMENTS[6:15], [9])
     time.sleep(0.05)
@@ -111,14 +111,14 @@ def test_threads_sleep_when_there_is_nothing_to_do() -> None:
     ("ids", "segments", "error"),
     [([], [], ValueError), ([3] * 13, [0] * 13, ValueError), ([50], [0], IndexError), ([3], [2], IndexError)],
 )
-def test_what_would_be_read_from_elsewhere_in_memory_is_refused(
+def test_out_of_range_inputs_raise_an_error(
     ids: list[int], segments: list[int], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         TextEngine(encoder_of(32, 2, 48), int8=False, threads=1)(ids, segments, [len(ids)])
 
 
-def test_texts_are_shared_out_whole() -> None:
-    parts = shared_out([5, 1, 9, 3, 3], 6)
+def test_texts_are_not_split_between_parts() -> None:
+    parts = split_texts([5, 1, 9, 3, 3], 6)
     assert [part.lengths for part in parts] == [[5, 1], [9], [3, 3]]
     assert [(row, text) for row, text, _ in parts] == [(0, 0), (6, 2), (15, 3)]

@@ -8,13 +8,13 @@ from torch import Tensor
 
 from qkv.evaluation.calibration import (
     Examples,
+    auc,
     brier_score,
     calibrate,
     calibration_error,
     fit,
     held_out_best,
     share_of,
-    told_apart,
 )
 
 
@@ -64,7 +64,7 @@ def test_held_out_probabilities_are_calibrated_and_others_are_not() -> None:
     believed = held_out_best(best_only(x, good), rising=())
     assert calibration_error(believed, good) < 0.03
     assert calibration_error(believed**3, good) > 0.1
-    apart = told_apart(believed, good)
+    apart = auc(believed, good)
     assert apart is not None
     assert apart > 0.85
 
@@ -75,7 +75,7 @@ def test_noise_is_not_believed() -> None:
     good = (torch.rand(2_000, generator=generator) < 0.3).double()
     believed = held_out_best(best_only(x, good), rising=())
     assert believed.mean().item() == pytest.approx(0.3, abs=0.05)
-    assert told_apart(believed, good) == pytest.approx(0.5, abs=0.06)
+    assert auc(believed, good) == pytest.approx(0.5, abs=0.06)
 
 
 def test_where_nearly_all_are_good_their_share_is_all_that_is_said() -> None:
@@ -84,7 +84,7 @@ def test_where_nearly_all_are_good_their_share_is_all_that_is_said() -> None:
     learned = fit(x, good)
     assert learned.weights == (0.0, 0.0)
     assert learned(x)[0].item() == pytest.approx(0.98)
-    assert told_apart(torch.ones(3), torch.ones(3)) is None
+    assert auc(torch.ones(3), torch.ones(3)) is None
 
 
 def test_the_error_is_what_was_said_less_what_came_true() -> None:

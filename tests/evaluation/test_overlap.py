@@ -72,9 +72,9 @@ def test_a_bundle_without_the_file_has_nothing_to_say(tmp_path: Path) -> None:
     assert read_seen(tmp_path) is None
 
 
-def test_a_file_with_something_else_in_it_is_refused(tmp_path: Path) -> None:
+def test_a_file_with_something_else_in_it_is_rejected(tmp_path: Path) -> None:
     write_tensors(tmp_path / SEEN_FILE, {"source": torch.zeros(3)})
-    with pytest.raises(UserError, match="does not hold what qkv writes there"):
+    with pytest.raises(UserError, match=r"is damaged\. Restore it or delete it"):
         read_seen(tmp_path)
     (tmp_path / SEEN_FILE).write_bytes(b"nonsense")
     with pytest.raises(UserError, match="is damaged"):

@@ -116,13 +116,13 @@ def test_done_is_told_of_every_measure() -> None:
 @pytest.mark.parametrize(
     ("hypotheses", "references", "sentence"),
     [
-        (["a"], [["a", "b"]], "1 translations cannot be scored against 2 references."),
-        (["a"], [["a"], ["a", "b"]], "1 translations cannot be scored against 2 references."),
-        ([], [[]], "there is nothing to score."),
-        (["a"], [], "there is nothing to score."),
+        (["a"], [["a", "b"]], "1 translations do not match 2 references."),
+        (["a"], [["a"], ["a", "b"]], "1 translations do not match 2 references."),
+        ([], [[]], "there are no translations to score."),
+        (["a"], [], "there are no translations to score."),
     ],
 )
-def test_what_cannot_be_scored_is_refused(
+def test_what_cannot_be_scored_is_rejected(
     hypotheses: list[str], references: list[list[str]], sentence: str
 ) -> None:
     with pytest.raises(UserError, match=sentence):

@@ -77,7 +77,7 @@ def test_few_sentences_get_no_p_value_and_the_sentence_says_why() -> None:
     for each in differences(with_faults(0.05, seed=1), with_faults(0.4, seed=2), 10).values():
         assert each.p_value is None
         assert not each.clear
-        assert "too few to tell whether that is chance" in each.meaning("A", "B")
+        assert "too few to rule out chance" in each.meaning("A", "B")
 
 
 @pytest.mark.parametrize(

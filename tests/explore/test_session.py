@@ -69,6 +69,6 @@ def test_a_wish_that_makes_no_sense_is_one_sentence(values: dict[str, object]) -
         from_dict(Wish, values, "the request")
 
 
-def test_more_than_48_pieces_are_refused(folder: Path) -> None:
+def test_more_than_48_pieces_are_rejected(folder: Path) -> None:
     with pytest.raises(UserError, match="at most 48 can be traced"):
         Explorer(folder).trace(Wish(text="seven " * 60))

@@ -8,7 +8,7 @@ import pytest
 
 from qkv.data.worlds import pairs, words
 from qkv.explore import truth
-from qkv.families.translator.alignment import WordLooks
+from qkv.families.translator.alignment import WordAttention
 
 
 class Oracle:
@@ -22,7 +22,7 @@ class Oracle:
     def word_links(self, source: str, target: str) -> list[tuple[int, int]]:
         return list(self.known[source].alignment)
 
-    def word_looks(self, source: str, target: str) -> WordLooks:
+    def word_attention(self, source: str, target: str) -> WordAttention:
         pair = self.known[source]
         first = [(0, place) for place in range(len(words(target)))]
         knowing: dict[str, list[int | None]] = {
@@ -32,7 +32,7 @@ class Oracle:
         for reference in pair.references:
             knowing["source"][reference.source] = reference.source_antecedent
             knowing["target"][reference.target] = reference.target_antecedent
-        return WordLooks(
+        return WordAttention(
             source_words=tuple(words(source)),
             target_words=tuple(words(target)),
             cross={(0, 0): list(pair.alignment), (0, 1): first},
@@ -70,7 +70,7 @@ def test_a_model_of_ours_can_be_measured() -> None:
     from explorable import random_translator
 
     translator = random_translator(languages=("en", "de"))
-    translator.defaults = replace(translator.defaults, longest=100)
+    translator.defaults = replace(translator.defaults, max_source_length=100)
     told = truth.measured(translator, lambda count: None, 6)
     assert len(told["reference"]) == 3 * (2 + 3)
     assert len(told["alignment"]) == 3 * 3
@@ -80,7 +80,7 @@ def test_of_a_recurrent_model_the_alignment_is_measured_and_nothing_is_said_of_r
     from explorable import random_recurrent
 
     translator = random_recurrent(languages=("en", "de"))
-    translator.defaults = replace(translator.defaults, longest=100)
+    translator.defaults = replace(translator.defaults, max_source_length=100)
     told = truth.measured(translator, lambda count: None, 6)
     assert [(each["layer"], each["head"]) for each in told["alignment"]] == [(0, 0), (0, 1), (0, 2)]
     assert all(0 <= each["error"] <= 100 for each in told["alignment"])

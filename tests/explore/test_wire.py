@@ -39,7 +39,7 @@ def test_rows_and_weights_have_names(found: Trace) -> None:
 @pytest.mark.parametrize(
     "name", ["encoder", "weights/nothing", "encoder.output[9999]", "../config", "encoder.output[-1]", ""]
 )
-def test_what_is_not_there_is_refused(name: str, found: Trace) -> None:
+def test_what_is_not_there_is_rejected(name: str, found: Trace) -> None:
     with pytest.raises(UserError):
         tensors(found, [name], "float16")
 

@@ -103,4 +103,4 @@ def test_a_log_that_was_changed_is_named_on_resume(stopped: Path) -> None:
     content[20] ^= 1
     log.write_bytes(content)
     _, recorder = train(stopped, SETTINGS, resume=True)
-    assert any("log.jsonl is not what it was" in warning for warning in recorder.warnings)
+    assert any("log.jsonl changed since the checkpoint" in warning for warning in recorder.warnings)

@@ -141,7 +141,7 @@ def test_a_full_disk_costs_states_and_not_the_run(
     assert states == ["step-4", "step-8"], "what was saved before is untouched"
     warnings = json.loads((tmp_path / "warnings.json").read_text())
     assert any(
-        "step 12: a checkpoint could not be written" in each and "training goes on" in each
+        "step 12: a checkpoint could not be written" in each and "Training continues" in each
         for each in warnings
     )
     assert any(f"step {STEPS}: a checkpoint could not be written" in each for each in warnings)

@@ -58,7 +58,7 @@ def test_a_call_that_fails_costs_what_it_would_have_written(
             assert recorder.steps in ([], list(range(1, 21))), at
             train(out, SETTINGS, resume=(out / "training" / "run.json").exists())
         warned += bool(recorder.warnings)
-        assert not recorder.warnings or "training goes on" in recorder.warnings[0], at
+        assert not recorder.warnings or "Training continues" in recorder.warnings[0], at
         if not (
             out / "training" / "step-20"
         ).exists():  # the last state was refused; those before it were not
@@ -137,7 +137,7 @@ def test_damaged_snapshots_are_left_out_of_the_average_and_with_no_model_left_th
     assert outcome.report is not None
     assert outcome.report["training"]["weights"] == "average of the snapshots at steps 20"
     assert any("left out of the average" in warning for warning in recorder.warnings)
-    assert any("takes its place" in warning for warning in recorder.warnings)
+    assert any("replaces it" in warning for warning in recorder.warnings)
     for path in (out / "model.safetensors", snapshots / "step-20.safetensors"):
         path.write_bytes(b"")
     with pytest.raises(UserError, match="nor a snapshot can be read"):

@@ -23,9 +23,9 @@ from qkv.families.dalle.codes import Codes
 from qkv.families.gpt.classifier import ClassifierDefaults, GPTClassifier
 from qkv.families.gpt.model import GPTForTask, TaskConfig
 from qkv.families.translator.alignment import Aligner
-from qkv.families.translator.answers import Confidence
 from qkv.families.translator.model import OneStream, OneStreamConfig
 from qkv.families.translator.product import Translator
+from qkv.families.translator.translations import Confidence
 
 resource = pytest.importorskip("resource", reason="memory is limited by a system call")
 ROOM = 2**30  # bytes that loading a tiny model may take
@@ -46,7 +46,7 @@ def one_stream() -> Translator:
 
 
 def gumbel_codes() -> Codes:
-    config = CodebookConfig(side=32, channels=3, patch=8, width=8, depth=2, quantiser="gumbel", levels=(4, 3))
+    config = CodebookConfig(side=32, channels=3, patch=8, width=8, depth=2, quantizer="gumbel", levels=(4, 3))
     return Codes(Codebook(config))
 
 
@@ -170,12 +170,12 @@ def test_any_value_in_a_config_loads_or_is_one_clear_error(folder: Path) -> None
             "decoder.blocks.3.attention.sublayer.query.weight is missing",
         ),
         (("model", "encoder", "depth"), 1, "encoder.blocks.1.attention.sublayer.query.weight is unknown"),
-        (("model", "encoder", "hidden"), 2**40, "has shape (40, 24) instead of (1099511627776, 24)"),
+        (("model", "encoder", "ffn_width"), 2**40, "has shape (40, 24) instead of (1099511627776, 24)"),
         (("model", "encoder", "norm_eps"), -1, "norm_eps must be from 0 to 1"),
-        (("beam",), 100_000, "beam should be from 1 to 1000"),
+        (("beam_size",), 100_000, "beam_size should be from 1 to 1000"),
         (("length_penalty",), 1e300, "length_penalty should be from 0 to 50"),
-        (("longest",), 0, "longest should be at least 1"),
-        (("sha256",), {"../report.json": "0"}, "sha256 should have the names of files"),
+        (("max_source_length",), 0, "max_source_length should be at least 1"),
+        (("sha256",), {"../report.json": "0"}, "sha256 must map file names to hashes"),
         (("sha256",), {"other.json": "0"}, "other.json is missing"),
         (("confidence", "weights"), [1.0], "a confidence has 3 weights, not 1"),
     ],
@@ -250,7 +250,7 @@ def test_a_hostile_header_is_one_clear_error(content: bytes, tmp_path: Path) -> 
     path.write_bytes(struct.pack("<Q", len(content)) + content + bytes(8))
     with (
         little_memory(),
-        pytest.raises(UserError, match=r"model\.safetensors is damaged \(.+\); restore it") as caught,
+        pytest.raises(UserError, match=r"model\.safetensors is damaged \(.+\)\. Restore it") as caught,
     ):
         read_tensors(path)
     assert len(str(caught.value)) < 1_000

@@ -57,12 +57,12 @@ def test_missing_left_over_and_wrongly_shaped_weights_are_told_at_once() -> None
         ("tie_word_embeddings", False),
     ],
 )
-def test_settings_that_we_do_not_compute_are_refused_by_name(setting: str, value: object) -> None:
+def test_settings_that_we_do_not_compute_are_rejected_by_name(setting: str, value: object) -> None:
     with pytest.raises(UserError, match=rf"{setting} is '?{value}'?"):
         encoder_config(SIZES | {setting: value}, "here")
 
 
-def test_settings_that_nobody_knows_are_refused_by_name() -> None:
+def test_settings_that_nobody_knows_are_rejected_by_name() -> None:
     with pytest.raises(UserError, match="does not know what rope_theta in its config"):
         encoder_config(SIZES | {"rope_theta": 1e4}, "here")
     with pytest.raises(UserError, match="hidden_size is missing"):
@@ -106,7 +106,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_folder_becomes_a_bert_with_the_mean_of_its_places(folder: Path) -> None:
     model = open_published(folder)
     assert isinstance(model, Bert)
-    assert (model.defaults.pooling, model.defaults.max_source_length, model.defaults.normalised) == (
+    assert (model.defaults.pooling, model.defaults.max_length, model.defaults.normalized) == (
         "mean",
         16,
         True,
@@ -127,7 +127,7 @@ def test_what_sentence_transformers_adds_is_read(folder: Path) -> None:
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": 9})
     model = open_published(folder)
     assert isinstance(model, Bert)
-    assert (model.defaults.pooling, model.defaults.max_source_length, model.defaults.normalised) == (
+    assert (model.defaults.pooling, model.defaults.max_length, model.defaults.normalized) == (
         "first",
         9,
         False,
@@ -136,7 +136,7 @@ def test_what_sentence_transformers_adds_is_read(folder: Path) -> None:
     with pytest.raises(UserError, match="not by pooling_mode_max_tokens"):
         open_published(folder)
     write_json(folder / "modules.json", [{"type": "sentence_transformers.models.Dense", "path": "2"}])
-    with pytest.raises(UserError, match="the part Dense"):
+    with pytest.raises(UserError, match="the module Dense"):
         open_published(folder)
 
 
@@ -154,11 +154,11 @@ def test_a_published_classifier_brings_its_classes(folder: Path) -> None:
         open_published(folder)
 
 
-def test_folders_that_hold_no_such_model_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_folders_that_hold_no_such_model_are_rejected(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no folder"):
         open_published(tmp_path / "none")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match="has its weights as a pickle"):
+    with pytest.raises(UserError, match="its weights are a pickle"):
         open_published(folder)
     (folder / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(UserError, match="is damaged"):
@@ -168,10 +168,10 @@ def test_folders_that_hold_no_such_model_are_refused(folder: Path, tmp_path: Pat
         open_published(folder)
 
 
-def test_a_vocabulary_of_another_model_is_refused(folder: Path) -> None:
+def test_a_vocabulary_of_another_model_is_rejected(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
     with pytest.raises(UserError, match=r"neither tokenizer\.json nor vocab\.txt"):
         open_published(folder)
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n")
-    with pytest.raises(UserError, match="the tokenizer has 6 pieces"):
+    with pytest.raises(UserError, match="the tokenizer has 6 tokens"):
         open_published(folder)

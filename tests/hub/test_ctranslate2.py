@@ -45,7 +45,7 @@ def translator(config: TranslatorConfig) -> Translator:
 
 
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
-def test_it_says_the_same_there(config: TranslatorConfig, tmp_path: Path) -> None:
+def test_it_gives_the_same_output_there(config: TranslatorConfig, tmp_path: Path) -> None:
     model = translator(config)
     save_translator(model, PIECES, tmp_path / "folder")
     there = ctranslate2.Translator(str(tmp_path / "folder"), compute_type="float32", intra_threads=1)
@@ -57,6 +57,6 @@ def test_it_says_the_same_there(config: TranslatorConfig, tmp_path: Path) -> Non
         assert found.hypotheses[0] == [PIECES[token] for token in wanted.ids]
 
 
-def test_what_it_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_what_it_cannot_hold_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="name of its own"):
         save_translator(translator(CONFIG), ["p"] * 37, tmp_path)

@@ -108,7 +108,7 @@ def test_a_model_is_fetched_by_name_kept_and_found_again_without_a_network(hub: 
     for name, out, endpoint, sentence in (
         ("someone/other", "third", nowhere, "the hub cannot be reached"),
         ("someone/none", "fourth", hub, "the hub has no such model"),
-        ("not a/name/at all", "fifth", hub, "this is no name of a model"),
+        ("not a/name/at all", "fifth", hub, "this is not the name of a model"),
     ):
         refused = asked(name, tmp_path / out, cache, endpoint)
         assert refused.returncode == 2, refused.stderr
@@ -117,7 +117,7 @@ def test_a_model_is_fetched_by_name_kept_and_found_again_without_a_network(hub: 
         assert not (tmp_path / out).exists()
 
 
-def test_a_model_that_has_only_a_pickle_is_refused_as_such_and_read_when_asked_for(
+def test_a_model_that_has_only_a_pickle_is_rejected_as_such_and_read_when_asked_for(
     hub: str, files: dict[str, bytes], tmp_path: Path
 ) -> None:
     weights = io.BytesIO()
@@ -126,7 +126,7 @@ def test_a_model_that_has_only_a_pickle_is_refused_as_such_and_read_when_asked_f
     cache = tmp_path / "cache"
     refused = asked("someone/tiny", tmp_path / "out", cache, hub)
     assert refused.returncode == 2, refused.stderr
-    assert "someone/tiny has its weights as a pickle" in refused.stderr
+    assert "to read someone/tiny: its weights are a pickle" in refused.stderr
     assert "--allow-pickle" in refused.stderr
     assert not list(cache.rglob("*.bin"))
     read = asked("someone/tiny", tmp_path / "out", cache, hub, "--allow-pickle")

@@ -51,7 +51,7 @@ def test_translators_of_every_layout_say_the_same_there(norm: str, positions: st
     assert len(exported.translations[1]) == 4
 
 
-def test_an_opus_model_with_a_bias_in_its_output_says_the_same_there_and_in_int8_nearly(
+def test_an_opus_model_with_a_bias_in_its_output_gives_the_same_output_there_and_in_int8_nearly(
     tmp_path: Path,
 ) -> None:
     write_marian(tmp_path / "published")
@@ -81,7 +81,7 @@ def test_language_models_and_encoders_compute_the_same_there(tmp_path: Path) -> 
         assert exported.same == exported.asked
 
 
-def test_what_it_cannot_run_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_it_cannot_run_is_rejected_by_name(tmp_path: Path) -> None:
     write_vit(tmp_path / "vit")
     import_model(tmp_path / "vit", tmp_path / "bundle", origin="here")
     with pytest.raises(UserError, match="kind 'vit', which CTranslate2 cannot run"):

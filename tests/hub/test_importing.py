@@ -88,7 +88,7 @@ def test_a_classifier_is_imported_as_one_of_pairs_where_this_is_said(name: str, 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "vit"])
 def test_pairs_are_for_classifiers_of_texts(name: str, tmp_path: Path) -> None:
     WRITERS[name](tmp_path / "published")
-    refused(tmp_path / "published", "is no classifier of texts: --pairs is for those", pairs=True)
+    refused(tmp_path / "published", "is not a text classifier: it does not compare pairs", pairs=True)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "openai-gpt", "bert"])
@@ -104,7 +104,7 @@ def test_a_thousand_lines_of_mixed_scripts_have_the_ids_of_hugging_face(name: st
         assert ours.encode(line) == ids, line
         assert theirs(line)["input_ids"] == again(line)["input_ids"]
     if name == "gpt2":
-        said = b"".join(ours.piece_bytes[token] for token in ours.encode("a dog"))
+        said = b"".join(ours.token_bytes[token] for token in ours.encode("a dog"))
         assert said == b"a dog"
 
 
@@ -172,8 +172,8 @@ def test_all_faults_of_the_weights_are_in_one_message(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"activation_function": "tanh"}, "activation_function is 'tanh', and qkv knows relu"),
-        ({"scale_embedding": False}, "scale_embedding is False, and qkv computes True only"),
+        ({"activation_function": "tanh"}, "activation_function is 'tanh'; qkv supports only relu"),
+        ({"scale_embedding": False}, "scale_embedding is False; qkv supports only True"),
         ({"normalize_before": True}, "normalize_before is True"),
         ({"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings is False"),
         ({"rotary_embedding": True}, "qkv does not know what rotary_embedding"),
@@ -182,7 +182,7 @@ def test_all_faults_of_the_weights_are_in_one_message(tmp_path: Path) -> None:
             {"auto_map": {"AutoModel": "model.Mine"}},
             "asks for code of its own .auto_map., which qkv never runs",
         ),
-        ({"encoder_layers": 1_000_000}, "speaks of 1,000,003 blocks"),
+        ({"encoder_layers": 1_000_000}, "has 1,000,003 blocks"),
         ({"encoder_layers": 1}, "left over: encoder.blocks.1"),
         ({"d_model": 16_000_000}, "such a model cannot be built|of another shape"),
         ({"vocab_size": 10**12}, "vocab_size should be a size"),
@@ -190,10 +190,10 @@ def test_all_faults_of_the_weights_are_in_one_message(tmp_path: Path) -> None:
         ({"max_position_embeddings": 10**9}, "max_position_embeddings should be a size"),
         ({"d_model": "twelve"}, "d_model should be a size, not 'twelve'"),
         ({"encoder_attention_heads": 5}, "width 12 is not a multiple of heads 5"),
-        ({"eos_token_id": 99_999}, "eos_token_id should be the number of a piece"),
+        ({"eos_token_id": 99_999}, "eos_token_id should be a token id"),
     ],
 )
-def test_what_a_config_says_that_we_do_not_compute_is_refused_by_name(
+def test_what_a_config_says_that_we_do_not_compute_is_rejected_by_name(
     changes: dict[str, Any], match: str, tmp_path: Path, marian_folder: Path
 ) -> None:
     folder = copied(marian_folder, tmp_path)
@@ -216,16 +216,18 @@ def copied(folder: Path, to: Path) -> Path:
     return target
 
 
-def test_a_tokenizer_that_does_not_fit_the_embeddings_is_refused(tmp_path: Path, marian_folder: Path) -> None:
+def test_a_tokenizer_that_does_not_fit_the_embeddings_is_rejected(
+    tmp_path: Path, marian_folder: Path
+) -> None:
     folder = copied(marian_folder, tmp_path)
     vocabulary = json.loads((folder / "vocab.json").read_text())
     (folder / "vocab.json").write_text(
         json.dumps({k: v for k, v in vocabulary.items() if v < len(vocabulary) - 2})
     )
-    refused(folder, "the tokenizer has .* pieces and the model embeddings for .*do not belong together")
+    refused(folder, "the tokenizer has .* embeddings for .*do not belong together")
 
 
-def test_damaged_weights_are_refused(tmp_path: Path, marian_folder: Path) -> None:
+def test_damaged_weights_are_rejected(tmp_path: Path, marian_folder: Path) -> None:
     folder = copied(marian_folder, tmp_path)
     path = folder / "model.safetensors"
     whole = path.read_bytes()
@@ -249,7 +251,7 @@ def test_an_index_may_not_leave_the_folder(tmp_path: Path, marian_folder: Path) 
     for name in ("../part.safetensors", "/etc/passwd", "a/../part.safetensors", "..", "..\\part"):
         index = {"weight_map": {"model.shared.weight": name}}
         (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-        refused(folder, "which is not a file of this folder: refused")
+        refused(folder, "which is not a file in this folder")
     (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "gone.safetensors"}}')
     refused(folder, "names gone.safetensors, which is missing")
 
@@ -304,20 +306,20 @@ def test_a_target_language_is_asked_for_in_three_ways(tmp_path: Path, marian_fol
     assert french.translate(">>deu<< the old house") == plain.translate(
         "the old house", TranslationOptions(target_language="deu")
     )
-    with pytest.raises(UserError, match="knows no target language 'spa': ask for one of deu, fra"):
+    with pytest.raises(UserError, match="has no target language 'spa': choose from deu, fra"):
         plain.translate("the house", TranslationOptions(target_language="spa"))
 
 
 def test_a_folder_that_is_there_already_is_kept(tmp_path: Path, marian_folder: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("kept")
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="already exists"):
         import_model(marian_folder, tmp_path / "out", origin="here")
     assert (tmp_path / "out" / "mine.txt").read_text() == "kept"
 
 
 @pytest.mark.parametrize("kind", [BertForTokenClassification, BertForMultipleChoice])
-def test_weights_of_a_head_that_means_something_else_are_refused_by_the_name_of_their_class(
+def test_weights_of_a_head_that_means_something_else_are_rejected_by_the_name_of_their_class(
     kind: type[Any], tmp_path: Path
 ) -> None:
     folder = tmp_path / "published"

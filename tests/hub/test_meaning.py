@@ -37,7 +37,7 @@ def test_however_likely_marians_padding_is_it_changes_neither_answers_nor_scores
         product = imported(tmp_path / f"{bias}")
         for computing in (product, product.computing_in("float32")):  # by the model, and by the engine
             for how in WAYS:
-                answers = computing.answers(mixed_lines(3, 5), how)
+                answers = computing.hypotheses(mixed_lines(3, 5), how)
                 found.append([answer.log_probabilities for [answer, *_] in answers])
     without, with_padding = found[: len(found) // 2], found[len(found) // 2 :]
     for one, other in zip(without, with_padding, strict=True):

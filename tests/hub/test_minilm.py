@@ -65,8 +65,8 @@ def their_vectors(texts: list[str]) -> np.ndarray[Any, Any]:
 def test_it_is_the_published_model() -> None:
     facts = ours().facts()
     assert facts["parameters"] == "22,713,216"
-    assert facts["longest text"] == "256 pieces"
-    assert facts["embeddings"] == "mean of all places, normalised"
+    assert facts["longest text"] == "256 tokens"
+    assert facts["embeddings"] == "mean of all tokens, normalized"
 
 
 def test_embeddings_equal_those_of_bert_model() -> None:

@@ -22,7 +22,7 @@ def test_minilm_goes_in_out_and_back_with_its_tokenizer_and_its_pooling(tmp_path
     assert imported.proof is not None
     assert imported.proof.difference < 1e-4
     ours = imported.product
-    assert (ours.defaults.pooling, ours.defaults.normalised) == ("mean", True)
+    assert (ours.defaults.pooling, ours.defaults.normalized) == ("mean", True)
     theirs = AutoTokenizer.from_pretrained(folder, model_max_length=10_000)
     for line in mixed_lines(1000, 8):
         assert (

@@ -48,7 +48,7 @@ def refused(folder: Path, match: str) -> None:
 
 
 @pytest.mark.parametrize("file", ["tokenizer_config.json", "config.json"])
-def test_a_tokenizer_of_another_kind_is_refused_by_its_class(bert: Path, file: str) -> None:
+def test_a_tokenizer_of_another_kind_is_rejected_by_its_class(bert: Path, file: str) -> None:
     edited(bert / file, tokenizer_class="BertJapaneseTokenizer")
     refused(bert, "reads with a BertJapaneseTokenizer .tokenizer_class., which qkv does not know")
 
@@ -80,34 +80,34 @@ def test_capitals_accents_and_han_are_read_as_the_settings_say(
         ({"do_basic_tokenize": False}, "do_basic_tokenize is False"),
         ({"never_split": ["ab"]}, r"never_split is \['ab'\]"),
         ({"do_lower_case": "perhaps"}, "do_lower_case should be true or false"),
-        ({"cls_token": "[UNK]"}, r"cls_token is '\[UNK\]', and qkv reads with \[CLS\] only"),
+        ({"cls_token": "[UNK]"}, r"cls_token is '\[UNK\]'; qkv supports only \[CLS\]"),
         ({"auto_map": {"AutoTokenizer": ["mine.Mine", None]}}, "asks for code of its own .auto_map."),
     ],
 )
-def test_settings_of_a_tokenizer_that_are_not_computed_are_refused_by_name(
+def test_settings_of_a_tokenizer_that_are_not_computed_are_rejected_by_name(
     bert: Path, settings: dict[str, Any], match: str
 ) -> None:
     edited(bert / "tokenizer_config.json", **settings)
     refused(bert, match)
 
 
-def test_a_space_before_every_text_and_pieces_in_a_file_of_their_own_are_refused_by_name(
+def test_a_space_before_every_text_and_pieces_in_a_file_of_their_own_are_rejected_by_name(
     gpt2: Path, tmp_path: Path
 ) -> None:
     edited(gpt2 / "tokenizer_config.json", add_prefix_space=True)
-    refused(gpt2, "add_prefix_space is True, and qkv reads with False only")
+    refused(gpt2, "add_prefix_space is True; qkv supports only False")
     write_gpt1(tmp_path / "gpt1")
     write(tmp_path / "gpt1" / "added_tokens.json", {"<more>": 280})
     refused(tmp_path / "gpt1", r"added_tokens.json has pieces that the vocabulary lacks \(<more>\)")
 
 
-def test_a_tokenizer_that_transformers_reads_otherwise_is_refused(
+def test_a_tokenizer_that_transformers_reads_otherwise_is_rejected(
     bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = AutoTokenizer.from_pretrained(bert)
     theirs.backend_tokenizer.normalizer = None
     monkeypatch.setattr(AutoTokenizer, "from_pretrained", lambda *given, **named: theirs)
-    with pytest.raises(UserError, match=r"cuts 'The Quick .* into other pieces than qkv would: nothing was"):
+    with pytest.raises(UserError, match=r"splits 'The Quick .* into other tokens than qkv: nothing was"):
         import_model(bert, tmp_path / "out", origin="here")
     assert not (tmp_path / "out").exists()
 
@@ -125,7 +125,7 @@ def test_numbers_of_pieces_are_those_of_the_embeddings(gpt2: Path) -> None:
 
 def test_the_padding_of_the_model_is_that_of_the_tokenizer(bert: Path) -> None:
     edited(bert / "config.json", pad_token_id=7)
-    refused(bert, r"\[PAD\] is piece 0 of its tokenizer, and pad_token_id in its config.json 7")
+    refused(bert, r"\[PAD\] has id 0 in its tokenizer, but pad_token_id in its config.json is 7")
 
 
 # Sentence-transformers -----------------------------------------------------------------------------------------------
@@ -140,31 +140,31 @@ def sentences(folder: Path, parts: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize(
     ("parts", "match"),
     [
-        (SENTENCES[:1], "lists Transformer: qkv computes Transformer, Pooling and perhaps Normalize"),
+        (SENTENCES[:1], "lists Transformer: qkv supports Transformer, Pooling and optionally Normalize"),
         ([*SENTENCES, SENTENCES[2]], "each once and in this order"),
         ([("Transformer", "0_Transformer"), SENTENCES[1]], "has the Transformer in the folder 0_Transformer"),
     ],
 )
-def test_parts_of_a_sentence_transformer_in_another_order_or_place_are_refused(
+def test_parts_of_a_sentence_transformer_in_another_order_or_place_are_rejected(
     bert: Path, parts: list[tuple[str, str]], match: str
 ) -> None:
     sentences(bert, parts)
     refused(bert, match)
 
 
-def test_what_a_sentence_transformer_does_with_a_text_before_it_is_cut_is_refused(bert: Path) -> None:
+def test_what_a_sentence_transformer_does_with_a_text_before_it_is_cut_is_rejected(bert: Path) -> None:
     sentences(bert, SENTENCES)
     write(bert / "sentence_bert_config.json", {"do_lower_case": True})
     open_published(bert)  # its tokenizer does that too
     edited(bert / "tokenizer_config.json", do_lower_case=False)
-    refused(bert, "do_lower_case makes letters small before the tokenizer sees them")
+    refused(bert, "do_lower_case lowercases text before the tokenizer")
     write(bert / "sentence_bert_config.json", {"do_lower_case": False})
     write(
         bert / "config_sentence_transformers.json", {"prompts": {"query": "q: "}, "default_prompt_name": None}
     )
     open_published(bert)
     edited(bert / "config_sentence_transformers.json", default_prompt_name="query")
-    refused(bert, "default_prompt_name puts the prompt 'query' before every text")
+    refused(bert, "default_prompt_name adds the prompt 'query' to every text")
 
 
 # Pictures ------------------------------------------------------------------------------------------------------------
@@ -177,11 +177,11 @@ def test_what_a_sentence_transformer_does_with_a_text_before_it_is_cut_is_refuse
         ({"do_rescale": False}, "do_rescale is False"),
         ({"rescale_factor": 1 / 127.5}, "rescale_factor is 0.0078"),
         ({"do_center_crop": True}, "do_center_crop is True"),
-        ({"size": {"shortest_edge": 16}}, "pictures are made .* large, and the model reads 12 × 12"),
-        ({"size": 16}, "pictures are made 16 large"),
+        ({"size": {"shortest_edge": 16}}, "images are resized to .*, but the model reads 12 × 12"),
+        ({"size": 16}, "images are resized to 16"),
     ],
 )
-def test_pictures_that_are_prepared_in_another_way_are_refused(
+def test_pictures_that_are_prepared_in_another_way_are_rejected(
     tmp_path: Path, settings: dict[str, Any], match: str
 ) -> None:
     write_vit(tmp_path / "published")
@@ -206,7 +206,7 @@ def test_settings_with_the_value_that_changes_nothing_are_let_through(bert: Path
     edited(bert / "config.json", **inert)
     open_published(bert)
     for changes, match in (
-        ({"emb_size": 7}, "emb_size is 7, and qkv computes 12 only"),
+        ({"emb_size": 7}, "emb_size is 7; qkv supports only 12"),
         ({"pruned_heads": {"0": [1]}}, "does not know what pruned_heads"),
         (
             {"sbert_ce_default_activation_function": "torch.nn.Sigmoid"},

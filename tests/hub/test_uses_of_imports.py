@@ -26,13 +26,13 @@ CLASSIFY = ['classify tuned "the dog"', "export tuned --to huggingface -o tuned-
 OUT, CT2 = "export model --to huggingface -o out", "export model --to ctranslate2 -o ct2"
 MATRIX: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "marian": (write_marian, [
-        'translate model "the dog"', "evaluate model --source a.en --reference a.de --beam 1", OUT, CT2,
+        'translate model "the dog"', "evaluate model --source a.en --reference a.de --beam-size 1", OUT, CT2,
         f"train translator --fine-tune model {PAIRS}", 'translate tuned "the dog"',
         "export tuned --to huggingface -o tuned-out", "import tuned-out -o again", 'translate again "the dog"',
     ]),
     "several languages": (lambda folder: write_marian(folder, ("fr", "es")), [
-        'translate model --language es "the dog"', 'translate model ">>fr<< the dog"', OUT,
-        f"train translator --fine-tune model --language fr {PAIRS}", 'translate tuned --language es "the dog"',
+        'translate model --target-language es "the dog"', 'translate model ">>fr<< the dog"', OUT,
+        f"train translator --fine-tune model --language-token fr {PAIRS}", 'translate tuned --target-language es "the dog"',
     ]),
     "gpt2": (write_gpt2, [*GENERATE, OUT, CT2, *GO_ON, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),
     "openai-gpt": (write_gpt1, [*GENERATE, OUT, CT2, *GO_ON, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),

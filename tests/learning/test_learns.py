@@ -119,7 +119,7 @@ def test_one_word_is_translated_and_nothing_made_up(learned: tuple[str, Path]) -
 
 def test_nothing_of_a_long_text_without_an_end_is_dropped(learned: tuple[str, Path]) -> None:
     translator = shown_up_to(learned[1], longest=5)
-    pieces = translator.pieces_of(WITHOUT_END)
+    pieces = translator.segments(WITHOUT_END)
     said, expected = translator.translate(WITHOUT_END).split(), WITHOUT_END.split()
     assert len(expected) > 400
     assert len(pieces) > 5

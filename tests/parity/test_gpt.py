@@ -70,12 +70,12 @@ def test_greedy_continuations_equal_theirs(kind: str) -> None:
     assert said.tolist() == expected.tolist()
 
 
-def test_another_kind_of_model_is_refused_by_name() -> None:
-    with pytest.raises(UserError, match="'llama' is neither gpt2 nor openai-gpt"):
+def test_another_kind_of_model_is_rejected_by_name() -> None:
+    with pytest.raises(UserError, match="'llama' is not supported, only gpt2 and openai-gpt"):
         gpt_config({"model_type": "llama"}, end=0)
 
 
-def test_an_unknown_activation_is_refused_by_name() -> None:
+def test_an_unknown_activation_is_rejected_by_name() -> None:
     config = GPT2Config(**SIZES).to_dict() | {"activation_function": "mish"}
     with pytest.raises(UserError, match="activation_function is 'mish'"):
         gpt_config(config, end=0)

@@ -15,7 +15,7 @@ def test_a_text_comes_back_as_it_went_in_and_a_character_is_a_token() -> None:
     assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
     assert len(tokenizer.encode(TEXT)) == len(TEXT)
     assert len(tokenizer) == 3 + len(set(TEXT))
-    assert b"".join(tokenizer.piece_bytes[number] for number in tokenizer.encode(TEXT)).decode() == TEXT
+    assert b"".join(tokenizer.token_bytes[number] for number in tokenizer.encode(TEXT)).decode() == TEXT
 
 
 def test_hugging_faces_library_reads_the_file_alike(tmp_path: Path) -> None:
@@ -28,5 +28,5 @@ def test_hugging_faces_library_reads_the_file_alike(tmp_path: Path) -> None:
 
 
 def test_characters_that_were_never_shown_are_named() -> None:
-    with pytest.raises(UserError, match=r"knows the 3 characters .* 'z', 'ä' is not among them"):
+    with pytest.raises(UserError, match=r"knows only the 3 characters .* but not 'z', 'ä'"):
         Characters.of(["abc"]).encode("abzcäz")

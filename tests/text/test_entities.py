@@ -18,13 +18,13 @@ def test_an_entity_stands_for_its_character(entity: str, character: str) -> None
 
 
 @pytest.mark.parametrize("entity", ["&nbsp;", "&#10;", "&shy;", "&zwj;", "&nosuch;", "&#0;", "&#xD800;"])
-def test_what_cannot_be_seen_or_is_not_known_is_no_character(entity: str) -> None:
+def test_invisible_and_unknown_entities_have_no_character(entity: str) -> None:
     assert character_of(entity) is None
 
 
 @settings(max_examples=100)
 @given(st.text(), st.sampled_from([{"&": "&amp;"}, {"'": "&#39;", "<": "&#60;"}, {'"': "&quot;"}]))
-def test_what_is_escaped_reads_as_before_and_has_no_markup(text: str, spellings: dict[str, str]) -> None:
+def test_escaped_text_is_equivalent_and_has_no_markup(text: str, spellings: dict[str, str]) -> None:
     written = escaped(text, spellings)
     if "\r" not in text and "\x00" not in text:
         assert html.unescape(written) == text

@@ -40,9 +40,9 @@ def test_a_file_has_a_term_and_its_translation_on_every_line(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("cat Katze\n", "line 1: a line of a glossary is a source term, a tab and its translation"),
-        ("dog\tHund\ncat\t\n", "line 2: a line of a glossary"),
-        ("a\tb\tc\n", "line 1: a line of a glossary"),
+        ("cat Katze\n", "line 1: expected a source term, a tab and its translation"),
+        ("dog\tHund\ncat\t\n", "line 2: expected a source term"),
+        ("a\tb\tc\n", "line 1: expected a source term"),
         ("cat\tKatze\nCat\tKater\n", "line 2: 'Cat' has two translations, 'Katze' and 'Kater'"),
     ],
 )
@@ -53,7 +53,7 @@ def test_a_line_that_makes_no_sense_is_named(content: str, sentence: str, tmp_pa
         Glossary.read(path)
 
 
-def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_binary_glossary_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no glossary"):
         Glossary.read(tmp_path / "none.tsv")
     (tmp_path / "latin1.tsv").write_bytes("größe\tsize\n".encode("latin1"))

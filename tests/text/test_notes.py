@@ -27,6 +27,6 @@ def test_every_token_belongs_to_one_voice() -> None:
     assert voices == list(range(3, len(notes)))
 
 
-def test_a_pitch_that_nobody_sings_is_refused() -> None:
+def test_a_pitch_out_of_range_raises_an_error() -> None:
     with pytest.raises(UserError, match="pitch 97 is outside"):
         Notes.all().encode_frames([(97, 60, 57, 53)])

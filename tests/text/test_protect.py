@@ -69,9 +69,7 @@ def test_spans_are_taken_out_and_replaced() -> None:
         ("", [], True),
     ],
 )
-def test_a_span_survives_where_it_is_there_as_often_as_it_was(
-    text: str, wanted: list[str], whole: bool
-) -> None:
+def test_a_span_survives_if_it_occurs_as_often_as_before(text: str, wanted: list[str], whole: bool) -> None:
     assert survive(text, wanted) == whole
 
 
@@ -110,7 +108,7 @@ def test_block_elements_end_a_segment_and_inline_elements_do_not() -> None:
     assert lines_around(text, ("placeholders",)) == [text]
 
 
-def test_what_is_not_text_is_a_segment_by_itself() -> None:
+def test_non_text_is_its_own_segment() -> None:
     text = (
         "<?xml version='1.0'?><!DOCTYPE a>one<script>two; // three</script>four <!-- five --><?php 6 ?> seven"
     )

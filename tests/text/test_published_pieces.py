@@ -27,12 +27,12 @@ def published(folder: Path, *, byte_level: bool) -> PublishedPieces:
 
 
 @pytest.mark.parametrize("byte_level", [True, False], ids=["gpt2", "gpt1"])
-def test_what_stands_before_a_text_is_the_end_of_another(byte_level: bool, tmp_path: Path) -> None:
+def test_the_start_of_a_text_is_the_end_token(byte_level: bool, tmp_path: Path) -> None:
     tokenizer = published(tmp_path, byte_level=byte_level)
     assert tokenizer.start == tokenizer.end
 
 
-def test_a_space_comes_first_where_pieces_end_words_and_the_prompt_has_none(tmp_path: Path) -> None:
+def test_a_continuation_begins_with_a_space_if_tokens_end_words(tmp_path: Path) -> None:
     tokenizer = published(tmp_path, byte_level=False)
     assert [tokenizer.between(prompt) for prompt in ("dog", "dog ", "dog\n", "")] == [" ", "", "", ""]
     assert published(tmp_path, byte_level=True).between("dog") == ""

@@ -19,7 +19,7 @@ def pieces_of_vocabulary(text: str) -> int:
 
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(MANY_STOPS, ANY_TEXT), st.integers(1, 40))
-def test_pieces_add_up_to_the_text_and_each_fits(text: str, limit: int) -> None:
+def test_segments_add_up_to_the_text_and_each_fits(text: str, limit: int) -> None:
     pieces = split_to_fit(text, len, limit)
     assert "".join(pieces) == text
     assert all(len(piece) <= limit for piece in pieces)
@@ -27,7 +27,7 @@ def test_pieces_add_up_to_the_text_and_each_fits(text: str, limit: int) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from("abcde \n\t.é猫"), max_size=120), st.integers(5, 12))
-def test_pieces_fit_by_a_size_that_is_not_additive(text: str, limit: int) -> None:
+def test_segments_fit_by_a_size_that_is_not_additive(text: str, limit: int) -> None:
     """Two strings may have more subwords together than the sum of them apart."""
     pieces = split_to_fit(text, pieces_of_vocabulary, limit)
     assert "".join(pieces) == text
@@ -90,7 +90,7 @@ def test_one_huge_word_is_cut_between_characters() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n"])
-def test_text_without_a_word_is_one_piece(text: str) -> None:
+def test_text_without_a_word_is_one_segment(text: str) -> None:
     assert split_to_fit(text, len, 10) == [text]
 
 

@@ -46,11 +46,11 @@ def test_a_wanted_language_goes_before_every_text_that_names_none(both: Both) ->
     assert ours.encode("the dog") == plain.encode(">>fra<< the dog")
     assert ours.encode(">>deu<< the dog") == plain.encode(">>deu<< the dog")
     assert ours.target.encode("the dog") == plain.target.encode("the dog")
-    with pytest.raises(UserError, match="'spa' is not known to this model, which has deu, fra"):
+    with pytest.raises(UserError, match="no target language 'spa': choose from deu, fra"):
         SentencePieces.from_text(plain.text().replace('"language": null', '"language": "spa"'), "here")
 
 
-def test_a_file_of_it_is_read_back_by_what_it_holds(both: Both, tmp_path: Path) -> None:
+def test_a_saved_tokenizer_is_recognised_and_read_back(both: Both, tmp_path: Path) -> None:
     ours = both[0]
     path = tmp_path / "tokenizer.json"
     path.write_text(ours.text(), encoding="utf-8")
@@ -63,7 +63,7 @@ def test_a_file_of_it_is_read_back_by_what_it_holds(both: Both, tmp_path: Path) 
         load_vocabulary(path)
 
 
-def test_pieces_know_the_words_of_the_text_that_they_come_from(both: Both) -> None:
+def test_tokens_map_to_the_bytes_of_the_text(both: Both) -> None:
     text = "  the ﬁne   dog, über ½ Häuser"
     ids, places = both[0].encode_with_spans(text)
     found = owners(places, spans(text, SPACED))
@@ -72,7 +72,7 @@ def test_pieces_know_the_words_of_the_text_that_they_come_from(both: Both) -> No
     assert len(ids) == len(places)
 
 
-def test_spans_of_what_is_said_are_those_of_the_decoded_text(both: Both) -> None:
+def test_spans_of_output_ids_are_those_of_the_decoded_text(both: Both) -> None:
     ours = both[0]
     for line in mixed_lines(200, 9):
         ids = ours.encode(line)

@@ -5,7 +5,7 @@ import pytest
 from qkv.text.stream import decoded, until
 
 
-def test_a_character_is_told_when_all_of_its_bytes_are_there() -> None:
+def test_a_character_is_emitted_once_all_its_bytes_arrive() -> None:
     raw = "é🎉!".encode()
     assert list(decoded(raw[place : place + 1] for place in range(len(raw)))) == ["é", "🎉", "!"]
 
@@ -15,7 +15,7 @@ def test_bytes_that_are_no_text_are_marked_and_nothing_is_lost_at_the_end() -> N
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 50])
-def test_what_comes_before_the_stop_is_told_however_it_is_cut(size: int) -> None:
+def test_the_text_before_the_stop_is_emitted_however_it_is_split(size: int) -> None:
     text = "one two\nthree\n\nfour\n\nfive"
     pieces = [text[place : place + size] for place in range(0, len(text), size)]
     assert "".join(until(pieces, "\n\n")) == "one two\nthree"

@@ -35,7 +35,7 @@ def test_words_are_cut_in_many_ways(tokenizer: Tokenizer) -> None:
     assert max(map(len, cuts)) > plain
 
 
-def test_a_larger_share_leaves_more_pieces(tokenizer: Tokenizer) -> None:
+def test_a_higher_dropout_gives_more_tokens(tokenizer: Tokenizer) -> None:
     sizes = [
         sum(map(len, SubwordDropout(tokenizer, TEXTS, share).encode_all(1))) for share in (0.0, 0.1, 0.4)
     ]

@@ -63,7 +63,7 @@ def test_special_ids_never_come_from_text(text: str) -> None:
     assert all(len(SPECIAL) <= each < len(TOKENIZER) for each in ids)
 
 
-def test_special_tokens_have_the_ids_the_model_is_told() -> None:
+def test_special_tokens_have_the_ids_of_the_model() -> None:
     ids = [TOKENIZER.pieces.token_to_id(token) for token in SPECIAL]
     assert ids == [TOKENIZER.pad, TOKENIZER.start, TOKENIZER.end] == [0, 1, 2]
 
@@ -73,7 +73,7 @@ def test_special_ids_leave_no_trace_in_decoded_text() -> None:
     assert TOKENIZER.decode([TOKENIZER.start, *ids, TOKENIZER.end, TOKENIZER.pad]) == "the cat"
 
 
-def test_the_first_word_is_the_same_piece_as_inside_a_sentence() -> None:
+def test_the_first_word_is_the_same_token_as_inside_a_sentence() -> None:
     assert TOKENIZER.encode("the the") == TOKENIZER.encode("the") * 2
 
 
@@ -88,13 +88,13 @@ def test_encoding_many_equals_encoding_each() -> None:
     assert TOKENIZER.encode_all([]) == []
 
 
-def test_a_vocabulary_smaller_than_the_bytes_is_refused() -> None:
+def test_a_vocabulary_smaller_than_the_bytes_raises_an_error() -> None:
     with pytest.raises(UserError, match=f"{SMALLEST - 1} is too small: give at least {SMALLEST}"):
         Tokenizer.learn(ENGLISH, SMALLEST - 1)
     assert len(Tokenizer.learn(ENGLISH, SMALLEST)) == SMALLEST
 
 
-def test_a_vocabulary_never_exceeds_its_size_and_ends_where_nothing_merges() -> None:
+def test_a_vocabulary_never_exceeds_its_size_and_stops_if_nothing_merges() -> None:
     assert len(Tokenizer.learn([*ENGLISH, *GERMAN], 300)) == 300
     small = Tokenizer.learn(["ab ab"], 10_000)
     assert SMALLEST < len(small) < SMALLEST + 10
@@ -123,14 +123,14 @@ def test_learning_twice_gives_the_same_vocabulary() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"not json", b"\xff\xfe"])
-def test_a_file_that_is_no_tokenizer_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+def test_the_error_names_a_file_that_is_not_a_tokenizer(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"tokenizer\.json is not a tokenizer file"):
         Tokenizer.load(path)
 
 
-def test_every_shown_piece_takes_some_room_on_an_axis() -> None:
+def test_every_shown_token_is_visible() -> None:
     ids = [TOKENIZER.start, *TOKENIZER.encode("the cat 猫"), TOKENIZER.end]
     shown = TOKENIZER.show(ids)
     assert shown[:3] == ["<start>", "the", "cat"]
@@ -158,7 +158,7 @@ def test_text_without_spaces_is_learned_in_the_time_of_its_length() -> None:
 
 
 @pytest.mark.parametrize("run", ["-" * 900, "_-" * 450, "a" * 900, "7" * 900, " " * 900])
-def test_long_runs_that_do_end_are_looked_through_once(run: str) -> None:
+def test_long_runs_are_scanned_once(run: str) -> None:
     """Looked at from each of their characters, 300,000 of them would take many seconds."""
     texts = [run + ("x\n" if run[0] != "a" else "7\n")] * 350
     began = time.process_time()

@@ -16,7 +16,7 @@ def content() -> bytes:
     return learned_pieces(mixed_lines(500, 1), 700)
 
 
-def test_a_thousand_lines_of_mixed_scripts_are_cut_as_sentencepiece_cuts_them() -> None:
+def test_a_thousand_lines_of_mixed_scripts_are_tokenized_like_sentencepiece() -> None:
     ours, theirs = (
         UnigramModel(content(), "here"),
         sentencepiece.SentencePieceProcessor(model_proto=content()),
@@ -31,7 +31,7 @@ def test_a_thousand_lines_of_mixed_scripts_are_cut_as_sentencepiece_cuts_them() 
     assert unknown > 100  # there was something that has no piece
 
 
-def test_every_normalised_character_knows_where_it_comes_from() -> None:
+def test_every_normalised_character_has_its_origin() -> None:
     normal, origins, _ = UnigramModel(content(), "here").cut("  ﬁne  ½ cat")
     assert normal == "▁fine▁1⁄2▁cat"
     assert [origins[normal.index(each)] for each in "f1c"] == [2, 7, 9]
@@ -39,15 +39,15 @@ def test_every_normalised_character_knows_where_it_comes_from() -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 40, "half", "text"])
-def test_a_damaged_model_is_refused_with_a_sentence(damage: bytes | str) -> None:
+def test_a_damaged_model_raises_an_error(damage: bytes | str) -> None:
     broken = (
         content()[: len(content()) // 2] if damage == "half" else b"hello" if damage == "text" else damage
     )
-    with pytest.raises(UserError, match="here is not a SentencePiece model, or a damaged one"):
+    with pytest.raises(UserError, match="here is not a SentencePiece model, or it is damaged"):
         UnigramModel(broken, "here")  # type: ignore[arg-type]
 
 
-def test_other_ways_to_cut_are_refused_by_name() -> None:
+def test_the_error_names_other_model_types() -> None:
     lines, out = mixed_lines(300, 1), io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines), model_writer=out, vocab_size=900, model_type="bpe", minloglevel=2, num_threads=1,

@@ -23,7 +23,7 @@ edges = st.sampled_from(
 
 @settings(max_examples=500)
 @given(st.one_of(st.binary(max_size=8), st.lists(edges, max_size=6).map(bytes), st.text().map(str.encode)))
-def test_it_ends_between_characters_where_python_can_read_the_bytes(content: bytes) -> None:
+def test_the_automaton_accepts_exactly_what_python_decodes(content: bytes) -> None:
     assert (after(WHOLE, content) == WHOLE) == is_whole(content)
 
 
@@ -35,7 +35,7 @@ def test_whatever_begins_a_character_is_allowed(content: bytes, cut: int) -> Non
 
 def test_a_vocabulary_of_bytes_may_end_between_characters_only() -> None:
     tokenizer = Tokenizer.learn(["Größe 猫"], 270)
-    table = whole_characters(tokenizer.piece_bytes, tokenizer.end)
+    table = whole_characters(tokenizer.token_bytes, tokenizer.end)
     assert table is not None
     assert table[WHOLE, tokenizer.end] == WHOLE
     assert (table[1:, tokenizer.end] == NO).all()

@@ -17,7 +17,7 @@ def learned() -> WordPieces:
     return WordPieces.learn(TEXTS, 60)
 
 
-def test_special_tokens_come_first_and_every_piece_has_a_number() -> None:
+def test_special_tokens_come_first_and_every_token_has_an_id() -> None:
     pieces = learned()
     assert pieces.show(range(5)) == SPECIAL
     assert (pieces.pad, pieces.unknown, pieces.begin, pieces.separator, pieces.mask) == (0, 1, 2, 3, 4)
@@ -36,7 +36,7 @@ def test_capitals_can_be_kept() -> None:
     assert cased.decode(cased.encode("The cat")) == "The cat"
 
 
-def test_the_same_text_gives_the_same_pieces_in_every_process() -> None:
+def test_the_same_text_gives_the_same_vocabulary_in_every_process() -> None:
     """The library's own numbering depends on hashes that differ from process to process."""
     import subprocess
     import sys
@@ -65,7 +65,7 @@ def test_saved_and_loaded_they_are_the_same(tmp_path: Path) -> None:
     assert again.encode("the mat sits") == pieces.encode("the mat sits")
 
 
-def test_a_mask_in_the_text_is_a_mask_only_where_that_is_meant() -> None:
+def test_a_mask_in_the_text_is_a_mask_token_only_on_request() -> None:
     pieces = learned()
     ids = pieces.encode_with_masks("the [MASK] sat on [MASK].")
     assert ids.count(pieces.mask) == 2
@@ -80,13 +80,13 @@ def test_two_texts_are_joined_with_their_segments() -> None:
     assert segments == [0, 0, 0, 0, 1, 1]
 
 
-def test_published_pieces_are_cut_as_hugging_face_cuts_them(tmp_path: Path) -> None:
+def test_published_vocabularies_tokenize_like_hugging_face(tmp_path: Path) -> None:
     if not VOCABULARY.is_dir():
         pytest.skip("the shared data (vocab) is not on this machine")
     from transformers import BertTokenizer
 
     file = next(VOCABULARY.glob("*vocab.txt"))
-    ours, theirs = WordPieces.load(file), BertTokenizer(vocab_size=str(file))
+    ours, theirs = WordPieces.load(file), BertTokenizer(vocab=str(file))
     for text in ["Hello, world!", "Das ist naïve — ja?", "unaffable 12.5 % 東京 don't", ""]:
         assert ours.encode(text) == theirs.encode(text, add_special_tokens=False)
     assert len(ours) == len(theirs)
@@ -100,10 +100,10 @@ def test_truncation_and_padding_of_a_published_file_are_switched_off(tmp_path: P
     assert len(WordPieces.load(tmp_path / "tokenizer.json").encode("the cat sat on the mat")) == 6
 
 
-def test_other_tokenizers_and_damaged_files_are_refused(tmp_path: Path) -> None:
+def test_other_tokenizers_and_damaged_files_raise_an_error(tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(Pieces(models.BPE()).to_str())
-    with pytest.raises(UserError, match="by BPE, not into word pieces"):
+    with pytest.raises(UserError, match="is a BPE tokenizer, but BERT uses WordPiece"):
         WordPieces.load(other)
     other.write_text("{")
     with pytest.raises(UserError, match="is not a tokenizer file"):
@@ -113,7 +113,7 @@ def test_other_tokenizers_and_damaged_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"lacks \[CLS\], \[SEP\], \[MASK\]"):
         WordPieces.load(vocabulary)
     vocabulary.write_text("the\nthe\n")
-    with pytest.raises(UserError, match="a piece twice"):
+    with pytest.raises(UserError, match="a token twice"):
         WordPieces.load(vocabulary)
     with pytest.raises(UserError, match="cannot be read"):
         WordPieces.load(tmp_path / "none.txt")

@@ -19,27 +19,27 @@ def test_words_are_found_as_bytes(text: str) -> None:
 
 
 @given(texts)
-def test_the_pieces_of_a_text_have_its_bytes_one_after_another(text: str) -> None:
+def test_the_tokens_of_a_text_cover_its_bytes_in_order(text: str) -> None:
     ids = TOKENIZER.encode(text)
     found = TOKENIZER.spans(ids)
     assert [end for _, end in found] == [start for start, _ in found[1:]] + (
         [len(text.encode())] if found else []
     )
-    raw, pieces = text.encode(), TOKENIZER.piece_bytes
+    raw, pieces = text.encode(), TOKENIZER.token_bytes
     for place, (number, (start, end)) in enumerate(zip(ids, found, strict=True)):
         written = pieces[number][1:] if place == 0 else pieces[number]
         assert raw[start:end] == written
 
 
-def test_each_piece_has_its_word_and_spaces_have_none() -> None:
+def test_each_token_has_its_word_and_spaces_have_none() -> None:
     text = "don't  park"
     words = spans(text, SPACED)
     assert owners([(0, 3), (3, 5), (5, 6), (6, 8), (8, 11)], words) == [0, 0, None, 1, 1]
     assert owners([(0, 3)], []) == [None]
 
 
-def test_what_continues_a_word_is_told_from_what_begins_anew() -> None:
-    begins, pieces = TOKENIZER.begins_anew, TOKENIZER.piece_bytes
+def test_tokens_that_continue_words_differ_from_those_that_begin_them() -> None:
+    begins, pieces = TOKENIZER.begins_anew, TOKENIZER.token_bytes
     assert begins[TOKENIZER.end]
     assert not begins[TOKENIZER.pad]
     for number in range(3, len(TOKENIZER)):

@@ -23,12 +23,19 @@ def rows_of(card: str) -> list[list[str]]:
 
 
 def test_the_signatures_of_scores_are_whole_in_a_model_card() -> None:
-    validation = {**SCORES, "sentences": 2, "beam": 1, "length_penalty": 1.0, "exact_match": 0.0, "loss": 1.0}
+    validation = {
+        **SCORES,
+        "sentences": 2,
+        "beam_size": 1,
+        "length_penalty": 1.0,
+        "exact_match": 0.0,
+        "loss": 1.0,
+    }
     report = {
         **FACTS,
         "languages": {"source": "en", "target": "de"},
         "data": {"origin": "a|b.tsv", "pairs": 3, "dropped": {"empty": 1}},
-        "vocabulary": 300,
+        "vocab_size": 300,
         "validation": validation,
         "tests": {"te|st": {**SCORES, "sentences": 2, "overlap": {"sentences": 0}}},
     }

@@ -88,4 +88,4 @@ def test_one_that_is_not_what_it_was_is_named(harm: str, tmp_path: Path) -> None
         log.path.unlink()
     else:
         log.path.write_bytes(LINES[:-4] if harm == "shorter" else LINES.replace(b"2", b"3"))
-    assert "log.jsonl is not what it was" in (Log(log.path).cut_back(facts) or "")
+    assert "log.jsonl changed since the checkpoint" in (Log(log.path).cut_back(facts) or "")

@@ -1,4 +1,4 @@
-"""The loop: when it ends, what it keeps, and that what is no number never reaches a weight."""
+"""The training loop: when it ends, what it keeps, and that NaN or infinity never reaches the weights."""
 
 import math
 from pathlib import Path
@@ -19,7 +19,7 @@ from qkv.training.spread import Shared
 
 
 class Lesson:
-    """A batch for the model below: its loss is what the lesson says."""
+    """A batch for the model below, with its loss."""
 
     def __init__(self, value: float):
         self.value = value
@@ -54,7 +54,13 @@ class Weight(nn.Module):
 
 
 def small_run(tmp_path: Path, train: Lessons, valid: Lessons, **options: Any) -> tuple[Run, Recorder]:
-    training = {"batch_tokens": 1, "rate": 0.1, "warmup": 0, "schedule": "constant", "validate_every": 1}
+    training = {
+        "batch_tokens": 1,
+        "learning_rate": 0.1,
+        "warmup_steps": 0,
+        "schedule": "constant",
+        "validate_every": 1,
+    }
     plan = Plan(
         settings=TrainingSettings(**{**training, **options.pop("training", {})}),
         seed=1,
@@ -68,7 +74,7 @@ def small_run(tmp_path: Path, train: Lessons, valid: Lessons, **options: Any) ->
     return Run(spread, train, valid, plan, keep=keep, watch=recorder, group=group), recorder
 
 
-def test_patience_stops_after_so_many_validations_without_improvement(tmp_path: Path) -> None:
+def test_patience_stops_a_run_that_no_longer_improves(tmp_path: Path) -> None:
     # Training pushes the weight up, so a validation loss of minus the weight falls, and of the weight rises.
     better, _ = small_run(
         tmp_path / "better", Lessons(-1.0), Lessons(-1.0), steps=12, training={"patience": 3}
@@ -99,13 +105,13 @@ def test_the_rate_of_a_run_by_minutes_is_planned_for_its_end(tmp_path: Path) -> 
     assert plan.progress(Position(seconds=240)) == 1.0
 
 
-def test_a_run_without_an_end_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="give --steps or --minutes"):
+def test_a_run_without_a_limit_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="Give steps or minutes"):
         small_run(tmp_path, Lessons(1.0), Lessons(1.0))
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_a_loss_that_is_no_number_never_reaches_the_weights(tmp_path: Path, bad: float) -> None:
+def test_a_loss_that_is_non_finite_never_reaches_the_weights(tmp_path: Path, bad: float) -> None:
     run, recorder = small_run(tmp_path / "bad", Lessons(1.0, bad, 1.0), Lessons(1.0), steps=3)
     clean, _ = small_run(tmp_path / "clean", Lessons(1.0, 1.0), Lessons(1.0), steps=2)
     for each in (run, clean):
@@ -113,10 +119,10 @@ def test_a_loss_that_is_no_number_never_reaches_the_weights(tmp_path: Path, bad:
     assert torch.equal(run.model.weight, clean.model.weight)
     assert run.position.bad_batches == 1
     assert len(recorder.warnings) == 1
-    assert "step 2: the loss is" in recorder.warnings[0]
+    assert recorder.warnings[0] == "step 2: non-finite loss or gradient; skipping this batch."
 
 
-def test_a_gradient_that_is_no_number_never_reaches_the_weights(tmp_path: Path) -> None:
+def test_a_gradient_that_is_non_finite_never_reaches_the_weights(tmp_path: Path) -> None:
     run, recorder = small_run(tmp_path, Lessons(1.0), Lessons(1.0), steps=1)
     run.model.weight.register_hook(lambda gradient: gradient * math.nan)
     run.go(StopRequest())
@@ -124,24 +130,24 @@ def test_a_gradient_that_is_no_number_never_reaches_the_weights(tmp_path: Path) 
     assert len(recorder.warnings) == 1
 
 
-def test_too_many_losses_that_are_no_number_stop_the_run_with_advice(tmp_path: Path) -> None:
+def test_too_many_losses_that_are_non_finite_stop_the_run_with_advice(tmp_path: Path) -> None:
     run, recorder = small_run(tmp_path, Lessons(math.nan), Lessons(1.0), steps=100)
-    with pytest.raises(UserError, match=r"no number; try a lower --training\.rate than 0\.1"):
+    with pytest.raises(UserError, match=r"a non-finite loss or gradient\. Try a learning rate below 0\.1"):
         run.go(StopRequest())
     assert len(recorder.warnings) == run.position.step == BAD_BATCHES + 1
     assert torch.equal(run.model.weight, torch.ones(1))
 
 
-def test_a_run_whose_first_validation_is_no_number_stops_there_and_says_why(tmp_path: Path) -> None:
+def test_a_run_whose_first_validation_is_non_finite_stops_there_and_says_why(tmp_path: Path) -> None:
     run, _ = small_run(tmp_path, Lessons(1.0), Lessons(math.nan), steps=5)
     with pytest.raises(
         UserError,
-        match=r"step 1: the validation loss is nan.*check the validation data.*lower --training\.rate",
+        match=r"step 1: the validation loss is nan.*Check the validation data.*learning rate below",
     ):
         run.go(StopRequest())
 
 
-def test_a_validation_that_is_no_number_after_others_costs_a_warning(tmp_path: Path) -> None:
+def test_a_validation_that_is_non_finite_after_others_costs_a_warning(tmp_path: Path) -> None:
     class Spoilt(Lessons):
         def epoch(self, seed: int) -> list[list[int]]:
             self.values = (1.0,) if run.position.step != 2 else (math.nan,)
@@ -150,14 +156,14 @@ def test_a_validation_that_is_no_number_after_others_costs_a_warning(tmp_path: P
     run, recorder = small_run(tmp_path, Lessons(1.0), Spoilt(1.0), steps=3)
     assert run.go(StopRequest())
     assert recorder.warnings == [
-        "step 2: the validation loss is nan; the best model so far is that of step 1."
+        "step 2: the validation loss is nan; the best model is still that of step 1."
     ]
     assert run.position.best_step == 3
 
 
-def test_a_position_of_another_version_is_refused_with_a_sentence() -> None:
+def test_the_position_of_another_version_is_rejected() -> None:
     with pytest.raises(
-        UserError, match="another version of qkv, which notes momentum: finish it with that one"
+        UserError, match=r"another version of qkv, which stores momentum\. Resume it with that version"
     ):
         Position.from_facts({**Position().facts(), "momentum": 0.5})
 
@@ -172,8 +178,8 @@ def test_the_average_of_snapshots_is_their_mean(tmp_path: Path) -> None:
     assert torch.allclose(run.averaged()["weight"], torch.stack(weights).mean(dim=0))
 
 
-def told_while_it_first_gets_better(folder: Path, **how: Any) -> tuple[Run, Recorder, list[bool]]:
-    """A run that gets better at first and worse then; and whether each of its models was said to be kept."""
+def run_that_improves_at_first(folder: Path, **how: Any) -> tuple[Run, Recorder, list[bool]]:
+    """A run that improves and then gets worse, and for each validation whether its model is saved."""
     kept: list[bool] = []
     run, recorder = small_run(
         folder,
@@ -187,15 +193,15 @@ def told_while_it_first_gets_better(folder: Path, **how: Any) -> tuple[Run, Reco
     return run, recorder, kept
 
 
-def test_who_keeps_the_model_is_told_at_every_validation_whether_it_improved(tmp_path: Path) -> None:
-    _, recorder, kept = told_while_it_first_gets_better(tmp_path)
+def test_every_validation_tells_whether_the_model_improved(tmp_path: Path) -> None:
+    _, recorder, kept = run_that_improves_at_first(tmp_path)
     improvements = [improved for _, _, improved in recorder.validations]
     assert kept == improvements
     assert 0 < sum(improvements) < len(improvements)
 
 
-def test_where_the_last_weights_shall_be_kept_they_are_at_every_validation(tmp_path: Path) -> None:
-    run, recorder, kept = told_while_it_first_gets_better(tmp_path, training={"keep": "last"})
+def test_keeping_the_last_weights_saves_them_at_every_validation(tmp_path: Path) -> None:
+    run, recorder, kept = run_that_improves_at_first(tmp_path, training={"keep": "last"})
     assert kept == [True] * 9
     assert run.position.kept_step == 9 > run.position.best_step
     assert not recorder.validations[-1][2]  # it is no improvement, and is not called one
@@ -222,7 +228,7 @@ def test_a_processor_gets_parts_that_fit_its_caches(
     assert parts_that_fit(tokens, group, torch.device(device)) == parts
 
 
-def test_milestones_are_kept_of_few_steps_and_only_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_milestones_are_kept_only_if_requested(tmp_path: Path) -> None:
     for wanted, steps in [(True, [8, 16, 32]), (False, [])]:
         folder = tmp_path / str(wanted)
         training = {"milestones": wanted, "validate_every": 100}
@@ -236,7 +242,7 @@ def test_milestones_are_kept_of_few_steps_and_only_where_they_are_asked_for(tmp_
         assert len(set(weights)) == len(steps)  # each of its own time
 
 
-def test_an_example_that_cannot_be_shown_costs_neither_the_checkpoint_nor_the_run(tmp_path: Path) -> None:
+def test_an_example_that_fails_costs_neither_the_checkpoint_nor_the_run(tmp_path: Path) -> None:
     class Clumsy(Recorder):
         def validated(self, position: Position, loss: float, improved: bool) -> None:
             states.append((tmp_path / "training" / f"step-{position.step}").is_dir())

@@ -1,4 +1,4 @@
-"""Learning-rate schedules: pure functions of where the run stands."""
+"""Learning-rate schedules are pure functions of step and progress."""
 
 from itertools import pairwise
 from typing import Literal
@@ -15,14 +15,16 @@ SCHEDULES: list[Schedule] = ["linear", "inverse-root", "constant"]
 every_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
 
 
-def training(schedule: Schedule, warmup: int = 100, rate: float = 0.3) -> TrainingSettings:
+def training(schedule: Schedule, warmup_steps: int = 100, rate: float = 0.3) -> TrainingSettings:
     return TrainingSettings(
-        batch_tokens=1, learning_rate=rate, warmup_steps=warmup, schedule=schedule, validate_every=1
+        batch_tokens=1, learning_rate=rate, warmup_steps=warmup_steps, schedule=schedule, validate_every=1
     )
 
 
-def rates(schedule: Schedule, steps: int, warmup: int = 100) -> list[float]:
-    return [rate_at(training(schedule, warmup), step, (step - 1) / steps) for step in range(1, steps + 1)]
+def rates(schedule: Schedule, steps: int, warmup_steps: int = 100) -> list[float]:
+    return [
+        rate_at(training(schedule, warmup_steps), step, (step - 1) / steps) for step in range(1, steps + 1)
+    ]
 
 
 @pytest.mark.parametrize("schedule", ["inverse-root", "constant"])

@@ -26,7 +26,7 @@ def scenes_to_judge(count: int, form: Form) -> Labelled:
     """So many of the test part, for a model whose pictures have that form."""
     if form != Form(form.height, form.height, "colour"):
         raise UserError(
-            f"built-in scenes are square and coloured, and the model's pictures {form}: give --images."
+            f"built-in scenes are square and coloured, but the model's images are {form}: give image files."
         )
     check_side(form.height)
     return _part("test", count, form.height)

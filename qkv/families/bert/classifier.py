@@ -1,4 +1,4 @@
-"""What a BERT that was fine-tuned on labels says of texts: their class, or a number on a scale."""
+"""A BERT fine-tuned on labels: predicts the class of a text or a pair, or a number."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,22 +15,22 @@ from qkv.families.bert.encoding import Encoding
 from qkv.families.bert.model import BertClassifier, BertClassifierConfig
 from qkv.families.bert.product import check_longest, facts_of, pieces_of, rows_of
 from qkv.runtime.compute import Compute, silent
-from qkv.runtime.predictions import Verdict, check_inputs
+from qkv.runtime.predictions import Prediction, check_inputs
 from qkv.runtime.weights import build_model
 from qkv.text.word_pieces import WordPieces
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextClassifierDefaults:
-    """What a classifier of texts needs to know beside its weights."""
+    """What a text classifier needs besides its weights."""
 
     OLD_NAMES: ClassVar = {"longest": "max_length"}
 
-    max_length: int  # pieces of an input, with [CLS] and [SEP]
-    classes: tuple[str, ...]  # none where it gives numbers
-    pairs: bool  # does it compare two texts?
-    mean: float = 0.0  # of the numbers that it learned from …
-    deviation: float = 1.0  # … and how far they lie apart: its output is in these units
+    max_length: int  # most tokens of an input, including [CLS] and [SEP]
+    classes: tuple[str, ...]  # empty for a model that predicts numbers
+    pairs: bool  # whether an input is two texts
+    mean: float = 0.0  # of the training labels
+    deviation: float = 1.0  # standard deviation of the training labels; the output is in these units
 
 
 class TextClassifier:
@@ -42,10 +42,10 @@ class TextClassifier:
         encoding: Encoding | None = None,
     ):
         self.model, self.pieces, self.defaults = model, pieces, defaults
-        self.encoding = encoding  # made, from the weights of that time, when it is first needed
+        self.encoding = encoding  # created from the current weights at first use
 
     def __repr__(self) -> str:
-        return f"TextClassifier({', '.join(self.classes) or 'numbers'}; {len(self.pieces):,} pieces)"
+        return f"TextClassifier({', '.join(self.classes) or 'numbers'}; {len(self.pieces):,} tokens)"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class TextClassifier:
         architecture = from_dict(BertClassifierConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(TextClassifierDefaults, config, f"{where}/config.json")
         if (1 if architecture.numbers else len(defaults.classes)) != architecture.outputs:
-            raise UserError(f"{where}/config.json: the model has another number of outputs than of classes.")
+            raise UserError(f"{where}/config.json: the number of classes does not match the model's outputs.")
         pieces = pieces_of(where, architecture.encoder)
         check_longest(defaults.max_length, architecture.encoder, where)
         if defaults.pairs and architecture.encoder.segments < 2:
@@ -79,29 +79,29 @@ class TextClassifier:
         return {
             "kind": f"bert-classifier of {'pairs of texts' if self.defaults.pairs else 'texts'}",
             **facts_of(self.model, self.model.config.encoder),
-            "classes": ", ".join(self.classes) or "none: it gives numbers",
-            "longest input": f"{self.defaults.max_length:,} pieces",
+            "classes": ", ".join(self.classes) or "none: it predicts numbers",
+            "longest input": f"{self.defaults.max_length:,} tokens",
         }
 
     def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "TextClassifier":
-        """The same in other numbers; `warn` is told if there can be no engine."""
+        """The same model in another number format. `warn` is called if there is no engine."""
         encoding = Encoding(self.model.encoder, compute, warn)
         return TextClassifier(self.model, self.pieces, self.defaults, encoding)
 
     def reading_pairs(self, pairs: bool) -> "TextClassifier":
-        """The same, asked for one text at a time or for two."""
+        """The same model, reading single texts or pairs."""
         if pairs and self.model.config.encoder.segments < 2:
-            raise UserError("this model cannot tell a second text from a first one: it reads single texts.")
+            raise UserError("this model has one segment: it reads single texts, not pairs.")
         return TextClassifier(self.model, self.pieces, replace(self.defaults, pairs=pairs), self.encoding)
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
-    ) -> list[Verdict]:
+    ) -> list[Prediction]:
         logits = self.logits(inputs, done)
         if self.model.config.numbers:
             mean, deviation = self.defaults.mean, self.defaults.deviation
-            return [Verdict.on_scale(mean + deviation * number) for number in logits[:, 0].tolist()]
-        return [Verdict.of(self.classes, row) for row in logits.softmax(-1).tolist()]
+            return [Prediction.on_scale(mean + deviation * number) for number in logits[:, 0].tolist()]
+        return [Prediction.of(self.classes, row) for row in logits.softmax(-1).tolist()]
 
     @torch.inference_mode()
     def logits(self, inputs: Sequence[tuple[str, ...]], done: Callable[[int], None]) -> Tensor:

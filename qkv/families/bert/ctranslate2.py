@@ -1,4 +1,4 @@
-"""Text encoders for CTranslate2: written in its layout, and compared with ours."""
+"""Write text encoders in CTranslate2's layout, and compare its results with ours."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def save(product: Bert, folder: Path, numbers: Numbers) -> None:
 def save_bert(
     model: BertModel, pieces: Sequence[str], unknown: int, folder: Path, *, numbers: Numbers = "float32"
 ) -> None:
-    """Write an encoder and its pooler, for CTranslate2's Encoder: heads for words and labels have no place there."""
+    """Write an encoder and its pooler for CTranslate2's Encoder, which has no heads for words or labels."""
     common, transformer = specs()
     config = model.config.encoder
     encoder = transformer.TransformerEncoderSpec(
@@ -59,7 +59,7 @@ def save_bert(
 
 
 def compare(product: Bert, engine: Any) -> Comparison:
-    """States of real places; segments cannot be left out there, so they are given."""
+    """Compare states, without padding. CTranslate2 requires segments, so they are given."""
     inputs = BertMapping().probe(product)
     ids, segments = inputs["input_ids"], inputs["token_type_ids"]
     lengths = inputs["attention_mask"].sum(1).tolist()

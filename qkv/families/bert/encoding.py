@@ -1,9 +1,8 @@
-"""Texts as ids through an encoder, many at a time, by the fastest way that this machine has."""
+"""Encode many texts in batches, with the fastest backend of this machine."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -16,25 +15,22 @@ from qkv.engine.rounding import round_layers
 from qkv.engine.texts import TextEngine
 from qkv.errors import UserError
 from qkv.families.bert.model import Encoder
+from qkv.families.bert.options import Pooling
 from qkv.runtime.compute import WITHOUT_ENGINE, Compute, silent
 
-BATCH_TOKENS = 4_096  # whose states are held at once
+BATCH_TOKENS = 4_096  # states held at once
 
 
 @dataclass(frozen=True)
 class Row:
-    """A text, or two, as a model reads it."""
+    """A text or a pair of texts as model input."""
 
     ids: list[int]
     segments: list[int]
 
 
-Pooling = Literal["mean", "first"]
-"""A text's vector: the mean of its states, or that of its first place, where [CLS] stands."""
-
-
 class Encoding:
-    """An encoder at work. On a CPU with a compiler the engine computes it; elsewhere torch does."""
+    """Runs an encoder: by the engine on a CPU with a compiler, otherwise by torch."""
 
     def __init__(self, encoder: Encoder, compute: Compute = "float32", warn: Callable[[str], None] = silent):
         self.encoder, self.compute = encoder.eval(), compute
@@ -48,38 +44,38 @@ class Encoding:
         try:
             return TextEngine(self.encoder, int8=self.compute == "int8", threads=torch.get_num_threads())
         except NoEngineError as error:
-            warn(f"reading without {WITHOUT_ENGINE}: {error}.")
+            warn(f"encoding without {WITHOUT_ENGINE}: {error}.")
             return None
 
     def pooled(
         self, rows: Sequence[Row], pooling: Pooling, done: Callable[[int], None] = lambda count: None
     ) -> Tensor:
-        """A vector for each row, in their order."""
+        """A vector for each row, in order."""
         longest = max((len(row.ids) for row in rows), default=0)
         if longest > self.encoder.config.max_length:
             raise UserError(
-                f"{longest} pieces are more than the {self.encoder.config.max_length} of the model."
+                f"a text has {longest} tokens, and the model reads at most {self.encoder.config.max_length}."
             )
         found, order = [torch.empty(0, self.encoder.config.stack.width)], list[int]()
         for batch in batches([len(row.ids) for row in rows]):
             found.append(self.vectors([rows[index] for index in batch], pooling))
             order += batch
             done(len(batch))
-        if len(rows) == 1:  # whoever asks for one has little time
+        if len(rows) == 1:  # the fast path of a single text
             return found[1]
         return torch.cat(found)[torch.tensor(order, dtype=torch.long).argsort()]
 
     def vectors(self, rows: Sequence[Row], pooling: Pooling) -> Tensor:
-        """Of one batch.  (rows, D)"""
+        """Vectors of one batch.  (rows, D)"""
         if self.engine is not None:
-            return self.engine(*one_after_another(rows), pooling)
+            return self.engine(*concatenate(rows), pooling)
         return pooled_by_torch(self.states(rows), [len(row.ids) for row in rows], pooling).float().cpu()
 
     def states(self, rows: Sequence[Row]) -> Tensor:
-        """Of all places of all rows, one row after another.  (N, D)"""
+        """States of all tokens, one row after another.  (N, D)"""
         if self.engine is None:
             return self.states_by_torch(rows)
-        return self.engine(*one_after_another(rows))
+        return self.engine(*concatenate(rows))
 
     @torch.inference_mode()
     def states_by_torch(self, rows: Sequence[Row]) -> Tensor:
@@ -91,20 +87,20 @@ class Encoding:
 
 
 def by_torch(encoder: Encoder, compute: Compute) -> Encoder:
-    """The encoder itself, or a copy with smaller numbers."""
+    """The encoder itself, or a copy in another number format."""
     if compute == "float32":
         return encoder
     encoder = copy.deepcopy(encoder)
     if compute == "bf16":
         return encoder.to(torch.bfloat16)
     if encoder.tokens.weight.device.type != "cpu":
-        raise UserError("int8 is for a CPU: elsewhere use --compute bf16.")
+        raise UserError("int8 runs on a CPU only; on other devices use bf16.")
     round_layers(encoder)
     return encoder
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Places in batches of like length, the longest first: where memory does not suffice, it is known at once."""
+    """Indices in batches of similar length, the longest first, so that running out of memory shows at once."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
         if batch and (len(batch) + 1) * lengths[batch[0]] > BATCH_TOKENS:
@@ -115,21 +111,21 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def one_after_another(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int]]:
-    """Ids, segments, and the length of each row."""
+def concatenate(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int]]:
+    """Ids and segments of all rows, concatenated, and the length of each row."""
     ids = [number for row in rows for number in row.ids]
     segments = [number for row in rows for number in row.segments]
     return ids, segments, [len(row.ids) for row in rows]
 
 
 def pooled_by_torch(states: Tensor, lengths: list[int], pooling: Pooling) -> Tensor:
-    """States of texts one after another, (N, D), to a vector for each text."""
+    """Concatenated states of texts, (N, D), to a vector for each text."""
     parts = states.split(lengths)
     return torch.stack([part.mean(0) if pooling == "mean" else part[0] for part in parts])
 
 
-def of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same directions."""
+def normalize(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scale every vector to length 1."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     found: NDArray[np.float32] = vectors / np.maximum(lengths, 1e-12)
     return found

@@ -1,4 +1,4 @@
-"""A published BERT, alone, as a classifier, or with what sentence-transformers adds, as one of ours and back."""
+"""Convert published BERTs, classifiers and sentence-transformers to our bundles and back."""
 
 import json
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from torch import Tensor
 from qkv.checkpoint.files import json_bytes
 from qkv.errors import UserError
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
-from qkv.families.bert.encoding import Pooling
 from qkv.families.bert.hub_weights import bert_from, classifier_from, their_config, their_name
 from qkv.families.bert.model import EncoderConfig
+from qkv.families.bert.options import Pooling
 from qkv.families.bert.product import Bert, BertDefaults
 from qkv.hub.folder import Published, bounded, read_json, read_object
 from qkv.hub.mapping import NOTES, Written
@@ -32,7 +32,7 @@ from qkv.hub.tokenizer_settings import (
 from qkv.text.word_pieces import BEGIN, MASK, PAD, SEPARATOR, SPECIAL, UNKNOWN, WordPieces
 
 POOLINGS: dict[str, Pooling] = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "first"}
-PARTS = ("Transformer", "Pooling", "Normalize")  # of a sentence-transformer, that we compute
+PARTS = ("Transformer", "Pooling", "Normalize")  # modules of a sentence-transformer that qkv supports
 TOKENIZERS = (
     "BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer", "DistilBertTokenizerFast", "ElectraTokenizer",
     "ElectraTokenizerFast",
@@ -67,11 +67,11 @@ class BertMapping:
             config["label2id"] = {label: number for number, label in enumerate(product.classes)}
         else:
             config |= {"id2label": {0: "LABEL_0"}, "label2id": {"LABEL_0": 0}, "problem_type": "regression"}
-            weights |= on_scale(weights, product.defaults)
+            weights |= rescale_head(weights, product.defaults)
         return Written(config={**config, "architectures": [name]}, weights=weights, files=files)
 
     def notes(self, product: Product) -> dict[str, Any]:
-        """Whether two texts are compared."""
+        """Whether the model reads pairs of texts."""
         return {} if isinstance(product, Bert) else {"pairs": product.defaults.pairs}
 
     def their_class(self, product: Product) -> str:
@@ -124,7 +124,7 @@ class BertMapping:
 
 
 def is_classifier(published: Published) -> bool:
-    """As its config says; where it says nothing, by its weights."""
+    """As its config says; if it says nothing, by its weights."""
     names = published.config.get("architectures")
     return "BertForSequenceClassification" in names if names else "classifier.weight" in published.weights
 
@@ -144,24 +144,24 @@ def word_pieces(published: Published, encoder: EncoderConfig) -> WordPieces:
     elif published.has("vocab.txt"):
         pieces = WordPieces.load(bounded(folder / "vocab.txt"))
     else:
-        raise UserError(f"{where} has neither tokenizer.json nor vocab.txt: without one it cannot read.")
+        raise UserError(f"{where} has neither tokenizer.json nor vocab.txt; one of them is needed.")
     numbers = pieces.pieces.get_vocab()
     refuse_added(published, numbers)
     check_numbers(published, numbers.values(), encoder.vocab_size)
     if pieces.pad != encoder.pad:
         raise UserError(
-            f"{where}: {PAD} is piece {pieces.pad} of its tokenizer, and pad_token_id in its config.json {encoder.pad}."
+            f"{where}: {PAD} has id {pieces.pad} in its tokenizer, but pad_token_id in its config.json is {encoder.pad}."
         )
     for name, token in zip(NAMES, SPECIAL, strict=True):
         if name_of(settings.get(name), token) != token:
-            raise UserError(f"{where}: {name} is {settings[name]!r}, and qkv reads with {token} only.")
+            raise UserError(f"{where}: {name} is {settings[name]!r}; qkv supports only {token}.")
     if class_of(published) not in BY_ITS_FILE:
-        normalise_as_told(pieces, settings, where)
+        set_normalizer(pieces, settings, where)
     return pieces
 
 
-def normalise_as_told(pieces: WordPieces, settings: Mapping[str, Any], where: str) -> None:
-    """BERT's tokenizers go by their settings, whatever stands in tokenizer.json."""
+def set_normalizer(pieces: WordPieces, settings: Mapping[str, Any], where: str) -> None:
+    """BERT's tokenizers follow their settings, not tokenizer.json."""
     must_be(settings, "do_basic_tokenize", True, where)
     must_be(settings, "never_split", [], where)
     if pieces.pieces.normalizer is None or isinstance(pieces.pieces.normalizer, BertNormalizer):
@@ -177,23 +177,23 @@ def label_settings(published: Published, outputs: int) -> TextClassifierDefaults
     several = config.get("problem_type") == "multi_label_classification"
     if several:
         raise UserError(
-            f"{published.where} gives a text several labels at once (problem_type), and qkv gives it one."
+            f"{published.where} predicts several labels per text (problem_type); qkv supports one."
         )
     return TextClassifierDefaults(
         max_length=config["max_position_embeddings"],
         classes=() if outputs == 1 else classes(config, outputs, published.where),
-        pairs=bool(notes.get("pairs", compares(config))),
+        pairs=bool(notes.get("pairs", reads_pairs(config))),
     )
 
 
-def compares(config: Mapping[str, Any]) -> bool:
-    """Does it read two texts? The published settings say so for the tasks of GLUE alone."""
+def reads_pairs(config: Mapping[str, Any]) -> bool:
+    """Whether it reads two texts. Published settings say so only for GLUE tasks."""
     pairs = ("mnli", "mrpc", "qnli", "qqp", "rte", "stsb", "sts-b", "wnli")
     return str(config.get("finetuning_task", "")).lower() in pairs
 
 
 def sentence_settings(published: Published, context: int, pieces: WordPieces) -> BertDefaults:
-    """What modules.json of a sentence-transformer says; any other BERT takes the mean."""
+    """The settings in modules.json of a sentence-transformer; any other BERT uses mean pooling."""
     if not published.has(MODULES):
         return BertDefaults(max_length=context)
     where = published.where
@@ -201,12 +201,12 @@ def sentence_settings(published: Published, context: int, pieces: WordPieces) ->
     limits = published.json(LIMITS)
     if limits.get("do_lower_case") and pieces.encode("A") != pieces.encode("a"):
         raise UserError(
-            f"{where}/{LIMITS}: do_lower_case makes letters small before the tokenizer sees them, which qkv does not do."
+            f"{where}/{LIMITS}: do_lower_case lowercases text before the tokenizer, which qkv does not support."
         )
     prompt = published.json(PROMPTS).get("default_prompt_name")
     if prompt is not None:
         raise UserError(
-            f"{where}/{PROMPTS}: default_prompt_name puts the prompt {prompt!r} before every text, which qkv does not do."
+            f"{where}/{PROMPTS}: default_prompt_name adds the prompt {prompt!r} to every text, which qkv does not support."
         )
     longest = limits.get("max_seq_length")
     return BertDefaults(
@@ -218,36 +218,34 @@ def sentence_settings(published: Published, context: int, pieces: WordPieces) ->
 
 def pooling_of(published: Published, path: str) -> Pooling:
     if Path(path).name != path or path in (".", ".."):
-        raise UserError(
-            f"{published.where}/{MODULES} names '{path}', which is not a part of this folder: refused."
-        )
+        raise UserError(f"{published.where}/{MODULES} names '{path}', which is outside this folder.")
     settings = read_object(published.folder / path / "config.json")
     chosen = [name for name, value in settings.items() if name.startswith("pooling_mode") and value is True]
     if len(chosen) != 1 or chosen[0] not in POOLINGS:
         raise UserError(
-            f"{published.where}: qkv pools by mean or by the first place, not by {', '.join(chosen) or 'nothing'}."
+            f"{published.where}: qkv supports pooling by mean or by the first token, not by {', '.join(chosen) or 'nothing'}."
         )
     return POOLINGS[chosen[0]]
 
 
 def modules_of(path: Path) -> dict[str, str]:
-    """The parts of a sentence-transformer in the order in which they are computed, and the folder of each."""
+    """The modules of a sentence-transformer in order, and the folder of each."""
     try:
         parts = [(str(each["type"]).rsplit(".", 1)[-1], str(each["path"])) for each in read_json(path)]
     except (KeyError, TypeError) as error:
-        raise UserError(f"{path} does not list the parts of a sentence-transformer ({error}).") from None
+        raise UserError(f"{path} does not list the modules of a sentence-transformer ({error}).") from None
     names = [name for name, _ in parts]
     unknown = [name for name in names if name not in PARTS]
     if unknown:
-        raise UserError(f"{path}: qkv does not compute the part {unknown[0]} of a sentence-transformer.")
+        raise UserError(f"{path}: qkv does not support the module {unknown[0]}.")
     if names not in (list(PARTS), list(PARTS[:2])):
         raise UserError(
-            f"{path} lists {', '.join(names) or 'no parts'}: qkv computes {', '.join(PARTS[:2])} and perhaps {PARTS[2]}, "
+            f"{path} lists {', '.join(names) or 'no modules'}: qkv supports {', '.join(PARTS[:2])} and optionally {PARTS[2]}, "
             "each once and in this order."
         )
     if parts[0][1]:
         raise UserError(
-            f"{path} has the Transformer in the folder {parts[0][1]}: qkv reads it beside {MODULES} only; move its files there."
+            f"{path} has the Transformer in the folder {parts[0][1]}. Move its files next to {MODULES}."
         )
     return dict(parts)
 
@@ -255,8 +253,8 @@ def modules_of(path: Path) -> dict[str, str]:
 # Out -----------------------------------------------------------------------------------------------------------
 
 
-def on_scale(weights: Mapping[str, Tensor], defaults: TextClassifierDefaults) -> dict[str, Tensor]:
-    """The head of a model that gives numbers, giving them on the scale of its labels: other libraries know no other."""
+def rescale_head(weights: Mapping[str, Tensor], defaults: TextClassifierDefaults) -> dict[str, Tensor]:
+    """The head of a regression model, rescaled to output numbers on the scale of its labels, as other libraries expect."""
     return {
         "classifier.weight": weights["classifier.weight"] * defaults.deviation,
         "classifier.bias": weights["classifier.bias"] * defaults.deviation + defaults.mean,

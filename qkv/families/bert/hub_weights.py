@@ -1,4 +1,4 @@
-"""BERT as Hugging Face's library names it: its config, and where each of its weights belongs."""
+"""Hugging Face's config and weight names of BERT, and ours."""
 
 import re
 from collections.abc import Mapping
@@ -39,14 +39,14 @@ LAYER = {
     "output.LayerNorm": "feed_forward.norm",
 }
 THEIR_LAYER = {ours: theirs for theirs, ours in LAYER.items()}
-OLD_NORM = {"gamma": "weight", "beta": "bias"}  # as the first published weights have them
+OLD_NORM = {"gamma": "weight", "beta": "bias"}  # in the first published weights
 
 
 def our_name(theirs: str) -> str | None:
-    """Where a weight of theirs belongs; None for what can be computed or is there twice."""
+    """Our name of their weight; None for what can be computed or is a copy."""
     name = theirs.removeprefix("bert.")
     if name == "embeddings.position_ids" or name.startswith("cls.predictions.decoder."):
-        return None  # counted from 0, and the embeddings and the bias once more
+        return None  # position ids, and copies of the embeddings and the bias
     if ".LayerNorm." in name:
         head, _, last = name.rpartition(".")
         name = f"{head}.{OLD_NORM.get(last, last)}"
@@ -61,7 +61,7 @@ def our_name(theirs: str) -> str | None:
 
 
 def their_name(ours: str) -> str:
-    """The other way round, with the prefix that all but the bare encoder have."""
+    """Their name of our weight, with the prefix that all but the bare encoder have."""
     block = re.fullmatch(r"encoder\.stack\.blocks\.(\d+)\.(.+)\.(weight|bias)", ours)
     if block is not None:
         number, part, kind = block.groups()
@@ -69,7 +69,7 @@ def their_name(ours: str) -> str:
     for theirs, part in PARTS.items():
         if ours == part or ours.startswith(f"{part}."):
             name = theirs + ours[len(part) :]
-            return name if theirs.startswith("cl") else f"bert.{name}"  # the heads are beside the encoder
+            return name if theirs.startswith("cl") else f"bert.{name}"  # heads are outside the encoder
     raise KeyError(ours)
 
 
@@ -93,7 +93,7 @@ def encoder_config(config: Mapping[str, Any], where: str) -> EncoderConfig:
 def their_config(config: EncoderConfig) -> dict[str, Any]:
     stack = config.stack
     if stack.norm != "post":
-        raise UserError("no BERT of transformers has pre-norm: this model cannot be written for it.")
+        raise UserError("transformers' BERT has no pre-norm: this model cannot be exported.")
     return {
         "model_type": "bert",
         "vocab_size": config.vocab_size,
@@ -105,18 +105,18 @@ def their_config(config: EncoderConfig) -> dict[str, Any]:
     }
 
 
-COPIES = {  # there twice where the file was written without noticing that they are one
+COPIES = {  # some files store these tied weights twice
     "cls.predictions.decoder.weight": "embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
 }
 
 
 def bert_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: str) -> Bert:
-    """A BERT with those heads for which there are weights."""
+    """A BERT with the heads that there are weights for."""
     plain = {name.removeprefix("bert."): tensor for name, tensor in weights.items()}
     check_copies(plain, COPIES, where)
     ours = renamed(weights, our_name, where)
-    if "cls.predictions.decoder.bias" in plain:  # under whichever of its two names it was written
+    if "cls.predictions.decoder.bias" in plain:  # it has two names
         ours.setdefault("words.bias", plain["cls.predictions.decoder.bias"])
     encoder = encoder_config(config, where)
     try:
@@ -127,7 +127,7 @@ def bert_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: s
             next_sentence="next_sentence.weight" in ours,
         )
     except ValueError as error:
-        raise UserError(f"{where}: such a model cannot be built: {error}.") from None
+        raise UserError(f"{where}: this model cannot be built: {error}.") from None
     return built(lambda: Bert(heads), ours, encoder.stack.depth, where)
 
 

@@ -1,4 +1,4 @@
-"""BERT (deck 003: a stacked encoder that sees both sides): masked words, the next sentence, and labels."""
+"""BERT (deck 003: a stacked, bidirectional encoder): masked words, the next sentence, and labels."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,19 +22,19 @@ class EncoderConfig:
     OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length"}
 
     vocab_size: int
-    max_length: int  # the most positions
+    max_length: int  # positions
     pad: int
-    segments: int  # how many texts in a row can be told apart
+    segments: int  # texts in one input that have their own embedding
     stack: StackConfig
 
     def __post_init__(self) -> None:
         check_context(self.max_length, self.stack.width)
         check_tokens(self.vocab_size, pad=self.pad)
         if self.segments < 1:
-            raise ValueError("there must be at least 1 segment")
+            raise ValueError("segments must be at least 1")
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Of the `Encoder` in a model that calls it so."""
+        """Shapes of the `Encoder`, which models call `encoder`."""
         width = self.stack.width
         tables = {
             "tokens.weight": self.vocab_size,
@@ -49,16 +49,16 @@ class EncoderConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class BertConfig:
-    """An encoder with those heads that its training gave it."""
+    """An encoder with the heads that it was trained with."""
 
     encoder: EncoderConfig
-    pooler: bool = True  # makes one vector of the first position
+    pooler: bool = True  # one vector from the first position
     words: bool = True  # the head for masked words
     next_sentence: bool = True
 
     def __post_init__(self) -> None:
         if self.next_sentence and not self.pooler:
-            raise ValueError("the head for the next sentence stands on the pooler")
+            raise ValueError("the next-sentence head needs the pooler")
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         width = self.encoder.stack.width
@@ -76,12 +76,12 @@ class BertConfig:
 @dataclass(frozen=True, kw_only=True)
 class BertClassifierConfig:
     encoder: EncoderConfig
-    outputs: int  # one for each class, or 1 for a number on a scale
+    outputs: int  # one for each class, or 1 for a number
     numbers: bool = False
 
     def __post_init__(self) -> None:
         if self.outputs < 1 or (self.numbers and self.outputs != 1):
-            raise ValueError("a classifier has an output for each class, and one for a number on a scale")
+            raise ValueError("a classifier needs at least 1 output, and a regression model exactly 1")
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         width = self.encoder.stack.width
@@ -92,13 +92,15 @@ class BertClassifierConfig:
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """Texts with some words hidden; which they were, and whether the second part of a text follows the first."""
+    """Texts with masked words, those words, and whether the second part of each text follows the first."""
 
     ids: Tensor  # (B, T)
     segments: Tensor  # (B, T)
-    places: Tensor  # (N) of the hidden words in the flattened ids
-    words: Tensor  # (N) what stood there
-    follows: Tensor  # (B) 0 where the second part comes next in its document, as published models have it, else 1; or (0)
+    places: Tensor  # (N) positions of the masked words in the flattened ids
+    words: Tensor  # (N) the masked words
+    follows: (
+        Tensor  # (B) 0 if the second part comes next in its document (as in published models), else 1; or (0)
+    )
 
     def to(self, device: torch.device) -> Self:
         return moved(self, device)
@@ -106,18 +108,18 @@ class MaskedBatch:
 
 @dataclass(frozen=True)
 class LabelBatch:
-    """Texts with a class, or a number, each."""
+    """Texts, each with a class or a number."""
 
     ids: Tensor  # (B, T)
     segments: Tensor  # (B, T)
-    labels: Tensor  # (B) whole numbers for classes, others on a scale
+    labels: Tensor  # (B) integers for classes, floats for regression
 
     def to(self, device: torch.device) -> Self:
         return moved(self, device)
 
 
 class Encoder(nn.Module):
-    """Words, positions and segments added up and normed; then the blocks, in which everyone sees everyone."""
+    """Token, position and segment embeddings, summed and normed; then blocks in which all positions attend to all."""
 
     def __init__(self, config: EncoderConfig):
         super().__init__()
@@ -144,14 +146,14 @@ class Encoder(nn.Module):
         return dropped
 
     def forward(self, ids: Tensor, segments: Tensor | None = None, tape: Tape | None = None) -> Tensor:
-        """(B, T) to (B, T, D); without segments all is one text."""
+        """(B, T) to (B, T, D); without segments the input is one text."""
         x = self.embed(ids, segments, tape)
         y: Tensor = self.stack(x, mask=padding_mask(ids, self.config.pad), tape=tape)
         return y
 
 
 class Pooler(nn.Module):
-    """One vector for the whole input: tanh of a linear layer on its first position."""
+    """One vector for the whole input: tanh of a linear layer on the first position."""
 
     def __init__(self, width: int):
         super().__init__()
@@ -162,7 +164,7 @@ class Pooler(nn.Module):
 
 
 class WordHead(nn.Module):
-    """Logits of words: a layer of its own, then the product with the embeddings, to which each word adds a bias."""
+    """Logits of words: a linear layer, the product with the embeddings, and a bias for each word."""
 
     def __init__(self, config: EncoderConfig):
         super().__init__()
@@ -193,27 +195,27 @@ class Bert(nn.Module):
         return logits
 
     def next_logits(self, x: Tensor) -> Tensor:
-        """Of states (B, T, D): that the second part follows, and that it does not.  (B, 2)"""
+        """Logits that the second part follows and that it does not, from states (B, T, D).  (B, 2)"""
         if self.next_sentence is None or self.pooler is None:
             raise ValueError("this model has no head for the next sentence")
         logits: Tensor = self.next_sentence(self.pooler(x))
         return logits
 
     def forward(self, ids: Tensor, segments: Tensor | None = None, tape: Tape | None = None) -> Tensor:
-        """The logits of the word at every place."""
+        """Logits of the word at every position."""
         logits = self.word_logits(self.encoder(ids, segments, inside(tape, "encoder")))
         if tape is not None:
             tape.record("logits", logits)
         return logits
 
     def loss(self, batch: MaskedBatch) -> Tensor:
-        """The mean over the hidden words of their cross-entropy and that of their text's question of what follows.
+        """The mean over masked words of their cross-entropy plus the next-sentence loss of their text.
 
-        In this form the loss of a batch is the mean of the losses of its parts, weighted by their hidden words.
+        So the loss of a batch is the mean of the losses of its parts, weighted by their masked words.
         """
         x = self.encoder(batch.ids, batch.segments)
-        hidden = x.flatten(0, 1)[batch.places]  # (N, D)
-        loss = F.cross_entropy(self.word_logits(hidden), batch.words)
+        masked = x.flatten(0, 1)[batch.places]  # (N, D)
+        loss = F.cross_entropy(self.word_logits(masked), batch.words)
         if not len(batch.follows):
             return loss
         by_text = F.cross_entropy(self.next_logits(x), batch.follows, reduction="none")  # (B)
@@ -221,7 +223,7 @@ class Bert(nn.Module):
 
 
 class BertClassifier(nn.Module):
-    """The encoder, its pooler, and one new matrix."""
+    """The encoder, its pooler, and one more matrix."""
 
     def __init__(self, config: BertClassifierConfig):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a BERT does with text: fill in hidden words, turn texts into vectors, say how alike two are."""
+"""Fill in masked words, embed texts, and measure how similar two texts are."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.errors import InputError, UserError
-from qkv.families.bert.encoding import Encoding, Pooling, Row, of_length_one
+from qkv.families.bert.encoding import Encoding, Row, normalize
 from qkv.families.bert.model import Bert as BertModel
 from qkv.families.bert.model import BertConfig, EncoderConfig
+from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
 from qkv.runtime.compute import Compute, silent
 from qkv.runtime.weights import build_model
 from qkv.text.segment import split_to_fit
@@ -25,13 +26,13 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class BertDefaults:
-    """What a BERT needs to know beside its weights."""
+    """What a BERT needs besides its weights."""
 
     OLD_NAMES: ClassVar = {"longest": "max_length", "normalised": "normalized"}
 
-    max_length: int  # pieces of the longest text that it was made for, with [CLS] and [SEP]
-    pooling: Pooling = "mean"  # how a text becomes one vector
-    normalized: bool = True  # to a length of 1
+    max_length: int  # most tokens of a text, including [CLS] and [SEP]
+    pooling: Pooling = "mean"  # how embeddings are pooled
+    normalized: bool = True  # scale embeddings to length 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +46,10 @@ class Bert:
         self, model: BertModel, pieces: WordPieces, defaults: BertDefaults, encoding: Encoding | None = None
     ):
         self.model, self.pieces, self.defaults = model, pieces, defaults
-        self.encoding = encoding  # made, from the weights of that time, when it is first needed
+        self.encoding = encoding  # created from the current weights at first use
 
     def __repr__(self) -> str:
-        return f"Bert({self.model.config.encoder.stack.sentence()}, {len(self.pieces):,} pieces)"
+        return f"Bert({self.model.config.encoder.stack.sentence()}, {len(self.pieces):,} tokens)"
 
     @classmethod
     def from_bundle(cls, bundle: Bundle) -> Self:
@@ -74,33 +75,34 @@ class Bert:
         return {
             "kind": "bert",
             **facts_of(self.model, config.encoder),
-            "heads": ", ".join(name for name, there in heads.items() if there) or "none: for embeddings",
-            "longest text": f"{self.defaults.max_length:,} pieces",
-            "embeddings": f"{'mean of all places' if self.defaults.pooling == 'mean' else 'first place'}"
-            + (", normalised" if self.defaults.normalized else ""),
+            "heads": ", ".join(name for name, there in heads.items() if there) or "none (embeddings only)",
+            "longest text": f"{self.defaults.max_length:,} tokens",
+            "embeddings": f"{'mean of all tokens' if self.defaults.pooling == 'mean' else 'first token'}"
+            + (", normalized" if self.defaults.normalized else ""),
         }
 
     def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Bert":
-        """The same in other numbers; `warn` is told if there can be no engine."""
+        """The same model in another number format. `warn` is called if there is no engine."""
         return Bert(self.model, self.pieces, self.defaults, Encoding(self.model.encoder, compute, warn))
 
-    # Hidden words --------------------------------------------------------------------------------------------
+    # Masked words --------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def fill(self, text: str, best: int = 5) -> list[list[Guess]]:
-        """For each [MASK] in the text, the likeliest pieces that could stand there, each mask by itself."""
+    def fill(self, text: str, *, top_k: int = FillOptions.top_k) -> list[list[Guess]]:
+        """The likeliest tokens for each [MASK] in the text, each mask by itself."""
+        options = FillOptions(top_k=top_k)
         if self.model.words is None:
-            raise UserError("this model has no head for masked words: it was made for embeddings alone.")
+            raise UserError("this model has no head for masked words: it is for embeddings only.")
         if MASK not in text:
-            raise UserError(f"the text has no {MASK}: write it where a word is to be filled in.")
+            raise UserError(f"the text has no {MASK}. Write it where a word should be filled in.")
         [row] = rows_of(self.pieces, [[self.pieces.encode_with_masks(text)]], self.defaults.max_length)
         self.model.eval()
         device = self.model.encoder.tokens.weight.device
         ids = torch.tensor([row.ids], device=device)
         states = self.model.encoder(ids, torch.tensor([row.segments], device=device))[0]
         logits = self.model.word_logits(states[ids[0] == self.pieces.mask])  # (masks, V)
-        logits[:, list(self.pieces.special)] = float("-inf")  # a hidden word is a word
-        found = logits.softmax(-1).topk(min(best, logits.shape[1] - len(self.pieces.special)))
+        logits[:, list(self.pieces.special)] = float("-inf")  # never predict special tokens
+        found = logits.softmax(-1).topk(min(options.top_k, logits.shape[1] - len(self.pieces.special)))
         return [
             [
                 Guess(word=word, probability=probability)
@@ -111,7 +113,7 @@ class Bert:
 
     @torch.inference_mode()
     def follows(self, first: str, second: str) -> float:
-        """How likely the second text comes right after the first in a document."""
+        """The probability that the second text directly follows the first in a document."""
         if self.model.next_sentence is None:
             raise UserError("this model has no head for the next sentence.")
         texts = [self.pieces.encode_all([first, second])]
@@ -126,19 +128,18 @@ class Bert:
         self,
         texts: Sequence[str],
         *,
-        pooling: Pooling | None = None,
-        normalized: bool | None = None,
+        pooling: Pooling | None = EmbeddingOptions.pooling,
+        raw: bool = EmbeddingOptions.raw,
         done: Callable[[int], None] = lambda count: None,
     ) -> Vectors:
         """A vector for each text, (texts, width).
 
-        A text that is too long is read in parts, and its vector is the mean over all of them; with "first" there is
-        no such mean, and it is refused.
+        A text that is too long is read in parts, and its vector is the mean over all of them. With "first" pooling
+        it is an error.
         """
         if isinstance(texts, str):
-            raise UserError("embed takes several texts: give a list, [text].")
+            raise UserError("embed takes a list of texts: [text].")
         pooling = pooling or self.defaults.pooling
-        normalized = self.defaults.normalized if normalized is None else normalized
         parts, owners = self.parts_of(texts, pooling)
         if self.encoding is None:
             self.encoding = Encoding(self.model.encoder)
@@ -149,10 +150,10 @@ class Bert:
             total.index_add_(0, torch.tensor(owners), vectors * weights[:, None])
             vectors = total / torch.zeros(len(texts)).index_add_(0, torch.tensor(owners), weights)[:, None]
         found: Vectors = vectors.numpy()
-        return of_length_one(found) if normalized else found
+        return found if raw or not self.defaults.normalized else normalize(found)
 
     def parts_of(self, texts: Sequence[str], pooling: Pooling) -> tuple[list[Row], list[int]]:
-        """Rows that fit, and the text that each belongs to."""
+        """Rows that fit the model, and the number of the text that each belongs to."""
         limit = self.defaults.max_length
         found, owners = [], []
         for number, ids in enumerate(self.pieces.encode_all(list(texts))):
@@ -165,52 +166,52 @@ class Bert:
         return found, owners
 
     def similar(self, first: str, second: str) -> float:
-        """The cosine of the angle between two texts' vectors: 1 for the same, about 0 for unrelated ones."""
-        a, b = self.embed([first, second], normalized=True)
+        """The cosine similarity of two texts' vectors: 1 for the same text, about 0 for unrelated texts."""
+        a, b = normalize(self.embed([first, second], raw=True))
         return float(a @ b)
 
 
 def rows_of(pieces: WordPieces, inputs: Sequence[Sequence[Sequence[int]]], longest: int) -> list[Row]:
-    """Texts, or pairs of texts, as a model reads them."""
+    """Texts, or pairs of texts, as model inputs."""
     return [row_of(pieces, texts, longest, number) for number, texts in enumerate(inputs)]
 
 
 def row_of(pieces: WordPieces, texts: Sequence[Sequence[int]], longest: int, number: int) -> Row:
-    """The input of this number. Too many pieces are refused, not cut off; none at all leave nothing to read."""
+    """One input. Too many tokens, or none, are an error; nothing is cut off."""
     kind = "text" if len(texts) == 1 else "pair"
     if not all(texts):
         what = "is empty" if len(texts) == 1 else "has an empty text"
-        raise InputError(number, f"{what}: there is nothing to read.", kind)
+        raise InputError(number, f"{what}.", kind)
     ids, segments = pieces.joined(texts)
     if len(ids) > longest:
-        fault = f"has {len(ids)} pieces, and this model reads {longest} at most: shorten it or leave it out."
+        fault = f"has {len(ids)} tokens, and this model reads at most {longest}. Shorten it or leave it out."
         raise InputError(number, fault, kind)
     return Row(ids, segments)
 
 
 def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieces:
-    """The vocabulary of a bundle, if it belongs to the model."""
+    """The tokenizer of a bundle, if it fits the model."""
     pieces = WordPieces.load(folder / TOKENIZER_FILE)
     if len(pieces) != encoder.vocab_size:
         raise UserError(
-            f"{folder}: the tokenizer has {len(pieces)} pieces, the model {encoder.vocab_size}; "
+            f"{folder}: the tokenizer has {len(pieces)} tokens and the model {encoder.vocab_size}: "
             f"these files do not belong together."
         )
     return pieces
 
 
 def check_longest(longest: int, encoder: EncoderConfig, folder: Path) -> None:
-    """[CLS], [SEP] and one token are the least that a text has."""
+    """A text has at least [CLS], [SEP] and one token."""
     if not 3 <= longest <= encoder.max_length:
         raise UserError(
-            f"{folder}/config.json: longest should be from 3 to the model's context of {encoder.max_length}, not {longest}."
+            f"{folder}/config.json: max_length should be from 3 to the encoder's {encoder.max_length}, not {longest}."
         )
 
 
 def facts_of(model: torch.nn.Module, encoder: EncoderConfig) -> dict[str, str]:
     return {
         "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
-        "vocabulary": f"{encoder.vocab_size:,} pieces",
+        "vocabulary": f"{encoder.vocab_size:,} tokens",
         "encoder": encoder.stack.sentence(),
         "context": f"{encoder.max_length:,} positions",
     }

@@ -1,4 +1,4 @@
-"""The explorer's self-check of a BERT: its formulas once more, in NumPy, from the weights alone."""
+"""The explorer's self-check of a BERT: recompute it in NumPy from the weights alone."""
 
 from qkv.tracing.formulas import ACTIVATIONS, Array, Stack, Weights, linear, normed
 from qkv.tracing.trace import Trace

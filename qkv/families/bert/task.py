@@ -69,7 +69,7 @@ def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup
 
 def guesses(bert: Bert, text: str) -> str:
     try:
-        return ", ".join(f"{guess.word} {guess.probability:.2f}" for guess in bert.fill(text, 4)[0])
+        return ", ".join(f"{guess.word} {guess.probability:.2f}" for guess in bert.fill(text, top_k=4)[0])
     except UserError:  # longer than the model can read
         return ""
 

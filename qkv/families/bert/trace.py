@@ -19,11 +19,11 @@ def trace_bert(
     beam: int | None = None,
     longest: int | None = None,
 ) -> Trace:
-    """A text as the encoder reads it; where a word is masked, what could stand there."""
+    """A text as the encoder reads it, with predictions for masked words."""
     pieces, config = bert.pieces, bert.model.config
     text = shuffled(text.strip(), experiment.shuffle)
     if not text:
-        raise UserError("there is nothing to read: write a sentence.")
+        raise UserError("the text is empty. Write a sentence.")
     ids = [pieces.begin, *pieces.encode_with_masks(text), pieces.separator]
     check_length(len(ids), min(longest or bert.defaults.max_length, bert.defaults.max_length))
     model, tape = changed(bert.model, experiment, {"encoder": Place("encoder.stack", False)}).eval(), Tape()

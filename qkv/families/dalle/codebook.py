@@ -1,10 +1,10 @@
-"""A picture as a small grid of codes, and back: the discrete autoencoder in front of DALL-E.
+"""The discrete autoencoder of DALL-E: images to small grids of codes, and back.
 
-picture ─► patches ─► convolutions ─► one of N codes per place ─► convolutions ─► patches ─► picture
+image ─► patches ─► convolutions ─► one of N codes per position ─► convolutions ─► patches ─► image
 
-Two ways to choose a code. "gumbel": the encoder says how likely each code is and one is drawn, with noise, so that
-the choice has a gradient (the paper's discrete VAE). "lattice": the encoder's few numbers are rounded, each to one of
-a handful of levels; a combination of levels is a code (finite scalar quantisation, Mentzer et al., 2023).
+There are two quantizers. "gumbel": the encoder scores every code and one is sampled with noise, so that the choice
+has a gradient (the paper's discrete VAE). "lattice": each of the encoder's few numbers is rounded to one of a few
+levels; a combination of levels is a code (finite scalar quantization, Mentzer et al., 2023).
 """
 
 import math
@@ -24,23 +24,23 @@ MOST_CODES = 2**31
 class CodebookConfig:
     OLD_NAMES: ClassVar = {"quantiser": "quantizer"}
 
-    side: int  # of a picture, in pixels
+    side: int  # of an image, in pixels
     channels: int
-    patch: int  # pixels on a side that one code stands for
+    patch: int  # pixels on a side of what one code represents
     width: int  # of the convolutions
     depth: int  # residual pairs of convolutions, in the encoder and in the decoder
     quantizer: Literal["gumbel", "lattice"]
     levels: tuple[int, ...]  # their product is the number of codes
-    temperature: float = 1.0  # of the noisy choice
+    temperature: float = 1.0  # of the Gumbel noise
 
     def __post_init__(self) -> None:
         if min(self.side, self.channels, self.patch, self.width) < 1 or self.side % self.patch:
-            raise ValueError(f"pictures of {self.side} pixels cannot be cut into patches of {self.patch}")
+            raise ValueError(f"images of {self.side} pixels cannot be split into patches of {self.patch}")
         if not self.levels or min(self.levels) < 2:
-            raise ValueError("every number of the lattice needs two levels at least")
+            raise ValueError("every number of the lattice needs at least 2 levels")
         if self.side > LARGEST_SIDE or len(self.levels) > 31 or self.codes > MOST_CODES:
             raise ValueError(
-                f"at most {LARGEST_SIDE:,} pixels on a side and {MOST_CODES:,} codes are possible"
+                f"side must be at most {LARGEST_SIDE:,} pixels, and there can be at most {MOST_CODES:,} codes"
             )
         if self.depth < 0 or self.temperature <= 0:
             raise ValueError("depth must not be negative, and the temperature must be above 0")
@@ -99,7 +99,7 @@ class Convolved(nn.Module):
         super().__init__()
         self.first = nn.Conv2d(width, width, 3, padding=1)
         self.second = nn.Conv2d(width, width, 3, padding=1)
-        nn.init.zeros_(self.second.weight)  # it begins as the shortcut alone
+        nn.init.zeros_(self.second.weight)  # starts as the identity
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = x + self.second(F.gelu(self.first(F.gelu(x))))
@@ -107,7 +107,7 @@ class Convolved(nn.Module):
 
 
 class Lattice(nn.Module):
-    """Numbers to the nearest of a few levels; gradients pass as if nothing had been rounded."""
+    """Rounds each number to the nearest of a few levels, with a straight-through gradient."""
 
     levels: Tensor
     steps: Tensor
@@ -134,7 +134,7 @@ class Lattice(nn.Module):
 
 
 class Noisy(nn.Module):
-    """Scores of the codes to one of them, in training by chance (Gumbel-softmax); a code is a learned vector."""
+    """Chooses a code by its score, in training at random (Gumbel-softmax). A code is a learned vector."""
 
     def __init__(self, codes: int, width: int, temperature: float):
         super().__init__()
@@ -181,7 +181,7 @@ class Codebook(nn.Module):
         )
 
     def forward(self, pictures: Tensor) -> Tensor:
-        """The same pictures, as far as their codes tell."""
+        """Images reconstructed from their codes."""
         chosen = self.choice(self.scores(pictures))  # (B, down, across, …)
         rebuilt: Tensor = self.decoder(chosen.permute(0, 3, 1, 2))
         return rebuilt
@@ -200,6 +200,6 @@ class Codebook(nn.Module):
         return rebuilt.clamp(-1, 1)
 
     def loss(self, batch: Pixels) -> Tensor:
-        """How far pixels are off, absolutely and squared: the one keeps edges sharp, the other finds them."""
+        """Absolute plus squared error of pixels: the former keeps edges sharp, the latter finds them."""
         off = self(batch.pictures) - batch.pictures
         return off.abs().mean() + off.square().mean()

@@ -1,4 +1,4 @@
-"""Pictures to grids of codes and back, as a bundle."""
+"""A bundle that turns images into grids of codes, and back."""
 
 from pathlib import Path
 from typing import Self
@@ -34,12 +34,12 @@ class Codes:
         return {
             "kind": f"codebook of {config.codes} codes ({config.quantizer})",
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
-            "pictures": f"{config.side} × {config.side}, {config.grid} × {config.grid} codes",
+            "images": f"{config.side} × {config.side}, {config.grid} × {config.grid} codes",
         }
 
     @property
     def device(self) -> torch.device:
-        """Where it computes; what it is given and what it says is in the memory of the CPU."""
+        """Where it computes; inputs and outputs are in CPU memory."""
         return next(self.model.parameters()).device
 
     @torch.inference_mode()

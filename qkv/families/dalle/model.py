@@ -1,10 +1,10 @@
-"""DALL-E (Ramesh et al., 2021): a caption and the codes of its picture as one stream, read from left to right.
+"""DALL-E (Ramesh et al., 2021): a caption and the codes of its image as one stream, read from left to right.
 
-reads  start  word 1 … last word  end  blank …  code 1  code 2 …
-says   word 1 word 2 … end         –    …  code 1  code 2  code 3 …
+input   start  word 1 … last word  end  blank …  code 1  code 2 …
+output  word 1 word 2 … end         –    …  code 1  code 2  code 3 …
 
-A caption has a fixed number of places. Those it leaves empty hold a blank, which together with the learned position
-is a vector of its own for each place, as in the paper. Codes have a row and a column instead of a position.
+A caption has a fixed number of positions. Unused ones hold a blank, which together with the learned position is a
+vector of its own for each position, as in the paper. Codes have a row and a column instead of a position.
 """
 
 from collections.abc import Iterator
@@ -30,21 +30,21 @@ class DalleConfig:
     OLD_NAMES: ClassVar = {"vocab": "vocab_size", "smoothing": "label_smoothing"}
 
     vocab_size: int  # of captions
-    places: int  # of a caption, its end included
+    places: int  # positions of a caption, including its end
     codes: int
-    grid: int  # codes on a side of a picture
+    grid: int  # codes on a side of an image
     pad: int  # the blank
     start: int
     end: int
     stack: StackConfig
-    text_share: float = 1 / 8  # of the loss; the rest is that of the picture
+    text_share: float = 1 / 8  # of the loss; the rest is the image's
     label_smoothing: float = 0.0
 
     def __post_init__(self) -> None:
         if min(self.vocab_size, self.places, self.codes, self.grid) < 1:
             raise ValueError("vocabulary, places, codes and grid must each be at least 1")
         if not 0 <= self.text_share <= 1 or not 0 <= self.label_smoothing < 1:
-            raise ValueError("the share of the text lies between 0 and 1, smoothing is below 1")
+            raise ValueError("text_share must be from 0 to 1, and label smoothing at least 0 and below 1")
         check_tokens(self.vocab_size, pad=self.pad, start=self.start, end=self.end)
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -66,9 +66,9 @@ class DalleConfig:
 
 @dataclass(frozen=True)
 class CaptionedBatch:
-    captions: Tensor  # (B, places) words, end, blanks; all blank where the caption is left out
+    captions: Tensor  # (B, places) words, end, blanks; all blank if the caption is dropped
     codes: Tensor  # (B, grid²)
-    real: Tensor  # (N) the places in the flattened captions that are no blanks
+    real: Tensor  # (N) positions in the flattened captions that are not blank
 
     @classmethod
     def of(cls, captions: Tensor, codes: Tensor, pad: int) -> Self:
@@ -83,7 +83,7 @@ class Dalle(nn.Module):
         super().__init__()
         self.config = config
         width = config.stack.width
-        self.words = nn.Embedding(config.vocab_size, width)  # each table is the output layer of its part too
+        self.words = nn.Embedding(config.vocab_size, width)  # each table is also the output layer of its part
         self.codes = nn.Embedding(config.codes, width)
         for table in (self.words, self.codes):
             nn.init.normal_(table.weight, std=width**-0.5)
@@ -94,13 +94,13 @@ class Dalle(nn.Module):
         self.stack = Stack(config.stack)
 
     def stream(self, captions: Tensor, codes: Tensor) -> Tensor:
-        """A caption after its start, and the codes so far, as vectors.  (B, 1 + places + codes, D)"""
+        """Embeddings of the start, a caption and the codes so far.  (B, 1 + places + codes, D)"""
         first = captions.new_full((len(captions), 1), self.config.start)
         words = self.words(torch.cat([first, captions], dim=1)) + self.positions(0, 1 + captions.shape[1])
         return torch.cat([words, self.picture_part(codes, 0)], dim=1)
 
     def picture_part(self, codes: Tensor, before: int) -> Tensor:
-        """Codes that come after so many others.  (B, T) -> (B, T, D)"""
+        """Embeddings of codes that follow `before` others.  (B, T) -> (B, T, D)"""
         grid = self.config.grid
         places = (self.rows(0, grid)[:, None] + self.columns(0, grid)[None]).flatten(0, 1)  # (grid², D)
         embedded: Tensor = self.codes(codes) + places[before : before + codes.shape[1]]
@@ -117,7 +117,7 @@ class Dalle(nn.Module):
         return y
 
     def hidden(self, captions: Tensor, codes: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
-        """What is said about the words, (B, places, D), and about the codes, (B, grid², D)."""
+        """States that predict the words, (B, places, D), and the codes, (B, grid², D)."""
         y = self.read(self.stream(captions, codes[:, :-1]), tape=tape)
         places = self.config.places
         return y[:, :places], y[:, places:]
@@ -130,15 +130,15 @@ class Dalle(nn.Module):
         return logits
 
     def loss(self, batch: CaptionedBatch) -> Tensor:
-        """Cross-entropy of words and of codes, weighted as in the paper: pictures are what it is for."""
+        """Cross-entropy of words and of codes. As in the paper, codes weigh more."""
         smoothing = self.config.label_smoothing if self.training else 0.0
-        about_words, about_codes = self.hidden(batch.captions, batch.codes)
+        word_states, code_states = self.hidden(batch.captions, batch.codes)
         picture = output_cross_entropy(
-            about_codes.flatten(0, 1), self.codes.weight, batch.codes.flatten(), smoothing
+            code_states.flatten(0, 1), self.codes.weight, batch.codes.flatten(), smoothing
         )
-        if not len(batch.real):  # every caption was left out
+        if not len(batch.real):  # every caption was dropped
             return (1 - self.config.text_share) * picture
-        rows, targets = about_words.flatten(0, 1)[batch.real], batch.captions.flatten()[batch.real]
+        rows, targets = word_states.flatten(0, 1)[batch.real], batch.captions.flatten()[batch.real]
         words = output_cross_entropy(rows, self.words.weight, targets, smoothing)
         return self.config.text_share * words + (1 - self.config.text_share) * picture
 
@@ -147,9 +147,9 @@ class Dalle(nn.Module):
 
 
 class DalleStep:
-    """One drawing of a batch of captions, code by code (the Step protocol).
+    """Draws the images of a batch of captions code by code (the Step protocol).
 
-    The first ids that it is given are what stands in the last places of the captions; all that follow are codes.
+    The first ids are the last tokens of the captions; all that follow are codes.
     """
 
     def __init__(self, model: Dalle, captions: Tensor):
@@ -157,7 +157,7 @@ class DalleStep:
         self.cache = Cache(model.config.stack.depth)
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """The newest ids, (B, T), in; logits of the code after the last of them, (B, codes), out."""
+        """The newest ids, (B, T), in; logits of the next code, (B, codes), out."""
         drawn = self.cache.length - 1 - self.model.config.places
         if self.cache.length == 0:
             x = self.model.stream(torch.cat([self.captions, ids], dim=1), ids[:, :0])

@@ -1,4 +1,7 @@
-"""How pictures are drawn, as far as a person may choose."""
+"""The options of drawing, each stated once.
+
+The fields are the flags of `qkv draw` and the fields of the options of `Painter.draw`.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,39 +9,39 @@ from typing import Literal
 from qkv.errors import Rule, check_rules
 
 Ranking = Literal["likelihood", "contrast"]
-COOLEST, HOTTEST = 0.01, 100.0  # temperatures: beyond, one code or none is likelier than another
+COOLEST, HOTTEST = 0.01, 100.0  # temperatures; beyond these, sampling is greedy or uniform
 STRONGEST = 100.0  # guidance
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrawingOptions:
-    """How pictures are drawn; what is None is as the model's bundle has it."""
+    """How images are drawn. None means the default in the model's bundle."""
 
     candidates: int = 16
-    """Pictures drawn, of which the best are kept."""
+    """Images to draw, of which the best are kept."""
     seed: int = 1
-    """The same seed draws the same pictures."""
+    """The same seed draws the same images."""
     temperature: float | None = None
-    """Below 1 the likely becomes likelier, above 1 all becomes more alike; by default as the model was saved with."""
+    """Sampling temperature. Below 1 favours likely codes, above 1 evens them out. By default the model's own."""
     top_p: float | None = None
-    """Only the fewest codes that together are as likely as this; by default as the model was saved with."""
+    """Nucleus sampling: the smallest set of codes whose probabilities add up to this. By default the model's own."""
     guidance: float | None = None
-    """How strongly what the caption changes is exaggerated, 1 for not at all; by default as the model was saved with."""
+    """Classifier-free guidance: how much the effect of the caption is amplified, 1 for none. By default the model's own."""
     ranking: Ranking = "likelihood"
-    """The best picture is the likeliest one for the caption, or the one that the caption makes likelier most."""
+    """Rank images by likelihood given the caption, or by how much the caption raises it."""
 
     def __post_init__(self) -> None:
         check_rules(
             [
                 ("candidates", "must be from 1 to 1024", 1 <= self.candidates <= 1024),
                 ("seed", "must not be negative", 0 <= self.seed < 2**31),
-                *rules_of_drawing(self.temperature, self.top_p, self.guidance),
+                *drawing_rules(self.temperature, self.top_p, self.guidance),
             ]
         )
 
 
-def rules_of_drawing(temperature: float | None, top_p: float | None, guidance: float | None) -> list[Rule]:
-    """None is fine; NaN breaks every rule."""
+def drawing_rules(temperature: float | None, top_p: float | None, guidance: float | None) -> list[Rule]:
+    """None is valid; NaN breaks every rule."""
     warm = temperature is None or COOLEST <= temperature <= HOTTEST
     return [
         ("temperature", f"must be from {COOLEST} to {HOTTEST:g}", warm),

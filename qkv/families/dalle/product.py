@@ -1,4 +1,4 @@
-"""A caption in, pictures out."""
+"""Draw images of a caption."""
 
 import difflib
 from collections.abc import Callable, Sequence
@@ -19,26 +19,26 @@ from qkv.decoding.step import Step
 from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.model import Dalle, DalleConfig
-from qkv.families.dalle.options import DrawingOptions, Ranking, rules_of_drawing
+from qkv.families.dalle.options import DrawingOptions, Ranking, drawing_rules
 from qkv.runtime.weights import build_model
 from qkv.text.tokenizer import Tokenizer
 
-CODEBOOK = "codebook"  # the folder of it in the bundle
-ROWS_AT_ONCE = 64  # pictures drawn together
-NEVER = -1  # a picture has no end but its last place
+CODEBOOK = "codebook"  # its folder in the bundle
+ROWS_AT_ONCE = 64  # images drawn together
+NEVER = -1  # the id of an end that never comes: an image ends at its last position
 
 
 @dataclass(frozen=True, kw_only=True)
 class PainterDefaults:
-    """What a painter knows beside its weights."""
+    """What a painter needs besides its weights."""
 
-    words: tuple[str, ...]  # all that a caption may say; none: anything
+    words: tuple[str, ...]  # the words that a caption may use; empty for any
     temperature: float
     top_p: float
     guidance: float
 
     def __post_init__(self) -> None:
-        for name, must, holds in rules_of_drawing(self.temperature, self.top_p, self.guidance):
+        for name, must, holds in drawing_rules(self.temperature, self.top_p, self.guidance):
             if not holds:
                 raise ValueError(f"{name} {must}")
 
@@ -46,8 +46,8 @@ class PainterDefaults:
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
     pixels: Bytes  # (3, side, side)
-    likelihood: float  # log-probability of the picture given the caption, per code
-    contrast: float  # by how much the caption makes it likelier, per code
+    likelihood: float  # log-probability of the image given the caption, per code
+    contrast: float  # how much the caption raises the log-probability, per code
 
 
 class Painter:
@@ -69,7 +69,7 @@ class Painter:
             architecture.codes,
             architecture.grid,
         ):
-            raise UserError(f"{where}: its tokenizer, codebook and model do not belong together.")
+            raise UserError(f"{where}: the tokenizer, codebook and model do not belong together.")
         model = build_model(Dalle, architecture, bundle)
         return cls(model, tokenizer, codes, defaults)
 
@@ -85,20 +85,20 @@ class Painter:
         config, book = self.model.config, self.codes.model.config
         knows = f"{len(self.defaults.words)} words" if self.defaults.words else "any words"
         return {
-            "kind": "painter (DALL-E)",
-            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,} and those of its codebook",
-            "captions": f"up to {config.places - 2} pieces, {knows}",
-            "pictures": f"{book.side} × {book.side}, {config.grid} × {config.grid} of {config.codes} codes",
+            "kind": "image generator (DALL-E)",
+            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,} plus its codebook",
+            "captions": f"up to {config.places - 2} tokens, {knows}",
+            "images": f"{book.side} × {book.side}, {config.grid} × {config.grid} of {config.codes} codes",
             "blocks": config.stack.sentence(),
         }
 
     def read(self, caption: str) -> list[int]:
-        """A caption as ids in its places: words, end, blanks; refused where the model cannot know what it means."""
+        """The ids of a caption: words, end, blanks. A word that the model does not know is an error."""
         text, known = " ".join(caption.split()), self.defaults.words
-        if known:  # whose captions are no sentences
+        if known:  # such captions are lower-case, without a full stop
             text = text.lower().rstrip(" .!")
         if not text:
-            raise UserError("the caption is empty: say what to draw.")
+            raise UserError("the caption is empty. Say what to draw.")
         strange = [word for word in words_of(text) if known and word not in known]
         if strange:
             near = difflib.get_close_matches(strange[0], known, n=1)
@@ -108,7 +108,7 @@ class Painter:
         ids = self.tokenizer.encode(text)
         if len(ids) > places - 2:
             raise UserError(
-                f"the caption has {len(ids)} pieces, more than the {places - 2} that the model reads."
+                f"the caption has {len(ids)} tokens, and the model reads at most {places - 2}. Shorten it."
             )
         return [*ids, config.end, *[config.pad] * (places - 1 - len(ids))]
 
@@ -119,16 +119,16 @@ class Painter:
         *,
         done: Callable[[int], None] = lambda count: None,
     ) -> list[Drawing]:
-        """Pictures of a caption, the best first."""
+        """Draw images of a caption, the best first."""
         how = how or DrawingOptions()
         places = torch.tensor(self.read(caption))
         seeds = [how.seed * 1024 + number for number in range(how.candidates)]
         drawings: list[Drawing] = []
         for start in range(0, len(seeds), ROWS_AT_ONCE):
             own = seeds[start : start + ROWS_AT_ONCE]
-            drawings += self.drawn(places.expand(len(own), -1), own, how)
+            drawings += self.draw_rows(places.expand(len(own), -1), own, how)
             done(len(own))
-        return ranked(drawings, how.ranking)
+        return rank(drawings, how.ranking)
 
     def draw_each(
         self,
@@ -137,7 +137,7 @@ class Painter:
         *,
         done: Callable[[int], None] = lambda count: None,
     ) -> list[list[Drawing]]:
-        """The same for many captions, several of them at once."""
+        """Draw images of many captions, several captions at a time."""
         found = []
         at_once = max(1, ROWS_AT_ONCE // how.candidates)
         for start in range(0, len(captions), at_once):
@@ -146,15 +146,15 @@ class Painter:
                 how.candidates, 0
             )
             numbers = range(start * how.candidates, start * how.candidates + len(places))
-            drawings = self.drawn(places, [how.seed * 2**24 + number for number in numbers], how)
+            drawings = self.draw_rows(places, [how.seed * 2**24 + number for number in numbers], how)
             for first in range(0, len(drawings), how.candidates):
-                found.append(ranked(drawings[first : first + how.candidates], how.ranking))
+                found.append(rank(drawings[first : first + how.candidates], how.ranking))
             done(len(part))
         return found
 
     @torch.inference_mode()
-    def drawn(self, captions: Tensor, seeds: Sequence[int], how: DrawingOptions) -> list[Drawing]:
-        """A picture for each row of ids, (B, places)."""
+    def draw_rows(self, captions: Tensor, seeds: Sequence[int], how: DrawingOptions) -> list[Drawing]:
+        """Draw one image for each row of ids, (B, places)."""
         self.model.eval()
         defaults, device = self.defaults, self.model.codes.weight.device
         captions = captions.to(device)
@@ -176,11 +176,11 @@ class Painter:
         ]
 
     def likelihood(self, captions: Tensor, codes: Tensor) -> list[float]:
-        """Mean log-probability of each picture's codes."""
+        """Mean log-probability of each image's codes."""
         logits = self.model(captions, codes).float().log_softmax(-1)
         own: list[float] = logits.gather(2, codes[:, :, None])[:, :, 0].mean(1).tolist()
         return own
 
 
-def ranked(drawings: Sequence[Drawing], ranking: Ranking) -> list[Drawing]:
+def rank(drawings: Sequence[Drawing], ranking: Ranking) -> list[Drawing]:
     return sorted(drawings, key=lambda drawing: -float(getattr(drawing, ranking)))

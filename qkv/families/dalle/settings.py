@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from qkv.errors import Rule
-from qkv.families.dalle.options import rules_of_drawing
+from qkv.families.dalle.options import drawing_rules
 from qkv.training.picture_settings import HeldOutSettings, SmoothedBlockSettings
 from qkv.training.settings import FLAT, RunSettings, share_below_one
 
@@ -69,7 +69,7 @@ class DrawingSettings:
     """How strongly what the caption changes is exaggerated; 1 for not at all."""
 
     def rules(self) -> list[Rule]:
-        return rules_of_drawing(self.temperature, self.top_p, self.guidance)
+        return drawing_rules(self.temperature, self.top_p, self.guidance)
 
 
 @dataclass(frozen=True, kw_only=True)

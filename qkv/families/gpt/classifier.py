@@ -1,4 +1,4 @@
-"""A language model that was fine-tuned for a task (GPT-1): texts in, verdicts out."""
+"""A language model fine-tuned for a task (GPT-1): texts in, predictions out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from qkv.errors import InputError, UserError
 from qkv.families.gpt.model import GPTForTask, TaskBatch, TaskConfig
 from qkv.families.gpt.product import TokenType, facts_of_gpt, tokenizer_for
 from qkv.runtime.compute import silent
-from qkv.runtime.predictions import Verdict, check_inputs
+from qkv.runtime.predictions import Prediction, check_inputs
 from qkv.runtime.weights import build_model
 from qkv.text.tokenizer import Tokenizer
 
@@ -31,7 +31,7 @@ TOKENS_AT_ONCE = 4_096
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierDefaults:
-    """What a classifier needs to know beside its weights."""
+    """What a classifier needs besides its weights."""
 
     OLD_NAMES: ClassVar = {"pieces": "token_type"}
 
@@ -39,13 +39,13 @@ class ClassifierDefaults:
     form: Form
     """How an example is read."""
     classes: tuple[str, ...]
-    """None where it gives numbers, or chooses."""
+    """Empty for models that predict numbers or choose."""
     scale: tuple[float, float] = (0.0, 1.0)
-    """Of numbers: what stands for 0, and for one more."""
+    """Mean and standard deviation of the numbers in training, which the model's output is scaled by."""
     start: int = Tokenizer.start
-    """The token before each text; models that do not say it were trained with this one."""
+    """The token before each text. Bundles without this field were trained with the default."""
     last: int | None = None
-    """The token after the last text, whose state tells the answer; models that do not say it were trained with the end."""
+    """The token after the last text, whose state is classified. None for the tokenizer's end."""
 
 
 class GPTClassifier:
@@ -74,7 +74,7 @@ class GPTClassifier:
             )
         for token in (defaults.start, defaults.last or 0):
             if not 0 <= token < architecture.gpt.vocab_size:
-                raise UserError(f"{where}/config.json: no token of this model has the number {token}.")
+                raise UserError(f"{where}/config.json: {token} is not a token id of this model.")
         tokenizer = tokenizer_for(defaults.token_type, where / TOKENIZER_FILE, architecture.gpt)
         model = build_model(GPTForTask, architecture, bundle)
         return cls(model, tokenizer, defaults)
@@ -94,7 +94,7 @@ class GPTClassifier:
         }
 
     def readings(self, texts: Sequence[str]) -> list[Tensor]:
-        """The tokens of every way in which an example is read."""
+        """The token ids of every reading of an example."""
         start, last = self.defaults.start, self.defaults.last
         last = self.tokenizer.end if last is None else last
         context = self.model.config.gpt.max_length
@@ -105,41 +105,39 @@ class GPTClassifier:
     @torch.inference_mode()
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = silent
-    ) -> list[Verdict]:
-        """A verdict for each input: the class, the number, or the answer that fits best."""
+    ) -> list[Prediction]:
+        """A prediction for each input: a class, a number, or the best choice."""
         self.model.eval()
         check_inputs(inputs, self.reads)
         refuse_empty(inputs)
         device = self.model.gpt.tokens.weight.device
         examples = [self.readings(texts) for texts in inputs]
-        verdicts: list[Verdict | None] = [None] * len(inputs)
+        predictions: list[Prediction | None] = [None] * len(inputs)
         for rows in batches_of(examples, TOKENS_AT_ONCE, seed=None):
             answer = torch.zeros(len(rows))
             batch = TaskBatch.of([examples[row] for row in rows], answer, self.tokenizer.pad).to(device)
             scores = self.model(batch.text.ids, batch.last).float().cpu()
             for row, own in zip(rows, scores, strict=True):
-                verdicts[row] = self.verdict(inputs[row], own)
+                predictions[row] = self.prediction(inputs[row], own)
             done(len(rows))
-        return [verdict for verdict in verdicts if verdict is not None]
+        return [prediction for prediction in predictions if prediction is not None]
 
-    def verdict(self, texts: tuple[str, ...], scores: Tensor) -> Verdict:
+    def prediction(self, texts: tuple[str, ...], scores: Tensor) -> Prediction:
         if self.model.config.task == "value":
             middle, spread = self.defaults.scale
-            return Verdict.on_scale(middle + spread * float(scores[0]))
+            return Prediction.on_scale(middle + spread * float(scores[0]))
         names = self.classes or texts[1:]
-        return Verdict.of(names, scores.softmax(-1).tolist())
+        return Prediction.of(names, scores.softmax(-1).tolist())
 
 
 def refuse_empty(inputs: Sequence[tuple[str, ...]]) -> None:
     for number, texts in enumerate(inputs):
         if not all(text.strip() for text in texts):
-            raise InputError(
-                number, "has an empty text, of which there is nothing to say: give some.", "input"
-            )
+            raise InputError(number, "has an empty text. Give some text.", "input")
 
 
 def orders(form: Form, texts: Sequence[list[int]]) -> list[list[list[int]]]:
-    """GPT-1, figure 1: a text; two in their order; two in both orders, for neither comes first; a text with each answer."""
+    """The readings of GPT-1's figure 1: a text, a pair, a pair in both orders, or a text with each choice."""
     match form:
         case "similarity":
             return [list(texts), list(reversed(texts))]
@@ -150,9 +148,9 @@ def orders(form: Form, texts: Sequence[list[int]]) -> list[list[list[int]]]:
 
 
 def laid_out(texts: Sequence[list[int]], start: int, last: int, context: int) -> list[int]:
-    """A start before each text, which delimits them as well, and one more token, whose state tells the answer.
+    """The start token before each text, and one last token, whose state is classified.
 
-    What does not fit is cut off at the end of the longest text.
+    If the texts do not fit the context, the longest is cut at its end.
     """
     kept = [list(text) for text in texts]
     over = sum(len(text) + 1 for text in kept) + 1 - context
@@ -168,7 +166,7 @@ def laid_out(texts: Sequence[list[int]], start: int, last: int, context: int) ->
 
 
 def batches_of(examples: Sequence[Sequence[Tensor]], budget: int, seed: int | None) -> list[list[int]]:
-    """Examples of like length, and with the same number of readings, together."""
+    """Batches of examples of similar length with the same number of readings."""
     groups: dict[int, list[int]] = {}
     for row, readings in enumerate(examples):
         groups.setdefault(len(readings), []).append(row)

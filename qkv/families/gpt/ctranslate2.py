@@ -1,4 +1,4 @@
-"""Language models for CTranslate2: written in its layout, and compared with ours."""
+"""Write language models in CTranslate2's layout, and compare its results with ours."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""GPT-1 and GPT-2 as Hugging Face's library names and lays out their weights, and as we do."""
+"""Convert GPT-1 and GPT-2 between Hugging Face's layout and ours."""
 
 import re
 from collections.abc import Mapping
@@ -77,16 +77,16 @@ class GPTMapping:
         stack, kind = config.stack, kind_of(product)
         if config.positions != "learned":
             raise UserError(
-                "no GPT of OpenAI's in transformers has rotary positions: this model cannot be written for it."
+                "transformers' GPT-1 and GPT-2 have no rotary positions: this model cannot be exported."
             )
         if stack.activation not in THEIR_ACTIVATIONS[kind]:
             raise UserError(
-                f"transformers' {CLASSES[kind]} has no {stack.activation}: this model cannot be written for it."
+                f"transformers' {CLASSES[kind]} does not support {stack.activation}: this model cannot be exported."
             )
         if kind == "openai-gpt" and stack.ffn_width != 4 * stack.width:
             raise UserError(
-                f"transformers' {CLASSES[kind]} has a hidden width of 4 times its width, and this model {stack.ffn_width}: "
-                "it cannot be written for it."
+                f"transformers' {CLASSES[kind]} has an ffn_width of 4 × width, and this model has {stack.ffn_width}: "
+                "it cannot be exported."
             )
         activation = THEIR_ACTIVATIONS[kind][stack.activation]
         ids = {"bos_token_id": config.end, "eos_token_id": config.end}
@@ -139,7 +139,7 @@ class GPTMapping:
     def greedy(
         self, product: Generator, inputs: Mapping[str, Tensor]
     ) -> tuple[list[list[int]], dict[str, Any]]:
-        """What we say after the first ids of the probe, and how `generate` is asked the same."""
+        """Our greedy continuation of the probe's first ids, and the arguments of `generate` for the same."""
         config = product.model.config
         read = inputs["input_ids"][:, :4]
         limit = min(20, config.max_length - read.shape[1])
@@ -165,7 +165,7 @@ def gpt_config(theirs: Mapping[str, Any], end: int, where: str = "config.json") 
     """Our architecture for the content of their config.json; `end` is the token between documents."""
     kind = theirs.get("model_type")
     if kind not in CLASSES:
-        raise UserError(f"a model of type '{kind}' is neither gpt2 nor openai-gpt.")
+        raise UserError(f"the model type '{kind}' is not supported, only gpt2 and openai-gpt.")
     known = Settings(theirs, WITHOUT_EFFECT, where)
     known.must_be("tie_word_embeddings", True, True)
     if kind == "gpt2":
@@ -194,22 +194,22 @@ def gpt_config(theirs: Mapping[str, Any], end: int, where: str = "config.json") 
             stack=stack,
         )
     except ValueError as error:
-        raise UserError(f"{where}: such a model cannot be built: {error}.") from None
+        raise UserError(f"{where}: this model cannot be built: {error}.") from None
     known.refuse_others()
     return config
 
 
 def gpt_weights(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Their weights under our names. Theirs multiply from the right, and hold query, key and value as one.
+    """Their weights under our names. Their matrices are transposed, and query, key and value are one.
 
-    What has no name here keeps its own, so that it is left over.
+    Unknown weights keep their names, so that they are reported as left over.
     """
     found: dict[str, Tensor] = {}
     for name, tensor in theirs.items():
         name = name.removeprefix("transformer.")
         block = re.fullmatch(r"h\.(\d+)\.(.+)\.(\w+)", name)
         if name == "lm_head.weight" or re.fullmatch(r"h\.\d+\.attn\.(masked_)?bias", name):
-            continue  # the output is tied to the tokens; the causal mask is no weight
+            continue  # the output is tied to the tokens; the causal mask is not a weight
         if name in TOKENS.values():
             found["tokens.weight"] = tensor
         elif name in POSITIONS.values():
@@ -217,22 +217,22 @@ def gpt_weights(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         elif name in ("ln_f.weight", "ln_f.bias"):
             found[f"stack.norm.{name[5:]}"] = tensor
         elif block is not None and block[2] == TOGETHER and tensor.ndim:
-            for ours, part in zip(SIDE_BY_SIDE, turned(tensor).chunk(3), strict=False):
+            for ours, part in zip(SIDE_BY_SIDE, transposed(tensor).chunk(3), strict=False):
                 found[f"stack.blocks.{block[1]}.attention.sublayer.{ours}.{block[3]}"] = part.contiguous()
         elif block is not None and block[2] in PARTS:
-            found[f"stack.blocks.{block[1]}.{PARTS[block[2]]}.{block[3]}"] = turned(tensor)
+            found[f"stack.blocks.{block[1]}.{PARTS[block[2]]}.{block[3]}"] = transposed(tensor)
         else:
             found[name] = tensor
     return found
 
 
-def turned(tensor: Tensor) -> Tensor:
-    """A matrix the other way round; anything else as it is."""
+def transposed(tensor: Tensor) -> Tensor:
+    """Transpose a matrix; return anything else unchanged."""
     return tensor.T.contiguous() if tensor.ndim == 2 else tensor
 
 
 def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
-    """Theirs; or one of ours, where we have written the folder."""
+    """Their tokenizer, or ours if qkv wrote the folder."""
     ours = published.json("qkv.json").get("pieces")
     path = published.folder / "tokenizer.json"
     if published.has("tokenizer.json"):
@@ -257,7 +257,7 @@ def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
 
 
 def check_settings(published: Published, space: bool) -> None:
-    """`space` is whether it puts one before a text."""
+    """`space` is whether the tokenizer adds a space before a text."""
     settings = tokenizer_settings(published, TOKENIZERS)
     if class_of(published) not in BY_ITS_FILE:
         must_be(settings, "add_prefix_space", space, published.where)
@@ -269,13 +269,13 @@ def puts_space(tokenizer: PublishedPieces) -> bool:
 
 
 def end_of(published: Published, tokenizer: Tokenizer) -> int:
-    """The mark between documents. GPT-1 has none: its piece for what is unknown stands for it."""
+    """The token between documents. GPT-1 has none; its unknown token serves instead."""
     end = published.config.get("eos_token_id")
     end = tokenizer.pieces.token_to_id("<|endoftext|>") if end is None else end
     if end is None:
         end = getattr(tokenizer, "unknown", None)
     if not isinstance(end, int) or not 0 <= end < len(tokenizer):
-        raise UserError(f"{published.where}: eos_token_id should be the number of a piece, not {end!r}.")
+        raise UserError(f"{published.where}: eos_token_id should be a token id, not {end!r}.")
     return end
 
 
@@ -292,9 +292,9 @@ def their_weights(model: GPT, kind: str) -> dict[str, Tensor]:
         for block in range(model.config.stack.depth):
             ours, theirs = f"stack.blocks.{block}", f"transformer.h.{block}"
             parts = [state[f"{ours}.attention.sublayer.{part}.{form}"] for part in SIDE_BY_SIDE]
-            found[f"{theirs}.{TOGETHER}.{form}"] = turned(torch.cat(parts))
+            found[f"{theirs}.{TOGETHER}.{form}"] = transposed(torch.cat(parts))
             for name, part in PARTS.items():
-                found[f"{theirs}.{name}.{form}"] = turned(state[f"{ours}.{part}.{form}"])
+                found[f"{theirs}.{name}.{form}"] = transposed(state[f"{ours}.{part}.{form}"])
     return found
 
 

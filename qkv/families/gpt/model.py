@@ -1,7 +1,7 @@
-"""The decoder alone (T-D in deck 003): one stream of tokens, each of which sees those before it.
+"""A decoder-only Transformer (T-D in deck 003): each token attends to itself and to the tokens before it.
 
-GPT-1 is this with post-norm and learned positions; GPT-2 has pre-norm, a norm at the end and smaller first weights on
-the residual branches. What is fine-tuned for a task is the same model with one matrix more.
+GPT-1 has post-norm and learned positions. GPT-2 has pre-norm, a final norm and a smaller initialization of the
+residual branches. A model fine-tuned for a task has one more matrix.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from qkv.core.masks import causal_mask
 from qkv.core.positions import LearnedPositions, RotaryPositions
 from qkv.core.tape import Tape, inside
 
-FIRST_WEIGHTS = 0.02  # their standard deviation, in both papers
+INITIAL_STD = 0.02  # of the weights, in both papers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class GPTConfig:
     OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length"}
 
     vocab_size: int
-    max_length: int  # the most tokens that are looked back at
-    end: int  # stands between documents
+    max_length: int  # tokens of context
+    end: int  # the token between documents
     positions: Literal["learned", "rotary"]
     stack: StackConfig
 
@@ -39,7 +39,7 @@ class GPTConfig:
         check_context(self.max_length, self.stack.width, least=2)
         check_tokens(self.vocab_size, end=self.end)
         if self.positions == "rotary" and self.stack.width // self.stack.heads % 2:
-            raise ValueError("rotary positions turn pairs of columns: the width of a head must be even")
+            raise ValueError("rotary positions rotate pairs of columns: the width of a head must be even")
 
     def shapes(self, name: str = "") -> Iterator[tuple[str, tuple[int, ...]]]:
         yield f"{name}tokens.weight", (self.vocab_size, self.stack.width)
@@ -50,15 +50,15 @@ class GPTConfig:
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Windows of a text: at every place the model reads `ids` up to there and must say `target`."""
+    """Windows of a text: at every position the model reads `ids` up to there and predicts `target`."""
 
     ids: Tensor  # (B, T)
-    target: Tensor  # (B, T) the same, one token further on
-    real: Tensor  # (N) the places in the flattened target that count
+    target: Tensor  # (B, T) `ids` shifted by one token
+    real: Tensor  # (N) positions in the flattened target that count towards the loss
 
     @classmethod
     def of(cls, rows: Sequence[Tensor], pad: int) -> Self:
-        """From rows that are one token longer than what is read; shorter ones are padded at their end."""
+        """From rows that are one token longer than the input; shorter rows are padded at the end."""
         padded = nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=pad)
         lengths = torch.tensor([len(row) - 1 for row in rows])
         counts = torch.arange(padded.shape[1] - 1)[None] < lengths[:, None]
@@ -79,10 +79,10 @@ class GPT(nn.Module):
         self.rotation = None if learned else RotaryPositions(config.max_length, head)
         self.dropout = Dropout(stack.dropout)
         self.stack = Stack(stack)
-        first_weights(self)
+        initialize(self)
 
     def read(self, ids: Tensor, cache: Cache | None = None, tape: Tape | None = None) -> Tensor:
-        """What is made of the ids that follow those in the cache, before the output layer. (B, T, D)"""
+        """States of the ids that follow those in the cache, before the output layer. (B, T, D)"""
         start, length = (0 if cache is None else cache.length), ids.shape[1]
         tape = inside(tape, "decoder")
         x = self.tokens(ids)  # (B, T, D)
@@ -122,47 +122,49 @@ class GPT(nn.Module):
         return GPTStep(self)
 
 
-def first_weights(model: GPT) -> None:
-    """Normal with 0.02 (GPT-1, section 4.1); with pre-norm, what is added to the residual stream starts smaller by the
-    square root of how many such additions there are (GPT-2, section 2.3), so that its sum does not grow with depth.
+def initialize(model: GPT) -> None:
+    """Normal with standard deviation 0.02 (GPT-1, section 4.1).
+
+    With pre-norm, weights that add to the residual stream are divided by the square root of the number of additions
+    (GPT-2, section 2.3), so that the sum does not grow with depth.
     """
     stack = model.config.stack
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Embedding):
-            nn.init.normal_(module.weight, std=FIRST_WEIGHTS)
+            nn.init.normal_(module.weight, std=INITIAL_STD)
     if stack.norm == "pre":
         for name, weight in model.named_parameters():
             if name.endswith(("sublayer.output.weight", "sublayer.contract.weight")):
-                nn.init.normal_(weight, std=FIRST_WEIGHTS * (2 * stack.depth) ** -0.5)
+                nn.init.normal_(weight, std=INITIAL_STD * (2 * stack.depth) ** -0.5)
 
 
 def first_read(length: int, context: int) -> int:
-    """Where the window begins in which a text of so many tokens is read.
+    """Where the context window of a text of `length` tokens begins.
 
-    A text that fits is read from its start. One token too many, and the older half of the window is forgotten; the rest
-    is read anew from the first position on, until the window is full again. This depends on the length alone, so that
-    it makes no difference in which portions a text is read.
+    A text that fits is read from its start. If it is longer, the older half of the window is dropped and the rest is
+    read again from the first position, until the window is full again. The start depends on the length alone, so it
+    does not matter in which chunks a text is read.
     """
     stride = context - context // 2
     return 0 if length <= context else stride * -(-(length - context) // stride)
 
 
 class GPTStep:
-    """One reading of a batch of texts, token by token (the Step protocol); it has no end."""
+    """Reads a batch of texts token by token (the Step protocol), without a length limit."""
 
     def __init__(self, model: GPT):
         self.model = model
         self.cache = Cache(model.config.stack.depth)
-        self.first = 0  # of the tokens in the cache
+        self.first = 0  # position of the first token in the cache
         self.said: Tensor | None = None  # (B, length)
 
     @property
     def slid(self) -> bool:
-        """Was the beginning of the text forgotten?"""
+        """Whether the beginning of the text was dropped."""
         return self.first > 0
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """The newest ids, (B, T), in; logits of the token after the last of them, (B, V), out."""
+        """The newest ids, (B, T), in; logits of the next token, (B, V), out."""
         self.said = ids if self.said is None else torch.cat([self.said, ids], dim=1)
         first = first_read(self.said.shape[1], self.model.config.max_length)
         if first > self.first:
@@ -183,13 +185,13 @@ Task = Literal["classes", "value", "choice"]
 @dataclass(frozen=True, kw_only=True)
 class TaskConfig:
     gpt: GPTConfig
-    task: Task  # one of several classes, a number, or the best of several texts
+    task: Task  # predict a class, predict a number, or choose among several texts
     classes: int
     auxiliary: float = 0.5  # weight of the language model's loss (λ)
 
     def __post_init__(self) -> None:
         if (self.classes < 2) is (self.task == "classes"):
-            raise ValueError("a task with classes has at least two of them, and any other has one")
+            raise ValueError("a task with classes needs at least 2 classes; any other task has 1")
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield from self.gpt.shapes("gpt.")
@@ -198,17 +200,17 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class TaskBatch:
-    """Examples, each in all the ways it is read: once, in both orders, or once with each choice."""
+    """Examples with all their readings: one, both orders of a pair, or one for each choice."""
 
     text: TextBatch  # (B · W, T)
-    last: Tensor  # (B, W) the place of the token whose state tells the answer
-    answer: Tensor  # (B) class or choice, or a number
+    last: Tensor  # (B, W) position of the token whose state is classified
+    answer: Tensor  # (B) a class, a choice, or a number
 
     @classmethod
     def of(cls, examples: Sequence[Sequence[Tensor]], answer: Tensor, pad: int) -> Self:
         """From the tokens of every reading of every example; all have the same number of readings."""
         rows = [tokens for readings in examples for tokens in readings]
-        # One more, which nobody reads and nobody has to say, so that the last token is read.
+        # One more token, neither read nor predicted, so that the last token is read.
         text = TextBatch.of([F.pad(tokens, (0, 1), value=pad) for tokens in rows], pad)
         places = torch.tensor([len(tokens) - 1 for tokens in rows])
         ends = torch.arange(len(rows)) * text.ids.shape[1] + places
@@ -220,7 +222,7 @@ class TaskBatch:
 
 
 class GPTForTask(nn.Module):
-    """One added matrix on the state of the last token; the states of several readings are added up, or compete."""
+    """A GPT with one more matrix on the last token's state. Several readings are summed, or compete as choices."""
 
     def __init__(self, config: TaskConfig):
         super().__init__()
@@ -228,7 +230,7 @@ class GPTForTask(nn.Module):
         self.gpt = GPT(config.gpt)
         self.dropout = Dropout(config.gpt.stack.dropout)
         self.head = nn.Linear(config.gpt.stack.width, config.classes, bias=False)
-        nn.init.normal_(self.head.weight, std=FIRST_WEIGHTS)
+        nn.init.normal_(self.head.weight, std=INITIAL_STD)
 
     def forward(self, ids: Tensor, last: Tensor) -> Tensor:
         """Scores of the classes, (B, C), of the choices, (B, W), or the number, (B, 1)."""
@@ -246,7 +248,7 @@ class GPTForTask(nn.Module):
         return scores
 
     def loss(self, batch: TaskBatch) -> Tensor:
-        """Of the answers; in training also that of the texts themselves, times λ (equation 5 of the paper)."""
+        """The loss of the labels; in training also λ times the language model's loss (equation 5 of the paper)."""
         x = self.gpt.read(batch.text.ids)
         scores = self.scores(x, batch.last)
         if self.config.task == "value":

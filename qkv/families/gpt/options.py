@@ -14,12 +14,12 @@ LARGEST_SEED = 10**18  # torch's limit has 18 digits
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOptions:
-    """How a text or a piece of music is continued."""
+    """How text or music is generated."""
 
     max_new_tokens: int = 200
-    """Most tokens to add. Of music, four tokens are a sixteenth."""
+    """Most tokens to generate. In music, four tokens are a sixteenth note."""
     temperature: float = 0.8
-    """Below 1 likely tokens become likelier, above 1 all become more alike; 0 always takes the likeliest."""
+    """Sampling temperature. Below 1 favours likely tokens, above 1 evens them out; 0 always takes the likeliest."""
     top_k: int = 0
     """Sample from the k likeliest tokens; 0 for all."""
     top_p: float = 0.95
@@ -39,7 +39,7 @@ class GenerationOptions:
                 ("seed", "must have at most 18 digits", abs(self.seed) < LARGEST_SEED),
                 (
                     "temperature",
-                    "must not be negative; 0 always takes the likeliest token",
+                    "must be 0 or more; 0 always takes the likeliest token",
                     self.temperature >= 0,
                 ),
             ]

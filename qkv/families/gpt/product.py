@@ -1,4 +1,4 @@
-"""A prompt in, its continuation out; and how likely a text is."""
+"""Generate text or music from a prompt, and score texts."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.windows import sliding_windows, stream_of
 from qkv.decoding.greedy import likeliest
-from qkv.decoding.rules import InTurns
-from qkv.decoding.sampling import Drawn
+from qkv.decoding.rules import TakeTurns
+from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
 from qkv.engine.gpt import GPTEngine, GPTEngineStep
 from qkv.errors import UserError
@@ -34,18 +34,19 @@ TOKENIZERS: dict[TokenType, type[Tokenizer]] = {
     "notes": Notes,
     "published": PublishedPieces,
 }
-TOKENS_AT_ONCE = 4_096  # when the likelihood of a text is computed
-SCORES_AT_ONCE = 2**25  # of a large vocabulary fewer: every token has a score for each word of it
+TOKENS_AT_ONCE = 4_096  # tokens scored in one batch
+SCORES_AT_ONCE = 2**25  # logits in one batch: fewer tokens if the vocabulary is large
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratorDefaults:
-    """What a generator needs to know beside its weights."""
+    """What a generator needs besides its weights."""
 
     OLD_NAMES: ClassVar = {"pieces": "token_type"}
 
     token_type: TokenType
-    """What a token is."""
+
+    """What a token stands for."""
 
 
 class Generator:
@@ -53,11 +54,11 @@ class Generator:
         self, model: GPT, tokenizer: Tokenizer, defaults: GeneratorDefaults, engine: GPTEngine | None = None
     ):
         self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
-        self.engine = engine  # that continues texts in the model's place
+        self.engine = engine  # generates in place of the model
 
     def __repr__(self) -> str:
         config = self.model.config
-        return f"Generator({self.defaults.token_type}, {config.vocab_size:,} in the vocabulary, context {config.max_length:,})"
+        return f"Generator({self.defaults.token_type}, vocabulary {config.vocab_size:,}, context {config.max_length:,})"
 
     @classmethod
     def from_bundle(cls, bundle: Bundle) -> Self:
@@ -77,11 +78,11 @@ class Generator:
         save_bundle(folder, "gpt", config, self.model.state_dict(), {TOKENIZER_FILE: self.tokenizer.text()})
 
     def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Generator":
-        """The same by the engine, in float32 or int8, or in bf16 by torch; `warn` is told if there can be no engine."""
+        """The same model on the engine in float32 or int8, or on torch in bf16. `warn` is called if there is no engine."""
         model, engine = continuing_in(self.model, compute, warn)
         return Generator(model, self.tokenizer, self.defaults, engine)
 
-    # Continuing a text ------------------------------------------------------------------------------------------
+    # Generating ------------------------------------------------------------------------------------------
 
     def generate(self, prompt: str = "", generation: GenerationOptions = GenerationOptions()) -> str:  # noqa: B008
         """The continuation of a prompt, without the prompt itself."""
@@ -93,20 +94,20 @@ class Generator:
         generation: GenerationOptions = GenerationOptions(),  # noqa: B008
         slides: Callable[[], None] = silent,
     ) -> Iterator[str]:
-        """The same bit by bit, as it is found. `slides` is told once when the beginning is forgotten.
+        """Yield the text as it is generated. `slides` is called once, when the beginning no longer fits the context.
 
-        It ends after so many tokens, before the `stop`, or where the model ends its document. A text that is longer
-        than the context is read in a window: when that is full, its older half is forgotten.
+        It ends after `max_new_tokens`, before `stop`, or when the model ends the document. A text longer than the
+        context is read in a sliding window: when it is full, its older half is dropped.
         """
-        known = self.tokenizer.piece_bytes
+        known = self.tokenizer.token_bytes
         ids = self.stream_ids(self.encode(prompt), generation, slides)
         said = until(decoded(known[token] for token in ids), generation.stop)
         return after(self.tokenizer.between(prompt), said)
 
     def encode(self, text: str) -> list[int]:
-        """Notes read any text as nothing, which nobody means."""
+        """Token ids. A music model rejects text, because `Notes` would encode it as nothing."""
         if self.defaults.token_type == "notes":
-            raise UserError("this model makes music, not text: it has `compose` and `nats_of_music`.")
+            raise UserError("this model makes music, not text: use `compose` or `nats_of_music`.")
         return self.tokenizer.encode(text)
 
     def compose(
@@ -116,7 +117,7 @@ class Generator:
         slides: Callable[[], None] = silent,
         done: Callable[[int], None] = silent,
     ) -> list[Frame]:
-        """Music that begins with these frames."""
+        """Continue these frames of music."""
         notes = self.notes()
         found = notes.encode_frames(beginning)
         for token in self.stream_ids(list(found), generation, slides):
@@ -126,14 +127,14 @@ class Generator:
 
     def notes(self) -> Notes:
         if not isinstance(self.tokenizer, Notes):
-            raise UserError("this model knows text, not music.")
+            raise UserError("this model generates text, not music.")
         return self.tokenizer
 
     @torch.inference_mode()
     def stream_ids(
         self, prompt: list[int], generation: GenerationOptions, slides: Callable[[], None]
     ) -> Iterator[int]:
-        """Without a prompt a new document is begun, which is what follows an end."""
+        """Without a prompt, start a new document: read the end of the one before."""
         self.model.eval()
         config, device = self.model.config, self.model.tokens.weight.device
         read = torch.tensor([prompt or [config.end]], device=device)  # (1, T)
@@ -142,7 +143,7 @@ class Generator:
         if read.shape[1] > 1:
             step(read[:, :-1])
         greedy = generation.temperature == 0
-        choose = likeliest if greedy else Drawn(generation.sampling, [generation.seed], limits)
+        choose = likeliest if greedy else Draw(generation.sampling, [generation.seed], limits)
         told = False
         for stride in walk(step, read[:, -1], config.end, limits, choose, [self.turns(len(prompt))]):
             if step.slid and not told:
@@ -150,35 +151,35 @@ class Generator:
                 slides()
             token = int(stride.ids[0])
             if not stride.scores.isfinite().all():
-                raise UserError("the model's scores are not numbers: its weights are broken; train it again.")
+                raise UserError("the model's scores are not finite: its weights are broken. Train it again.")
             if token != config.end:
                 yield token
 
-    def turns(self, before: int) -> InTurns:
-        """Which tokens may come: of text all but the special ones, of music those of the voice whose turn it is."""
+    def turns(self, before: int) -> TakeTurns:
+        """Tokens allowed next: any but the special ones in text; in music those of the voice whose turn it is."""
         vocab, end = self.model.config.vocab_size, self.model.config.end
         if isinstance(self.tokenizer, Notes):
             voices = [list(self.tokenizer.of_voice(voice)) for voice in range(len(VOICES))]
             voices[0].append(end)  # music ends between two frames
-            return InTurns(voices, vocab, before)
-        return InTurns(
+            return TakeTurns(voices, vocab, before)
+        return TakeTurns(
             [[end, *(number for number in range(vocab) if number not in self.tokenizer.special)]], vocab
         )
 
-    # How likely a text is ---------------------------------------------------------------------------------------
+    # Scoring ---------------------------------------------------------------------------------------
 
     def log_probabilities(self, text: str, done: Callable[[int], None] = silent) -> Tensor:
-        """Of every token of a text, as a document of its own."""
+        """Log-probability of every token of a text, read as a document of its own."""
         return self.log_probabilities_of(self.encode(text), done)
 
     @torch.inference_mode()
     def log_probabilities_of(self, ids: Sequence[int], done: Callable[[int], None] = silent) -> Tensor:
-        """Each token given those before it, in the windows in which `generate` reads. (N)"""
+        """Log-probability of each token given those before it, in the windows that `generate` uses. (N)"""
         self.model.eval()
         config, device = self.model.config, self.model.tokens.weight.device
-        stream = stream_of([ids], config.end)[:-1]  # that the text ends is not part of it
+        stream = stream_of([ids], config.end)[:-1]  # the end of the text is not scored
         if len(stream) < 2:
-            raise UserError("a text without any token has no likelihood: give some text.")
+            raise UserError("a text without tokens has no likelihood. Give some text.")
         windows = list(sliding_windows(len(stream), config.max_length))
         at_once = max(1, min(TOKENS_AT_ONCE, SCORES_AT_ONCE // config.vocab_size) // config.max_length)
         found = []
@@ -193,15 +194,15 @@ class Generator:
         return torch.cat(found)
 
     def nats_of_music(self, pieces: Sequence[Sequence[Frame]], done: Callable[[int], None] = silent) -> float:
-        """The negative log-likelihood of all notes of all pieces."""
+        """The negative log-likelihood of all notes, summed over all pieces."""
         notes = self.notes()
         each = [self.log_probabilities_of(notes.encode_frames(frames), done) for frames in pieces]
         return -sum(float(part.double().sum()) for part in each)
 
     def choose(self, prompt: str, choices: Sequence[str]) -> list[float]:
-        """Log-probabilities of different continuations of a prompt, for tasks that no example was shown of."""
+        """Log-probability of each continuation of a prompt, for zero-shot tasks."""
         if not choices or not all(choices):
-            raise UserError("give at least one continuation to choose from, and none that is empty.")
+            raise UserError("give at least one continuation; none may be empty.")
         before = self.encode(prompt)
         scores = []
         for choice in choices:
@@ -216,8 +217,8 @@ def tokenizer_for(pieces: TokenType, path: Path, config: GPTConfig) -> Tokenizer
         tokenizer.end = config.end
     if len(tokenizer) != vocab:
         raise UserError(
-            f"{path.parent}: the tokenizer has {len(tokenizer)} pieces, the model {vocab}; these files do not belong "
-            "together."
+            f"{path.parent}: the tokenizer has {len(tokenizer)} tokens and the model {vocab}: these files do not "
+            "belong together."
         )
     return tokenizer
 
@@ -229,5 +230,5 @@ def facts_of_gpt(model: GPT, pieces: TokenType) -> dict[str, str]:
         "vocabulary": f"{config.vocab_size:,} {pieces}",
         "stack": config.stack.sentence(),
         "positions": config.positions,
-        "context": f"{config.max_length:,} tokens; what is longer slides",
+        "context": f"{config.max_length:,} tokens; longer texts slide",
     }

@@ -1,4 +1,4 @@
-"""The explorer's self-check of a GPT: its formulas once more, in NumPy, from the weights alone."""
+"""The explorer's self-check of a GPT: recompute it in NumPy from the weights alone."""
 
 from qkv.tracing.formulas import Array, Stack, Weights
 from qkv.tracing.trace import Trace

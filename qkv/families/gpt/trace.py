@@ -20,7 +20,7 @@ def trace_gpt(
     beam: int | None = None,
     longest: int | None = None,
 ) -> Trace:
-    """A prompt and its likeliest continuation as one stream; the rows from the prompt's last on have led to words."""
+    """A prompt and its likeliest continuation as one stream. Rows from the prompt's last token on predict the output."""
     config, tokenizer = generator.model.config, generator.tokenizer
     text = shuffled(text, experiment.shuffle)
     prompt = tokenizer.encode(text)

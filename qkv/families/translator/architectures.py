@@ -1,4 +1,4 @@
-"""What a translator can be made of. Everybody else knows what all of these have in common (core/pairs.py)."""
+"""The architectures of translators. Other modules use only what these have in common (core/pairs.py)."""
 
 from typing import Any
 
@@ -16,27 +16,27 @@ MODELS: dict[type[Any], type[Any]] = {
 
 
 def built(config: TranslationConfig) -> TranslationModel:
-    """The model that a configuration describes, with its first weights."""
+    """A model of this configuration with initial weights."""
     model: TranslationModel = MODELS[type(config)](config)
     return model
 
 
 def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig:
-    """As a file has it."""
+    """The configuration that a file contains."""
     known = {model.architecture: config for config, model in MODELS.items()}
     if str(architecture) not in known:
         raise UserError(
-            f"{where}: this version of qkv knows {', '.join(known)}, and no {shown(architecture)}."
+            f"{where}: unknown architecture {shown(architecture)}. This version of qkv has {', '.join(known)}."
         )
     config: TranslationConfig = from_dict(known[architecture], values, where)
     return config
 
 
 def two_stacks(model: TranslationModel) -> Translator | Recurrent:
-    """A model whose encoder leaves a memory and whose decoder looks at it: what the stations show."""
+    """The model, if it has an encoder and a decoder, which the explorer needs."""
     if not isinstance(model, Translator | Recurrent):
         raise UserError(
-            f"this is a {model.architecture} model, and only one with an encoder and a decoder can be walked through; "
-            "`qkv translate --alignments` shows where it looks."
+            f"this is a {model.architecture} model, but only models with an encoder and a decoder can be explored. "
+            "Word alignments show its attention."
         )
     return model

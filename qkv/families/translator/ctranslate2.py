@@ -1,4 +1,4 @@
-"""Translators for CTranslate2: written in its layout, and compared with ours."""
+"""Export translators to CTranslate2 and compare its outputs with ours."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,13 +29,13 @@ from qkv.hub.ctranslate2 import (
 from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.vocabulary import Vocabulary
 
-NEVER_SAID = -1e9  # added to a logit
+EXCLUDED = -1e9  # added to a logit
 
 
 def save(product: Translator, folder: Path, numbers: Numbers) -> None:
     if not isinstance(product.model, TranslatorModel):
         raise UserError(
-            "CTranslate2 runs only translators with an encoder and a decoder of Transformer blocks: this one cannot be exported."
+            "CTranslate2 supports only translators with a Transformer encoder and decoder: this one cannot be exported."
         )
     tokenizer = product.tokenizer
     unknown = tokenizer.unknown if isinstance(tokenizer, SentencePieces) else None
@@ -44,19 +44,19 @@ def save(product: Translator, folder: Path, numbers: Numbers) -> None:
 
 def save_translator(
     model: TranslatorModel,
-    pieces: Sequence[str],
+    names: Sequence[str],
     folder: Path,
     *,
     numbers: Numbers = "float32",
     unknown: int | None = None,
 ) -> None:
-    """Write a translator. In float32 CTranslate2 rounds the weights when it opens them, as it is told to.
+    """Write a translator. With float32, CTranslate2 can still quantise the weights when it loads them.
 
-    `pieces` are the names of the ids, each of them once; sources are given to it without their end mark.
+    `names` are the names of the ids, all different. CTranslate2 adds the end token to sources itself.
     """
     _, transformer = specs()
     config = model.config
-    check(config, pieces)
+    check(config, names)
     spec = transformer.TransformerSpec(
         transformer.TransformerEncoderSpec(**stack_options(config.encoder, model.source_rotation)),
         transformer.TransformerDecoderSpec(**stack_options(config.decoder, model.target_rotation)),
@@ -73,43 +73,45 @@ def save_translator(
     bias = output_bias(model)
     if bias is not None:
         spec.decoder.projection.bias = as_array(bias)
-    spec.register_source_vocabulary(list(pieces))
-    spec.register_target_vocabulary(list(pieces))
-    told = spec.config
-    told.bos_token = told.decoder_start_token = pieces[config.start]
-    told.eos_token = pieces[config.end]
-    told.unk_token = pieces[config.pad if unknown is None else unknown]  # of ours every byte has a piece
-    told.add_source_eos = True
-    told.layer_norm_epsilon = config.encoder.norm_eps
+    spec.register_source_vocabulary(list(names))
+    spec.register_target_vocabulary(list(names))
+    settings = spec.config
+    settings.bos_token = settings.decoder_start_token = names[config.start]
+    settings.eos_token = names[config.end]
+    settings.unk_token = names[
+        config.pad if unknown is None else unknown
+    ]  # our own tokenizers have a token for every byte
+    settings.add_source_eos = True
+    settings.layer_norm_epsilon = config.encoder.norm_eps
     write(spec, folder, numbers)
 
 
 def output_bias(model: TranslatorModel) -> Tensor | None:
-    """Marian's padding, which a translation begins with, must not come again: CTranslate2 knows no rule for that."""
+    """Exclude Marian's padding, which is also the start token, by the bias: CTranslate2 has no option for that."""
     config = model.config
     if config.pad != config.start:
         return model.bias
     bias = torch.zeros(config.vocab_size) if model.bias is None else model.bias.detach().clone()
-    bias[config.pad] = NEVER_SAID
+    bias[config.pad] = EXCLUDED
     return bias
 
 
-def check(config: TranslatorConfig, pieces: Sequence[str]) -> None:
-    if len(set(pieces)) != config.vocab_size:
-        raise ValueError("every id needs a name of its own")
+def check(config: TranslatorConfig, names: Sequence[str]) -> None:
+    if len(set(names)) != config.vocab_size:
+        raise ValueError("every id needs its own name")
     if config.encoder.norm_eps != config.decoder.norm_eps:
-        raise UserError("CTranslate2 has one epsilon for all norms, and this model has two.")
+        raise UserError("CTranslate2 has one epsilon for all norms, but this model has two.")
 
 
 def table_of(positions: nn.Module | None, config: TranslatorConfig) -> Any:
-    """What is added to the embeddings: nothing, where positions are rotary."""
+    """The positions added to the embeddings: zeros if positions are rotary."""
     if positions is None:
         return np.zeros((config.max_length, config.encoder.width), dtype=np.float32)
     return as_array(positions.table)  # type: ignore[arg-type]
 
 
 def names_of(tokenizer: Vocabulary) -> list[str]:
-    """The pieces as CTranslate2 is asked with them."""
+    """The tokens as CTranslate2 reads them, in the order of their ids."""
     if isinstance(tokenizer, SentencePieces):
         return list(tokenizer.vocabulary)
     own: Any = tokenizer
@@ -117,16 +119,16 @@ def names_of(tokenizer: Vocabulary) -> list[str]:
 
 
 def compare(product: Translator, engine: Any) -> Comparison:
-    """Log-probabilities of given targets, and what is said greedily to given sources."""
-    mapping, config, pieces = MarianMapping(), product.model.config, names_of(product.tokenizer)
+    """Compare log-probabilities of given targets, and greedy outputs for given sources."""
+    mapping, config, names = MarianMapping(), product.model.config, names_of(product.tokenizer)
     inputs = mapping.probe(product)
     sources = [
         [number for number in row if number not in (config.pad, config.end)]
         for row in inputs["input_ids"].tolist()
     ]
     targets = [row[1:] for row in inputs["decoder_input_ids"].tolist()]
-    asked = [[pieces[number] for number in row] for row in sources]
-    scored = engine.score_batch(asked, [[pieces[number] for number in row] for row in targets])
+    tokens = [[names[number] for number in row] for row in sources]
+    scored = engine.score_batch(tokens, [[names[number] for number in row] for row in targets])
     logits = mapping.computed(product, inputs)["logits"]  # (B, T, V)
     if config.pad == config.start:
         logits[..., config.pad] = float("-inf")
@@ -136,31 +138,31 @@ def compare(product: Translator, engine: Any) -> Comparison:
         for row, ids in enumerate(targets)
     ]
     theirs = torch.cat([torch.tensor(each.log_probs) for each in scored])
-    answers, settings = mapping.greedy(product, inputs)
+    hypotheses, settings = mapping.greedy(product, inputs)
     limit = settings["generation"]["max_new_tokens"]
-    found = engine.translate_batch(asked, beam_size=1, max_decoding_length=limit)
-    said = [[pieces[number] for number in answer] for answer in answers]
-    same = sum(each.hypotheses[0] == own for each, own in zip(found, said, strict=True))
+    found = engine.translate_batch(tokens, beam_size=1, max_decoding_length=limit)
+    output = [[names[number] for number in ids] for ids in hypotheses]
+    same = sum(each.hypotheses[0] == own for each, own in zip(found, output, strict=True))
     return compare_outputs(torch.cat(wanted), theirs, same, len(sources))
 
 
 def translate_with_both(
     product: Translator, engine: Any, lines: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Our translations and those of CTranslate2, both greedy: the two score beams differently."""
-    return greedily(product, lines), translated(product, engine, lines)
+    """Our translations and those of CTranslate2, both greedy, because they score beams differently."""
+    return translate_greedily(product, lines), translated(product, engine, lines)
 
 
-def asked_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
-    """Each line as it is read, and how many pieces an answer to it may have."""
+def requests_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
+    """The request for each line, and the most tokens of its translation."""
     requests = [Request(source=product.tokenizer.encode(line)[: product.limit]) for line in lines]
     searcher = product.texts.searcher(TranslationOptions())
     return requests, [searcher.limit(request) for request in requests]
 
 
-def greedily(product: Translator, lines: Sequence[str]) -> list[str]:
-    """The likeliest piece at each step, as other libraries are asked: nothing is promised, and nothing tried again."""
-    requests, _ = asked_for(product, lines)
+def translate_greedily(product: Translator, lines: Sequence[str]) -> list[str]:
+    """Plain greedy decoding, as in other libraries: without guarantees and retries."""
+    requests, _ = requests_for(product, lines)
     found = product.texts.searcher(TranslationOptions()).find(
         requests, product.texts.search(TranslationOptions(beam_size=1)), lambda count: None
     )
@@ -168,21 +170,21 @@ def greedily(product: Translator, lines: Sequence[str]) -> list[str]:
 
 
 def translated(product: Translator, engine: Any, lines: Sequence[str]) -> list[str]:
-    """By CTranslate2, greedily."""
-    tokenizer, pieces = product.tokenizer, names_of(product.tokenizer)
-    numbers = {piece: number for number, piece in enumerate(pieces)}
+    """Greedy translations by CTranslate2."""
+    tokenizer, names = product.tokenizer, names_of(product.tokenizer)
+    numbers = {name: number for number, name in enumerate(names)}
     config = product.model.config
-    requests, limits = asked_for(product, lines)
-    asked = [[pieces[number] for number in request.source] for request in requests]
+    requests, limits = requests_for(product, lines)
+    tokens = [[names[number] for number in request.source] for request in requests]
     found = engine.translate_batch(
-        asked,
+        tokens,
         beam_size=1,
         max_decoding_length=config.max_length,
         max_batch_size=2_048,
         batch_type="tokens",
     )
-    said = [each.hypotheses[0][:limit] for each, limit in zip(found, limits, strict=True)]
-    return [tokenizer.decode([numbers[piece] for piece in each]) for each in said]
+    output = [each.hypotheses[0][:limit] for each, limit in zip(found, limits, strict=True)]
+    return [tokenizer.decode([numbers[name] for name in each]) for each in output]
 
 
 EXPORTER = Exporter(opened_as="Translator", save=save, compare=compare, translate=translate_with_both)

@@ -1,11 +1,11 @@
-"""What a translator needs to know beside its weights."""
+"""What a translator's bundle states apart from its weights: languages and decoding defaults."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from qkv.families.translator.alignment import Aligner
-from qkv.families.translator.answers import Confidence
 from qkv.families.translator.options import STRONGEST_PENALTY, WIDEST_BEAM
+from qkv.families.translator.translations import Confidence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,11 +15,11 @@ class Languages:
 
     @classmethod
     def of(cls, source: str | None, target: str | None) -> "Languages":
-        """Where nobody has named them they are called source and target."""
+        """Languages without a name are called source and target."""
         return cls(source=source or "source", target=target or "target")
 
     def named(self) -> tuple[str | None, str | None]:
-        """Those that somebody has named."""
+        """The names that were given; None for the others."""
         unnamed = Languages.of(None, None)
         return (
             None if self.source == unnamed.source else self.source,
@@ -29,15 +29,15 @@ class Languages:
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatorDefaults:
-    """What a translator needs to know beside its weights."""
+    """Languages, decoding defaults and calibration of a translator."""
 
     OLD_NAMES: ClassVar = {"beam": "beam_size", "longest": "max_source_length"}
 
     languages: Languages
-    max_source_length: int  # pieces of the longest source that is translated whole: more is split
+    max_source_length: int  # tokens; a longer source is split into segments
     beam_size: int
     length_penalty: float
-    stand_ins: tuple[str, ...] = ()  # words that it copies, for spans that it does not know
+    stand_ins: tuple[str, ...] = ()  # words that it copies reliably, to replace spans that it may not
     aligner: Aligner | None = None
     confidence: Confidence | None = None
 

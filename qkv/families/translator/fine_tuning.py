@@ -50,7 +50,7 @@ def fine_tune_task(
         settings, before.model.tokens.embedding_dim, choose_device(), setup.group, kinds_for(recurrent)
     )
     scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
-    tokenizer = asked_for(before.tokenizer, settings.target_language, corpus)
+    tokenizer = with_language(before.tokenizer, settings.language_token, corpus)
     if settings.data.bpe_dropout and not isinstance(tokenizer, Tokenizer):
         raise UserError(
             "BPE dropout needs a vocabulary that qkv has learned; this model brings its own. Leave it out."
@@ -109,11 +109,11 @@ class FineTuneTranslatorTask(Task[Translator]):
         return shown_translation(self.corpus)
 
 
-def asked_for(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vocabulary:
-    """The tokenizer that puts the wanted target language before each source, where the model knows several."""
+def with_language(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vocabulary:
+    """The tokenizer that puts the target language before each source, if the model knows several."""
     if not tokenizer.languages or not isinstance(tokenizer, SentencePieces):
         if language is not None:
-            raise UserError("this model translates into one language. Leave out the target language.")
+            raise UserError("this model translates into one language. Leave out the language token.")
         return tokenizer
     if language is not None:
         return tokenizer.other(language=language)
@@ -121,8 +121,8 @@ def asked_for(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vo
         marker, _ = tokenizer.without_marker(text)
         if marker is None or marker not in tokenizer.ids:
             raise UserError(
-                f"this model translates into {', '.join(tokenizer.languages)}, and the source '{text[:SHOWN]}' asks for "
-                f"none of these. Choose a target language, or begin each source with {tokenizer.marker('LANGUAGE')}."
+                f"this model translates into {', '.join(tokenizer.languages)}, and the source '{text[:SHOWN]}' names "
+                f"none of these. Give the language token, or begin each source with {tokenizer.marker('LANGUAGE')}."
             )
     return tokenizer
 

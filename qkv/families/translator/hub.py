@@ -1,4 +1,4 @@
-"""Translators as Hugging Face's library has them: Marian's models with post-norm, and Pegasus's with pre-norm."""
+"""Translators in Hugging Face transformers: Marian (post-norm) and Pegasus (pre-norm)."""
 
 import re
 from collections.abc import Mapping
@@ -36,10 +36,8 @@ WITHOUT_EFFECT = {
 }  # fmt: skip
 CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
 NORMS = {"marian": "post", "pegasus": "pre"}
-NORM_EPS = 1e-5  # theirs is fixed
-LONGEST = (
-    1 << 17
-)  # positions of a sentence; their table is computed, so that no weight tells how many there are
+NORM_EPS = 1e-5  # fixed in transformers
+LONGEST = 1 << 17  # the most positions; the table is computed, so no weight shows its size
 
 TOKENS = "model.shared.weight"
 TIED = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
@@ -87,7 +85,7 @@ class MarianMapping:
     def write(self, product: Translator) -> Written:
         model = in_halves(with_encoder(product))
         config = model.config
-        refuse_unlike(config)
+        check_exportable(config)
         kind = "marian" if config.encoder.norm == "post" else "pegasus"
         weights = {their_name(name): tensor for name, tensor in model.state_dict().items() if name != "bias"}
         for name in POSITIONS.values():
@@ -127,7 +125,7 @@ class MarianMapping:
                 "max_length": config.max_length,
                 "num_beams": product.defaults.beam_size,
                 "length_penalty": product.defaults.length_penalty,
-                **unsaid(config),
+                **exclude_padding(config),
             },
         )
 
@@ -141,14 +139,14 @@ class MarianMapping:
         chance = torch.Generator().manual_seed(1)
         length = min(9, config.max_length)
         picked = free[torch.randint(len(free), (2, 2 * length), generator=chance)]
-        source, said = picked[:, :length].clone(), picked[:, length:].clone()
+        source, target = picked[:, :length].clone(), picked[:, length:].clone()
         source[0, -1] = source[1, length // 2] = config.end
         source[1, length // 2 + 1 :] = config.pad
-        said[:, 0] = config.start
+        target[:, 0] = config.start
         return {
             "input_ids": source,
             "attention_mask": (source != config.pad).long(),
-            "decoder_input_ids": said,
+            "decoder_input_ids": target,
         }
 
     def computed(self, product: Translator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -157,11 +155,11 @@ class MarianMapping:
     def greedy(
         self, product: Translator, inputs: Mapping[str, Tensor]
     ) -> tuple[list[list[int]], dict[str, Any]]:
-        """What we say to the sources of the probe, and how `generate` is asked the same."""
+        """Our greedy output for the probe, and the arguments of `generate` for the same."""
         config, source = product.model.config, inputs["input_ids"]
         limit = min(20, config.max_length - 1)
         step = product.model.eval().begin(source)
-        answers = greedy(
+        hypotheses = greedy(
             Without(step, config.pad) if config.pad == config.start else step,
             torch.full((len(source),), config.start),
             config.end,
@@ -171,18 +169,22 @@ class MarianMapping:
             "max_new_tokens": limit,
             "pad_token_id": config.pad,
             "decoder_start_token_id": config.start,
-            **unsaid(config),
+            **exclude_padding(config),
         }
-        asked = {"input_ids": source, "attention_mask": inputs["attention_mask"], "generation": generation}
-        return [answer.ids for answer in answers], {**asked, "begun": 1, "end": config.end}
+        arguments = {
+            "input_ids": source,
+            "attention_mask": inputs["attention_mask"],
+            "generation": generation,
+        }
+        return [each.ids for each in hypotheses], {**arguments, "begun": 1, "end": config.end}
 
     def encode(self, product: Translator, line: str) -> list[int] | None:
-        """Without the piece that asks for a target language, which transformers puts only where the text has it."""
+        """Without the target language token, which transformers adds only if the text contains it."""
         tokenizer = product.tokenizer
         return tokenizer.other().encode(line) if isinstance(tokenizer, SentencePieces) else None
 
     def notes(self, product: Translator) -> dict[str, Any]:
-        """TranslationOptions, languages, and the target language that is wanted where nobody says."""
+        """Decoding defaults, languages, and the default target language."""
         tokenizer = product.tokenizer
         language = tokenizer.language if isinstance(tokenizer, SentencePieces) else None
         return {
@@ -195,7 +197,7 @@ class MarianMapping:
 
 
 def share_tokens(weights: dict[str, Tensor], where: str) -> None:
-    """One table for source, target and output, under whichever of its names it was written."""
+    """One table for source, target and output, stored under any of its names."""
     names = [name for name in (TOKENS, *TIED) if name in weights]
     if names:
         check_copies(weights, dict.fromkeys(names[1:], names[0]), where)
@@ -272,14 +274,14 @@ def our_name(theirs: str) -> str:
 
 
 def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> TranslatorConfig:
-    """Tables of positions that are no more than the sinusoid are dropped; others are learned ones."""
+    """Drop position tables that equal the sinusoid; others are learned positions."""
     names = list(POSITIONS)
     tables = [weights[name] for name in names if name in weights]
     shape = (config.max_length, config.encoder.width)
     if not tables or any(table.shape != shape for table in tables):
-        return config  # what has another shape is left over, and named
+        return config  # a table of another shape is reported as left over
     computed = sinusoid(*shape, "halves")
-    if all(torch.allclose(table, computed, atol=1e-3) for table in tables):  # a file may be in 16 bits
+    if all(torch.allclose(table, computed, atol=1e-3) for table in tables):  # the file may be in 16 bits
         for name in names:
             weights.pop(name, None)
         return config
@@ -292,13 +294,13 @@ def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> Tran
 def with_encoder(product: Translator) -> TranslatorModel:
     if not isinstance(product.model, TranslatorModel):
         raise UserError(
-            "transformers has translators of an encoder and a decoder, both of blocks, and this is none: it cannot be written for it."
+            "only translators with a Transformer encoder and decoder can be exported to transformers; this is another architecture."
         )
     return product.model
 
 
-def refuse_unlike(config: TranslatorConfig) -> None:
-    """What neither of their classes can hold."""
+def check_exportable(config: TranslatorConfig) -> None:
+    """Raise an error for what neither of their classes supports."""
     encoder, decoder = config.encoder, config.decoder
     reasons = {
         "rotary positions": config.positions == "rotary",
@@ -311,12 +313,12 @@ def refuse_unlike(config: TranslatorConfig) -> None:
     for reason, holds in reasons.items():
         if holds:
             raise UserError(
-                f"no translator of transformers has {reason}: this model cannot be written for it."
+                f"no translator in transformers supports {reason}: this model cannot be exported."
             )
 
 
 def in_halves(model: TranslatorModel) -> TranslatorModel:
-    """The same computation with all sines before all cosines: the columns of the residual stream change places."""
+    """The same computation with all sines before all cosines: the columns of the residual stream are permuted."""
     config = model.config
     if config.positions != "interleaved" or config.encoder.width % 2:
         return model
@@ -324,24 +326,24 @@ def in_halves(model: TranslatorModel) -> TranslatorModel:
     order = torch.cat([torch.arange(0, width, 2), torch.arange(1, width, 2)])
     other = TranslatorModel(replace(config, positions="halves"))
     other.load_state_dict(
-        {name: in_order(name, tensor, order) for name, tensor in model.state_dict().items()}
+        {name: permuted(name, tensor, order) for name, tensor in model.state_dict().items()}
     )
     return other.eval()
 
 
-def unsaid(config: TranslationConfig) -> dict[str, Any]:
-    """For `generate`: padding that a translation begins with does not come again, and has no share of the probability."""
+def exclude_padding(config: TranslationConfig) -> dict[str, Any]:
+    """Arguments of `generate` that exclude padding, which is also the start token, and give it no probability."""
     return {"bad_words_ids": [[config.pad]], "renormalize_logits": True} if config.pad == config.start else {}
 
 
 def fixed_positions(config: TranslatorConfig) -> Tensor:
-    """A table that is no weight of ours, written all the same: transformers would tell its users that it is missing."""
+    """A table that we compute, written because transformers would report it as missing."""
     shape = (config.max_length, config.encoder.width)
     return torch.zeros(shape) if config.positions == "none" else sinusoid(*shape, "halves")
 
 
-def in_order(name: str, tensor: Tensor, order: Tensor) -> Tensor:
-    """A weight for a stream whose columns are in another order: what reads it, and what writes to it."""
+def permuted(name: str, tensor: Tensor, order: Tensor) -> Tensor:
+    """A weight that reads from or writes to a residual stream with permuted columns."""
     *_, layer, kind = name.split(".")
     if layer == "tokens" or (layer in ("query", "key", "value", "expand") and kind == "weight"):
         return tensor[:, order]

@@ -1,4 +1,4 @@
-"""The tokenizers of translators: Marian's two SentencePiece models with one vocabulary, or byte-level pieces of ours."""
+"""Tokenizers of translators: Marian's two SentencePiece models with one vocabulary, or byte-level BPE of qkv."""
 
 import json
 
@@ -28,16 +28,16 @@ def read_tokenizer(published: Published, config: TranslatorConfig, language: str
         tokenizer = byte_level(published, config)
         if language is not None:
             raise UserError(
-                f"{published.where} translates into one language: --language is for models of several."
+                f"{published.where} translates into one language: a target language is only for models with several."
             )
     else:
         raise UserError(
-            f"{published.where} has no tokenizer that qkv knows: neither {SOURCE}, {TARGET} and {VOCABULARY} nor {FAST}."
+            f"{published.where} has no tokenizer that qkv can read: neither {SOURCE}, {TARGET} and {VOCABULARY} nor {FAST}."
         )
     if len(tokenizer) != config.vocab_size:
         raise UserError(
-            f"{published.where}: the tokenizer has {len(tokenizer):,} pieces and the model embeddings for "
-            f"{config.vocab_size:,}; these files do not belong together."
+            f"{published.where}: the tokenizer has {len(tokenizer):,} tokens, but the model has embeddings for "
+            f"{config.vocab_size:,}. These files do not belong together."
         )
     return tokenizer
 
@@ -46,22 +46,20 @@ def sentence_pieces(published: Published, config: TranslatorConfig, language: st
     where, settings = published.where, tokenizer_settings(published, ("MarianTokenizer",))
     if settings.get("separate_vocabs"):
         raise UserError(
-            f"{where} has a vocabulary for each language (separate_vocabs), and qkv knows one for both."
+            f"{where} has a vocabulary for each language (separate_vocabs), but qkv supports only a shared one."
         )
     if settings.get("sp_model_kwargs"):
-        raise UserError(
-            f"{where} asks SentencePiece for more than to cut text (sp_model_kwargs): qkv does not know it."
-        )
+        raise UserError(f"{where} uses SentencePiece options (sp_model_kwargs) that qkv does not support.")
     vocabulary = vocabulary_of(published)
     refuse_added(published, set(vocabulary))
     unknown = name_of(settings.get("unk_token"), "<unk>")
     if unknown not in vocabulary:
-        raise UserError(f"{where}/{VOCABULARY} lacks {unknown}, the piece for all that is unknown.")
+        raise UserError(f"{where}/{VOCABULARY} lacks {unknown}, the unknown token.")
     models = []
     for name in (SOURCE, TARGET):
         path = published.folder / name
         if not path.is_file() or path.stat().st_size > LARGEST_JSON:
-            raise UserError(f"{path} is missing, or too large to be read.")
+            raise UserError(f"{path} is missing or too large.")
         models.append(UnigramModel(path.read_bytes(), str(path)))
     return SentencePieces(
         vocabulary,
@@ -75,24 +73,22 @@ def sentence_pieces(published: Published, config: TranslatorConfig, language: st
 
 
 def noted_language(published: Published) -> str | None:
-    """The target language that was wanted by default where we have written this folder."""
+    """The default target language that an export by qkv has noted."""
     language = published.json(NOTES).get("language")
     if language is not None and not isinstance(language, str):
-        raise UserError(f"{published.where}/{NOTES}: language should be the code of one, not {language!r}.")
+        raise UserError(f"{published.where}/{NOTES}: language should be a language code, not {language!r}.")
     return language
 
 
 def vocabulary_of(published: Published) -> list[str]:
-    """The pieces in the order of their numbers, each number once."""
+    """The tokens in the order of their ids, each id once."""
     path = published.folder / VOCABULARY
     numbers = read_object(path)
     pieces: list[str] = [""] * len(numbers)
     seen = set()
     for piece, number in numbers.items():
         if not isinstance(number, int) or not 0 <= number < len(pieces) or number in seen:
-            raise UserError(
-                f"{path}: the pieces are not numbered from 0 on, each number once ('{piece}' has {number})."
-            )
+            raise UserError(f"{path}: ids must run from 0 without gaps or repeats ('{piece}' has {number}).")
         seen.add(number)
         pieces[number] = piece
     return pieces
@@ -108,10 +104,10 @@ def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
         Tokenizer.end,
     ):
         raise UserError(
-            f"{path} is not a tokenizer that qkv can use for a translator: it knows byte-level pieces made by qkv, "
+            f"{path} is not a tokenizer that qkv can use for a translator. It supports byte-level BPE made by qkv, "
             f"and Marian's {SOURCE}, {TARGET} and {VOCABULARY}."
         )
-    stored["post_processor"] = None  # we put the end mark ourselves
+    stored["post_processor"] = None  # we add the end token ourselves
     tokenizer = Tokenizer.from_text(json.dumps(stored), str(path))
     check_numbers(published, tokenizer.pieces.get_vocab().values(), config.vocab_size)
     return tokenizer
@@ -121,7 +117,7 @@ def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
 
 
 def tokenizer_files(tokenizer: Vocabulary, context: int) -> dict[str, bytes]:
-    """Files from which transformers' AutoTokenizer makes a tokenizer that puts the end mark itself."""
+    """Files for transformers' AutoTokenizer, which adds the end token itself."""
     if isinstance(tokenizer, SentencePieces):
         source, target = (model.content for model in tokenizer.models)
         settings = {

@@ -1,4 +1,4 @@
-"""Translation: source ids in, target logits out, in two ways.
+"""Transformer translation models: source ids in, target logits out.
 
 Translator   the encoder-decoder Transformer of the paper (T-ED in deck 003)
 OneStream    the decoder alone (T-D): source and target are one causal stream, and the loss is on the target
@@ -27,18 +27,18 @@ class OneStreamConfig:
     OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length", "smoothing": "label_smoothing"}
 
     vocab_size: int
-    max_length: int  # the most positions on either side
+    max_length: int  # positions on either side
     pad: int
-    start: int  # what the decoder reads before the first word
+    start: int  # what the decoder reads first
     end: int
     positions: Literal["interleaved", "halves", "learned", "rotary", "none"]
     decoder: StackConfig
     label_smoothing: float = 0.0
-    output_bias: bool = False  # a number added to the logit of each word, as in Marian's models
+    output_bias: bool = False  # added to the logits, as in Marian's models
 
     def __post_init__(self) -> None:
         if self.positions == "rotary" and any(stack.width // stack.heads % 2 for stack in self.stacks):
-            raise ValueError("rotary positions turn pairs of columns: the width of a head must be even")
+            raise ValueError("rotary positions need an even head width")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
         check_context(self.max_length, self.decoder.width)
@@ -62,7 +62,7 @@ class OneStreamConfig:
         return (self.decoder,)
 
     @property
-    def looking(self) -> tuple[int, int]:
+    def cross_attention_shape(self) -> tuple[int, int]:
         return self.decoder.depth, self.decoder.heads
 
     def facts(self) -> dict[str, str]:
@@ -76,7 +76,9 @@ class TranslatorConfig(OneStreamConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.encoder.width != self.decoder.width:
-            raise ValueError(f"encoder width {self.encoder.width} is not decoder width {self.decoder.width}")
+            raise ValueError(
+                f"encoder width {self.encoder.width} must equal decoder width {self.decoder.width}"
+            )
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield from self.embedding_shapes()
@@ -91,8 +93,8 @@ class TranslatorConfig(OneStreamConfig):
         return {"encoder": self.encoder.sentence(), **super().facts()}
 
 
-class OfBlocks(TranslationModel):
-    """What both ways have in common: words with their positions, for stacks of blocks."""
+class BlockModel(TranslationModel):
+    """The common part: token embeddings with positions."""
 
     config: OneStreamConfig
 
@@ -119,7 +121,7 @@ class OfBlocks(TranslationModel):
         return Cache(self.config.decoder.depth)
 
 
-class Translator(OfBlocks):
+class Translator(BlockModel):
     architecture = "transformer"
     config: TranslatorConfig
 
@@ -131,12 +133,12 @@ class Translator(OfBlocks):
         self.decoder = Stack(config.decoder, cross=True)
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
-        """The memory that the decoder looks at, (B, S, D), and its mask, (B, 1, 1, S)."""
+        """The memory that the decoder attends to, (B, S, D), and its mask, (B, 1, 1, S)."""
         mask = source_mask(source, self.config.pad)
         tape = inside(tape, "encoder")
         length = source.shape[1]
-        x = self.embed(source, between(self.source_positions, 0, length), tape)
-        rotation = between(self.source_rotation, 0, length)
+        x = self.embed(source, positions_at(self.source_positions, 0, length), tape)
+        rotation = positions_at(self.source_rotation, 0, length)
         return self.encoder(x, mask=mask, rotation=rotation, tape=tape), mask
 
     def decode(
@@ -147,14 +149,14 @@ class Translator(OfBlocks):
         cache: Cache | None = None,
         tape: Tape | None = None,
     ) -> Tensor:
-        """Padding stands at the end of a target, behind everything that could look at it: the causal mask is enough."""
+        """Target padding is at the end, so the causal mask hides it from every real token."""
         start, length = (0 if cache is None else cache.length), ids.shape[1]
         tape = inside(tape, "decoder")
-        x = self.embed(ids, between(self.target_positions, start, length), tape)
+        x = self.embed(ids, positions_at(self.target_positions, start, length), tape)
         y: Tensor = self.decoder(
             x,
             mask=causal_mask(length, start + length, ids.device),
-            rotation=between(self.target_rotation, start, length),
+            rotation=positions_at(self.target_rotation, start, length),
             memory=memory,
             memory_mask=memory_mask,
             cache=cache,
@@ -163,11 +165,10 @@ class Translator(OfBlocks):
         return y
 
 
-class OneStream(OfBlocks):
-    """No separate encoder: the decoder reads the source, then goes on with the target behind it.
+class OneStream(BlockModel):
+    """No separate encoder: the decoder reads the source and then the target as one stream.
 
-    Positions are counted anew on the target side, so that padding between the two changes nothing; a vector for each
-    side tells them apart.
+    Positions restart on the target side, so padding between the two changes nothing. A learned vector marks each side.
     """
 
     architecture = "one-stream"
@@ -179,7 +180,7 @@ class OneStream(OfBlocks):
         self.decoder = Stack(config.decoder)
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
-        """Nothing is computed yet: the source's ids, (B, S), and its mask."""
+        """The source ids, (B, S), and their mask; `decode` reads them."""
         return source, source_mask(source, self.config.pad)
 
     def decode(
@@ -190,18 +191,18 @@ class OneStream(OfBlocks):
         cache: Cache | None = None,
         tape: Tape | None = None,
     ) -> Tensor:
-        """At first the source is read as well; its keys and values stay in the cache with those of the target."""
+        """The first call also reads the source. Its keys and values stay in the cache."""
         before, sources, length = (0 if cache is None else cache.length), memory.shape[1], ids.shape[1]
         inner = (
             None
             if tape is None
             else Tape(only=tape.only and tape.only.replace("cross_attention", "attention"))
         )
-        said = max(0, before - sources)  # of the target
-        x = self.embed(ids, between(self.target_positions, said, length)) + self.sides[1]
-        rotation = between(self.rotation, said, length)
+        generated = max(0, before - sources)  # target tokens in the cache
+        x = self.embed(ids, positions_at(self.target_positions, generated, length)) + self.sides[1]
+        rotation = positions_at(self.rotation, generated, length)
         if not before:
-            source = self.embed(memory, between(self.source_positions, 0, sources)) + self.sides[0]
+            source = self.embed(memory, positions_at(self.source_positions, 0, sources)) + self.sides[0]
             x = torch.cat([source, x], dim=1)  # (B, S + T, D)
             if rotation is not None:
                 rotation = torch.cat([self.rotation(0, sources), rotation])  # type: ignore[misc]
@@ -215,22 +216,22 @@ class OneStream(OfBlocks):
             tape=inside(inner, "decoder"),
         )
         if tape is not None and inner is not None:
-            tell_of_source(tape, inner, sources, length)
+            record_cross_attention(tape, inner, sources, length)
         return y[:, -length:]  # (B, T, D)
 
 
-def tell_of_source(tape: Tape, inner: Tape, sources: int, length: int) -> None:
-    """Copy what was recorded; how the target looks at the source gets the name that it has in an encoder-decoder."""
+def record_cross_attention(tape: Tape, inner: Tape, sources: int, length: int) -> None:
+    """Copy the recorded values. Attention of the target on the source is recorded as cross-attention."""
     for name, tensor in inner.tensors.items():
         tape.record(name, tensor)
         if name.endswith(".attention.weights"):
-            looks = tensor[:, :, -length:, :sources]  # (B, H, T, S)
-            share = looks / looks.sum(-1, keepdim=True).clamp(min=1e-9)
+            weights = tensor[:, :, -length:, :sources]  # (B, H, T, S)
+            share = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
             tape.record(name.replace(".attention.", ".cross_attention."), share)
 
 
 def added_positions(config: OneStreamConfig) -> nn.Module | None:
-    """What is added to the embeddings of one side; rotary positions add nothing."""
+    """The positions added to the embeddings of one side; None for rotary positions."""
     width = config.decoder.width
     match config.positions:
         case "learned":
@@ -244,12 +245,12 @@ def added_positions(config: OneStreamConfig) -> nn.Module | None:
 
 
 def rotations(config: OneStreamConfig, stack: StackConfig) -> nn.Module | None:
-    """What turns the queries and keys of one side's self-attention."""
+    """The rotation of queries and keys in self-attention; None unless positions are rotary."""
     if config.positions != "rotary":
         return None
     return RotaryPositions(config.max_length, stack.width // stack.heads)
 
 
-def between(positions: nn.Module | None, start: int, length: int) -> Tensor | None:
+def positions_at(positions: nn.Module | None, start: int, length: int) -> Tensor | None:
     found: Tensor | None = None if positions is None else positions(start, length)
     return found

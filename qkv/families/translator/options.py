@@ -1,8 +1,8 @@
 """The options of a translation, each stated once.
 
 The fields of `TranslationOptions` are the flags of `qkv translate` and the keyword arguments of `Translator.translate`. A new
-option is a field here, with its docstring and its check, and the rule in decoding that obeys it. The engine's own
-search leaves every option to the general search that it has not been told of (see `plain_search`).
+option is a field here, with its docstring and its check, and a rule in decoding that implements it. The engine's own
+search passes every option that it does not know to the general search (see `plain_search`).
 """
 
 import difflib
@@ -18,27 +18,27 @@ from qkv.errors import OptionError, UserError, check_rules
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind
 
-PROTECTED = KINDS  # all that can be
-WIDEST_BEAM = 1_000  # a typing error would take all memory
-STRONGEST_PENALTY = 50.0  # on length: to this power the length of any text is still finite
+PROTECTED = KINDS  # everything that can be protected
+WIDEST_BEAM = 1_000  # a typo must not use up all memory
+STRONGEST_PENALTY = 50.0  # an exponent: the length of any text to this power is still finite
 BATCH_TOKENS = 4_096
 SEED = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationOptions(Sampling):
-    """How texts are translated; None stands for the model's own default."""
+    """How texts are translated. None means the model's own default."""
 
     beam_size: Annotated[int | None, tyro.conf.arg(aliases=["--beam"])] = None
-    """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
+    """Hypotheses kept at every step; 1 is greedy. By default, the model's own setting."""
     length_penalty: float | None = None
     """Exponent of the length penalty; 0 for none."""
     num_hypotheses: int = 1
     """Translations of each text, best first."""
     patience: float | None = None
-    """Stop when so many times the beam have ended; without it, when no better translation can come."""
+    """Stop when this many times the beam size have finished; by default, when no better one is possible."""
     coverage_penalty: float = 0.0
-    """Weight of a penalty for source words that got hardly any attention."""
+    """Weight of a penalty for source words that got little attention."""
     sample: bool = False
     """Sample tokens instead of searching for the likeliest."""
     seed: int | None = None
@@ -46,23 +46,23 @@ class TranslationOptions(Sampling):
     repetition_penalty: float = 1.0
     """Above 1, tokens that occurred before become less likely."""
     no_repeat_ngram_size: int = 0
-    """No sequence of so many tokens occurs twice; 0 for no such rule."""
+    """No sequence of this many tokens occurs twice; 0 turns this off."""
     prefix: str = ""
     """Every translation begins with this."""
     contain: tuple[str, ...] = ()
-    """A phrase that every translation contains, in upper and lower case as given; several are allowed."""
+    """A phrase that every translation contains; case matters. Several are allowed."""
     avoid: tuple[str, ...] = ()
-    """A phrase that no translation contains, not even as a part of a word; case matters. Several are allowed."""
+    """A phrase that no translation contains, not even inside a word; case matters. Several are allowed."""
     glossary: Glossary = field(default_factory=Glossary)
-    """Terms whose translation is fixed: a source term, a tab and its translation on every line of a file."""
+    """Terms with a fixed translation: a file with a source term, a tab and its translation on each line."""
     protect: tuple[Kind, ...] = BY_DEFAULT
-    """What is kept as it is: placeholders, tags, urls, emails, numbers; or none."""
+    """What is copied unchanged: placeholders, tags, urls, emails, numbers; or none."""
     target_language: str | None = None
-    """Target language, for a model with several; a text that begins with >>its code<< asks for it as well."""
+    """Target language, for a model with several. A text that begins with >>code<< overrides it."""
     batch_tokens: int = BATCH_TOKENS
-    """Source tokens times beams that are decoded together: more is faster, and takes more memory."""
+    """Source tokens times beam size per batch: more is faster and takes more memory."""
     alignments: bool = False
-    """Report with each translation which word comes from which: 0-0 1-2 …"""
+    """Also report word alignments: 0-0 1-2 …"""
 
     def __post_init__(self) -> None:
         try:
@@ -78,7 +78,7 @@ class TranslationOptions(Sampling):
         return self if self.sample else None
 
     def likeliest(self) -> "TranslationOptions":
-        """The same for the one translation that a search finds best, without sampling."""
+        """The same options for the single best translation, without sampling."""
         unchanged: dict[str, Any] = {each.name: each.default for each in fields(Sampling)}
         return replace(self, num_hypotheses=1, sample=False, seed=None, **unchanged)
 
@@ -116,19 +116,19 @@ def check_phrases(options: TranslationOptions) -> None:
         if avoided in options.prefix:
             raise UserError(f"a translation cannot begin with '{options.prefix}' and avoid '{avoided}'.")
         for phrase in options.contain:
-            if avoided in f" {phrase}":  # it is a word of its own
+            if avoided in f" {phrase}":  # a phrase follows a space
                 raise UserError(f"a translation cannot contain '{phrase}' and avoid '{avoided}'.")
 
 
 def with_keywords(options: TranslationOptions, changes: Mapping[str, Any]) -> TranslationOptions:
-    """These options with those given by name. `beam` is short for `beam_size`."""
+    """Replace options by name. `beam` is short for `beam_size`."""
     known = [each.name for each in fields(options)]
     changes = {"beam_size" if name == "beam" else name: value for name, value in changes.items()}
     for name in changes:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}."
-            raise TypeError(f"there is no translation option '{name}'; {hint}")
+            raise TypeError(f"unknown translation option '{name}'; {hint}")
     return replace(options, **changes) if changes else options
 
 

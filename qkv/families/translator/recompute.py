@@ -1,4 +1,4 @@
-"""The explorer's self-check of a translator: its formulas once more, in NumPy, from the weights alone."""
+"""The explorer's self-check of a translator: all values recomputed in NumPy from the weights."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from qkv.tracing.trace import Trace
 
 def recompute(trace: Trace, weights: Weights) -> dict[str, Array]:
     source, target = trace.side("encoder"), trace.side("decoder")
-    if target.attention is not None:  # only LSTMs have their attention outside of blocks
+    if target.attention is not None:  # only LSTMs have attention outside blocks
         return recurrent(trace.config, weights, source.ids, target.ids)
     return transformer(trace, weights)
 
@@ -35,7 +35,9 @@ def transformer(trace: Trace, weights: Weights) -> dict[str, Array]:
         x = stack(x, memory)
         memory = x
     assert x is not None
-    found["logits"] = x @ weights["tokens.weight"].T + weights.get("bias", 0.0)  # Marian's models have one
+    found["logits"] = x @ weights["tokens.weight"].T + weights.get(
+        "bias", 0.0
+    )  # Marian's models have an output bias
     return found
 
 

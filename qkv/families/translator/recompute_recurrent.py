@@ -1,4 +1,4 @@
-"""The recurrent translator once more, from its weights alone: every number that a tape records."""
+"""The explorer's self-check of a recurrent translator: every recorded value, recomputed from the weights."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from qkv.tracing.formulas import Array, Weights, attended, linear, side_by_side,
 def recurrent(
     config: Mapping[str, Any], weights: Weights, source: Sequence[int], shifted: Sequence[int]
 ) -> dict[str, Array]:
-    """Of one sentence, by the names on the tape."""
+    """The values of one sentence, by their names on the tape."""
     found: dict[str, Array] = {}
     embedding = weights["tokens.weight"]
     x = found["encoder.tokens"] = embedding[list(source)] * config["width"] ** 0.5
@@ -23,34 +23,34 @@ def recurrent(
     memory = found["encoder.output"] = x
     first = np.tanh(linear(weights, "first_states", memory.mean(0)))
     x = found["decoder.tokens"] = embedding[list(shifted)] * config["width"] ** 0.5
-    for depth, shown in enumerate(np.split(first, config["decoder_depth"])):
-        said = lstm(weights, f"decoder.{depth}", x, shown)
-        x = found[f"decoder.{depth}.states"] = x + said if depth else said
+    for depth, state in enumerate(np.split(first, config["decoder_depth"])):
+        y = lstm(weights, f"decoder.{depth}", x, state)
+        x = found[f"decoder.{depth}.states"] = x + y if depth else y
         if depth == 0:
-            looked = look(config["heads"], weights, x, memory)
-            x = looked["result"]
-            found |= {f"decoder.0.cross_attention.{part}": array for part, array in looked.items()}
+            attended_to = attend(config["heads"], weights, x, memory)
+            x = attended_to["result"]
+            found |= {f"decoder.0.cross_attention.{part}": array for part, array in attended_to.items()}
     words = found["decoder.output"] = linear(weights, "to_words", x)
     found["logits"] = words @ embedding.T
     return found
 
 
-def lstm(weights: Weights, name: str, x: Array, shown: Array | None = None) -> Array:
-    """What is shown after every word, (T, F); what is kept begins as nothing."""
+def lstm(weights: Weights, name: str, x: Array, state: Array | None = None) -> Array:
+    """The hidden state after every token, (T, F). The cell state begins at zero."""
     from_below, from_before = weights[f"{name}.weight_ih_l0"], weights[f"{name}.weight_hh_l0"]
     bias = weights[f"{name}.bias_ih_l0"] + weights[f"{name}.bias_hh_l0"]
     hidden = from_before.shape[1]
-    shown, kept, rows = np.zeros(hidden) if shown is None else shown, np.zeros(hidden), []
+    state, cell, rows = np.zeros(hidden) if state is None else state, np.zeros(hidden), []
     for row in x:
-        enter, forget, new, leave = np.split(from_below @ row + from_before @ shown + bias, 4)
-        kept = sigmoid(forget) * kept + sigmoid(enter) * np.tanh(new)
-        shown = sigmoid(leave) * np.tanh(kept)
-        rows.append(shown)
+        enter, forget, new, leave = np.split(from_below @ row + from_before @ state + bias, 4)
+        cell = sigmoid(forget) * cell + sigmoid(enter) * np.tanh(new)
+        state = sigmoid(leave) * np.tanh(cell)
+        rows.append(state)
     return np.stack(rows)
 
 
-def look(heads: int, weights: Weights, x: Array, memory: Array) -> dict[str, Array]:
-    """The attention of the first LSTM on the memory, and tanh(W [c; h]) of what it has found."""
+def attend(heads: int, weights: Weights, x: Array, memory: Array) -> dict[str, Array]:
+    """The attention of the first LSTM on the memory, and tanh(W [c; h])."""
     q, k, v = (
         split(linear(weights, f"cross_attention.{part}", each), heads)
         for part, each in [("query", x), ("key", memory), ("value", memory)]

@@ -1,8 +1,8 @@
-"""The recurrent ancestor: LSTMs that read and say a sentence word by word, with attention between them (deck 002).
+"""Recurrent translation models: an LSTM encoder and decoder with attention (deck 002).
 
-The decoder's first LSTM asks, attention answers, and the LSTMs above it go on with both (as in GNMT). What attention
-has found is not fed back into the LSTM that asks, so in training each LSTM runs over the whole target at once and
-attention is computed for all words together; only the step from state to state is one after another.
+The decoder's first LSTM provides the queries; the LSTMs above it read the attention's output (as in GNMT). That output
+is not fed back into the first LSTM, so in training each LSTM runs over the whole target in one call and attention is
+computed for all tokens at once.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ from qkv.core.masks import as_scores
 from qkv.core.pairs import TranslationModel, joint_embedding, source_mask
 from qkv.core.tape import Tape, inside
 
-States = list[tuple[Tensor, Tensor]]  # of each LSTM: what it shows and what it keeps, (1, B, F) each
+States = list[tuple[Tensor, Tensor]]  # hidden and cell state of each LSTM, (1, B, F) each
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One side of the model in the words of a stack of blocks, for views that show both kinds of model."""
+    """One side of the model, described like a stack of blocks, for code that shows both kinds of model."""
 
     depth: int
     width: int
@@ -41,15 +41,15 @@ class RecurrentConfig:
     OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length", "smoothing": "label_smoothing"}
 
     vocab_size: int
-    max_length: int  # the most words on either side
+    max_length: int  # tokens on either side
     pad: int
     start: int
     end: int
     width: int  # of the embeddings
-    hidden: int  # of what an LSTM shows and keeps; in the encoder half of it for each direction
+    hidden: int  # width of LSTM states; in the encoder, half of it for each direction
     encoder_depth: int
     decoder_depth: int
-    heads: int  # of the attention; its inventors had one
+    heads: int  # of the attention; the original paper has one
     dropout: float
     label_smoothing: float = 0.0
 
@@ -57,9 +57,9 @@ class RecurrentConfig:
         if min(self.width, self.hidden, self.encoder_depth, self.decoder_depth, self.heads) < 1:
             raise ValueError("width, hidden, depths and heads must each be at least 1")
         if self.hidden % 2:
-            raise ValueError(f"hidden {self.hidden} is odd: the encoder's two directions share it")
+            raise ValueError(f"hidden {self.hidden} must be even: the encoder's two directions share it")
         if self.hidden % self.heads:
-            raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
+            raise ValueError(f"hidden {self.hidden} must be a multiple of heads {self.heads}")
         if not 0 <= self.dropout < 1:
             raise ValueError("dropout must be at least 0 and below 1")
         if not 0 <= self.label_smoothing < 1:
@@ -83,17 +83,17 @@ class RecurrentConfig:
         yield from linear_shapes("to_words", hidden, width)
 
     @property
-    def looking(self) -> tuple[int, int]:
+    def cross_attention_shape(self) -> tuple[int, int]:
         return 1, self.heads
 
     @property
     def encoder(self) -> Side:
-        """It has no attention of its own."""
+        """The encoder has no attention."""
         return Side(depth=self.encoder_depth, width=self.width, heads=0, hidden=self.hidden)
 
     @property
     def decoder(self) -> Side:
-        """Its first LSTM is the one that looks."""
+        """Only the first LSTM has attention."""
         return Side(depth=1, width=self.hidden, heads=self.heads, hidden=self.hidden)
 
     def facts(self) -> dict[str, str]:
@@ -133,13 +133,13 @@ class Recurrent(TranslationModel):
         return embedded
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
-        """What both directions make of every word, (B, S, F), and the mask of the words, (B, 1, 1, S)."""
-        refuse_beyond(source.shape[1], self.config.max_length)
+        """The states of both directions, (B, S, F), and the source mask, (B, 1, 1, S)."""
+        check_position(source.shape[1], self.config.max_length)
         mask = source_mask(source, self.config.pad)
         tape = inside(tape, "encoder")
-        x, order = self.embed(source, tape), from_the_end(mask[:, 0, 0])
+        x, order = self.embed(source, tape), reversed_order(mask[:, 0, 0])
         for depth, both in enumerate(self.encoder):
-            x = carried(x, self.dropout(both(x, order)), depth)
+            x = with_residual(x, self.dropout(both(x, order)), depth)
             if tape is not None:
                 tape.inside(str(depth)).record("states", x)
         if tape is not None:
@@ -154,35 +154,35 @@ class Recurrent(TranslationModel):
         cache: "RecurrentCache | None" = None,
         tape: Tape | None = None,
     ) -> Tensor:
-        """What is made of the ids that follow those in the cache, before the output layer. (B, T, D)
+        """The inputs of the output layer, for the ids that follow those in the cache. (B, T, D)
 
-        Padding stands at the end of a target, where no LSTM has come yet when it says a word.
+        Target padding is at the end, so no real token depends on it.
         """
         cache = self.new_cache() if cache is None else cache
         cache.length += ids.shape[1]
-        refuse_beyond(cache.length, self.config.max_length)
-        states = self.begun(memory, memory_mask) if cache.states is None else cache.states
+        check_position(cache.length, self.config.max_length)
+        states = self.initial_states(memory, memory_mask) if cache.states is None else cache.states
         tape = inside(tape, "decoder")
         x, kept = self.embed(ids, tape), States()
         for depth, (each, state) in enumerate(zip(self.decoder, states, strict=True)):
             y, newest = each(x, state)  # (B, T, F)
             kept.append(newest)
-            x = carried(x, self.dropout(y), depth)
+            x = with_residual(x, self.dropout(y), depth)
             block = inside(tape, str(depth))
             if block is not None:
                 block.record("states", x)
             if depth == 0:
-                x = self.look(x, memory, memory_mask, cache.memory, inside(block, "cross_attention"))
+                x = self.attend(x, memory, memory_mask, cache.memory, inside(block, "cross_attention"))
         cache.states = kept
         words: Tensor = self.to_words(x)  # (B, T, D)
         if tape is not None:
             tape.record("output", words)
         return words
 
-    def look(
+    def attend(
         self, x: Tensor, memory: Tensor, memory_mask: Tensor, projected: Fixed, tape: Tape | None
     ) -> Tensor:
-        """tanh(W [c; h]): what was asked, together with what was found in the memory. (B, T, F)"""
+        """tanh(W [c; h]) of the queries h and the attention's output c. (B, T, F)"""
         mask = as_scores(memory_mask, x.dtype) if tape is None else memory_mask
         found = self.cross_attention(x, memory, mask=mask, cache=projected, tape=tape)
         result: Tensor = self.dropout(torch.tanh(self.combine(torch.cat([found, x], dim=-1))))
@@ -190,8 +190,8 @@ class Recurrent(TranslationModel):
             tape.record("result", result)
         return result
 
-    def begun(self, memory: Tensor, memory_mask: Tensor) -> States:
-        """The decoder begins with the mean of the memory in its mind, and with nothing kept."""
+    def initial_states(self, memory: Tensor, memory_mask: Tensor) -> States:
+        """The decoder's initial states: hidden states from the mean of the memory, and zero cell states."""
         real = memory_mask[:, 0, 0, :, None].to(memory.dtype)  # (B, S, 1)
         mean = (memory * real).sum(1) / real.sum(1)  # (B, F)
         shown = torch.tanh(self.first_states(mean)).chunk(self.config.decoder_depth, dim=-1)
@@ -202,10 +202,10 @@ class Recurrent(TranslationModel):
 
 
 class BothWays(nn.Module):
-    """One LSTM from the first word to the last and one from the last to the first.
+    """A bidirectional LSTM layer.
 
-    The second reads the words in reverse and its padding last, as the first does: so neither is ever shown padding
-    before a word, and both run over whole batches without a look at their lengths.
+    The backward LSTM reads the tokens in reverse and padding last. So neither direction reads padding before a token,
+    and both run over whole batches without packed sequences.
     """
 
     def __init__(self, width: int, hidden: int):
@@ -219,7 +219,7 @@ class BothWays(nn.Module):
 
 
 class RecurrentCache:
-    """One decoding's memory: the states of the LSTMs, and the source as the attention projects it."""
+    """The cache of one decoding: the states of the LSTMs, and the projected source."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -241,7 +241,7 @@ def lstm_shapes(name: str, width: int, hidden: int) -> Iterator[tuple[str, tuple
 
 @torch.no_grad()
 def lstm(width: int, hidden: int) -> nn.LSTM:
-    """One layer in one direction. Its forget gate begins open: what is kept stays, until there is a reason to forget."""
+    """One layer in one direction. Its forget gate is initialised open (bias 1)."""
     made = nn.LSTM(width, hidden, batch_first=True)
     from_below, from_before, bias, other_bias = made.all_weights[0]
     for gate in from_below.chunk(4):
@@ -254,13 +254,13 @@ def lstm(width: int, hidden: int) -> nn.LSTM:
     return made
 
 
-def carried(x: Tensor, y: Tensor, depth: int) -> Tensor:
-    """From the second LSTM on there is a shortcut around each."""
+def with_residual(x: Tensor, y: Tensor, depth: int) -> Tensor:
+    """A residual connection around every LSTM but the first."""
     return x + y if depth else y
 
 
-def from_the_end(real: Tensor) -> Tensor:
-    """For each row the places of its words in reverse, and after them those of its padding. (B, S) -> (B, S)"""
+def reversed_order(real: Tensor) -> Tensor:
+    """For each row, the positions of its tokens in reverse, then those of its padding. (B, S) -> (B, S)"""
     places = torch.arange(real.shape[1], device=real.device)
     reverse = real.sum(dim=1, keepdim=True) - 1 - places
     return torch.where(reverse >= 0, reverse, places)
@@ -274,6 +274,6 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def refuse_beyond(length: int, context: int) -> None:
+def check_position(length: int, context: int) -> None:
     if length > context:
         raise ValueError(f"position {length} is beyond the context of {context}")

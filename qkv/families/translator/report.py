@@ -87,20 +87,20 @@ def model_card(report: Mapping[str, Any]) -> str:
     dropped = ", ".join(f"{count} {reason}" for reason, count in data["dropped"].items() if count) or "none"
     return f"""# Translator, {languages["source"]} → {languages["target"]}
 
-Made by qkv {report["made_with"]["qkv"]}. Raw text in, raw text out:
+Trained with qkv {report["made_with"]["qkv"]}. It translates raw text:
 
     qkv translate . "…"
 
 | | |
 |---|---|
 | trained on | {cell(data["origin"])}: {data["pairs"]:,} sentence pairs (dropped: {cell(dropped)}) |
-| size | {report["parameters"]:,} parameters, {report["vocab_size"]:,} pieces in the vocabulary |
+| size | {report["parameters"]:,} parameters, vocabulary of {report["vocab_size"]:,} tokens |
 | training | {training["steps"]:,} steps, {training["epochs"]} epochs, {training["minutes"]} minutes, seed {training["seed"]} |
 | weights | {cell(training["weights"])} |
 
 ## Scores
 
-On {validation["sentences"]:,} held-out validation pairs, beam {validation["beam_size"]},
+On {validation["sentences"]:,} held-out validation pairs, beam size {validation["beam_size"]},
 length penalty {validation["length_penalty"]}:
 
 | measure | value | signature |
@@ -108,22 +108,22 @@ length penalty {validation["length_penalty"]}:
 | BLEU | {validation["bleu"]["value"]:.2f} | `{cell(validation["bleu"]["signature"])}` |
 | chrF | {validation["chrf"]["value"]:.2f} | `{cell(validation["chrf"]["signature"])}` |
 | exact match | {validation["exact_match"]:.1f} % | |
-| loss per piece | {validation["loss"]:.3f} | |
+| loss per token | {validation["loss"]:.3f} | |
 
-{on_trust(report)}{on_test_parts(report)}{on_new_sentences(report)}It knows what its training text shows and nothing else: other domains, other styles and other
-languages come out worse than these figures say. `report.json` has every setting.
+{on_trust(report)}{on_test_parts(report)}{on_new_sentences(report)}These scores hold for text like the training data. Expect lower quality in other domains and
+styles. `report.json` has all settings.
 """
 
 
 def on_trust(report: Mapping[str, Any]) -> str:
     if "trust" not in report:
         return ""
-    told = report["trust"]["confidence"]
-    if told["calibration_error"] is None:
+    confidence = report["trust"]["confidence"]
+    if confidence["calibration_error"] is None:
         return ""
-    return f"""How sure it is (`qkv translate . --scores`) is the probability of a good translation, which means
-{told["good"]}: {100 * told["share_good"]:.0f} % of the validation part is that, and what it says is off by
-{100 * told["calibration_error"]:.1f} percentage points in the mean (expected calibration error, each fifth of the sentences by a fit on the others).
+    return f"""The confidence (`qkv translate . --scores`) is the probability that a translation is good. Good means
+{confidence["good"]}, which holds for {100 * confidence["share_good"]:.0f} % of the validation set. The expected calibration
+error is {100 * confidence["calibration_error"]:.1f} percentage points (five-fold cross-validation).
 
 """
 
@@ -137,9 +137,9 @@ def on_test_parts(report: Mapping[str, Any]) -> str:
     )
     if not rows:
         return ""
-    return f"""On the test parts, which were used neither for training nor for the choice of weights, decoded alike:
+    return f"""On the test sets, which were used neither for training nor to choose the weights, with the same search:
 
-| part | sentences | … that training has shown | BLEU | chrF | BLEU's signature |
+| test set | sentences | in the training data | BLEU | chrF | BLEU signature |
 |---|---|---|---|---|---|
 {rows}
 
@@ -147,11 +147,11 @@ def on_test_parts(report: Mapping[str, Any]) -> str:
 
 
 def on_new_sentences(report: Mapping[str, Any]) -> str:
-    """The demo's test part, which is harder than its validation part."""
+    """The demo's test set, which is harder than its validation set."""
     if "test" not in report:
         return ""
     test = report["test"]
-    return f"""On {test["sentences"]:,} test sentences, half of them with combinations of words never shown in training: BLEU
-{test["bleu"]["value"]:.1f}, exact match {test["exact_match"]:.1f} %, pronouns that agree with their noun {test["pronoun_agreement"]:.1f} %.
+    return f"""On {test["sentences"]:,} test sentences, half of them with unseen combinations of words: BLEU
+{test["bleu"]["value"]:.1f}, exact match {test["exact_match"]:.1f} %, pronoun agreement {test["pronoun_agreement"]:.1f} %.
 
 """

@@ -1,4 +1,4 @@
-"""From the ids of sources to hypotheses: in batches of like length, each under the rules that were asked for."""
+"""From source ids to hypotheses: in batches of similar length, each under its own rules."""
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,36 +13,36 @@ from qkv.data.batching import pad_rows, token_batches
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain
 from qkv.decoding.greedy import greedy, likeliest
-from qkv.decoding.rules import Forbidden, NoRepeat, NotAtOnce, Prefixes, RepetitionPenalty, Rule, under
-from qkv.decoding.sampling import Drawn, sample
+from qkv.decoding.rules import Forbidden, NoRepeat, NotEmpty, Prefixes, RepetitionPenalty, Rule, under
+from qkv.decoding.sampling import Draw, sample
 from qkv.decoding.step import Ensemble, Hypothesis, Step, Without
 from qkv.decoding.walk import walk
 from qkv.engine import Engine, PlainRequest, PlainSearch
 from qkv.errors import UserError
 from qkv.families.translator.options import WIDEST_BEAM, TranslationOptions
 
-WIDEST = 16  # beams for phrases that must be said: more would cost more than they find
+WIDEST = 16  # beams for required phrases: more cost more than they gain
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One source as ids, and what its translation has to obey."""
+    """The ids of one source, and the rules for its translation."""
 
     source: Sequence[int]
     prefix: tuple[int, ...] = ()
     contain: tuple[tuple[int, ...], ...] = ()
-    once: int = 0  # how many of these phrases, the first ones, may not be said twice
-    avoid: tuple[int, ...] = ()  # numbers of automata
+    once: int = 0  # the first so many phrases must not occur twice
+    avoid: tuple[int, ...] = ()  # indices of automata
     no_repeat_ngram_size: int = 0
-    whole: bool = False  # no half characters
+    whole: bool = False  # no incomplete characters
     seed: int = 0
-    limit: int = 0  # tokens of a translation; 0 for twice the source and a little more
-    beams: int = 0  # at most; 0 for as many as the search has
+    limit: int = 0  # the most tokens; 0 for twice the source and a little more
+    beams: int = 0  # the most beams; 0 for as many as the search has
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """Options, with the beam and the length penalty that hold where they name none."""
+    """Options with the beam size and the length penalty filled in."""
 
     options: TranslationOptions
     beam: int
@@ -55,8 +55,8 @@ class Search:
         return self.options.num_hypotheses
 
 
-# What the engine's own search obeys, what it may ignore because something else obeys it, and what it can only have at
-# its default. A field that is in none of these goes to the general search, whatever its value.
+# Options that the engine's own search implements, that it may ignore because other code implements them, and that it
+# supports only at their default. Any other field goes to the general search, whatever its value.
 OBEYED = {"beam_size", "length_penalty", "num_hypotheses", "patience"}
 BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"}  # see plain_request
 BY_THE_CALLER = {"target_language", "glossary", "protect", "alignments", "batch_tokens"}
@@ -69,13 +69,13 @@ ONLY_BY_DEFAULT = {
     "top_p",
     "min_p",
 }
-# Of a request: the last two mean nothing without phrases and without sampling.
+# Fields of a request: `once` has no effect without phrases, `seed` none without sampling.
 OBEYED_OF_A_REQUEST = {"source", "limit", "once", "seed"}
 RULES_OF_A_REQUEST = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "whole", "beams"}
 
 
 def plain_search(search: Search, never: int | None) -> PlainSearch | None:
-    """The same for the engine's own search; None if that cannot obey one of the options."""
+    """The same for the engine's own search; None if it does not support one of the options."""
     known = OBEYED | BY_REQUESTS | BY_THE_CALLER
     if not asks_only_for(search.options, known, ONLY_BY_DEFAULT):
         return None
@@ -99,7 +99,7 @@ def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None
 
 
 def asks_only_for(record: Any, obeyed: AbstractSet[str], by_default: AbstractSet[str] = frozenset()) -> bool:
-    """Is every field of a dataclass one of those that are obeyed, or one that may be ignored at its default?"""
+    """Whether every field of a dataclass is obeyed, or is in `by_default` and has its default."""
     for each in fields(record):
         if each.name in obeyed:
             continue
@@ -111,17 +111,17 @@ def asks_only_for(record: Any, obeyed: AbstractSet[str], by_default: AbstractSet
 
 @dataclass(frozen=True)
 class Plain:
-    """What the engine searches by itself: the requests, by their rows."""
+    """The requests that the engine can search by itself, by row."""
 
     search: PlainSearch | None
     requests: dict[int, PlainRequest]
 
 
 class Searcher:
-    """Models of one vocabulary. `boundary` tells which ids do not continue a word; `automata` are phrases to avoid,
-    `characters` gives the automaton that knows whole characters, where there are pieces of less.
+    """Searches with models of one vocabulary. `boundary` is True for ids that do not continue a word.
 
-    Where there are engines of these models, they compute in their place.
+    `automata` are phrases to avoid. `characters` returns the automaton of whole characters, or None if every token is
+    made of whole characters. `engines` compute in place of the models.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Searcher:
         self.engine = engines[0] if len(engines) == 1 else None
         self.boundary, self.automata, self.characters = boundary, automata, characters
         self.config, self.device = models[0].config, models[0].tokens.weight.device
-        # Marian's: what it begins with must not come again
+        # Marian's models begin with padding, which must not occur again
         self.never = self.config.pad if self.config.pad == self.config.start else None
         self.context = min(model.config.max_length for model in models)
         for model in models:
@@ -148,7 +148,7 @@ class Searcher:
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each request, best first."""
         if search.options.sample and search.best > 1 and not any(each.contain for each in requests):
-            return self.find_samples(requests, search, done)  # each of them is drawn on its own
+            return self.find_samples(requests, search, done)  # each sample is drawn on its own
         found: list[list[Hypothesis]] = [[] for _ in requests]
         for rows, results in self.decoded(requests, search):
             for row, hypotheses in zip(rows, results, strict=True):
@@ -157,35 +157,35 @@ class Searcher:
         if not all(each and all(abs(h.score) < float("inf") for h in each) for each in found):
             if any(each.prefix or each.contain or each.avoid for each in requests):
                 raise UserError(
-                    "what translations must begin with, contain and avoid cannot all be had at once."
+                    "no translation satisfies the prefix and the phrases to contain and avoid together: relax one of them."
                 )
-            raise UserError("the model's scores are not numbers: its weights are broken; train it again.")
+            raise UserError("the model's scores are NaN or infinite: its weights are broken. Train it again.")
         return found
 
     def decoded(
         self, requests: Sequence[Request], search: Search
     ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
-        """Batch after batch: their rows, and what was found for each. The engine searches by itself where it can."""
+        """The rows of each batch and their hypotheses. The engine searches by itself where it can."""
         plain = self.plain(requests, search)
         others = [row for row in range(len(requests)) if row not in plain.requests]
         for rows, width in self.batches(others, requests, search):
             yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
         if self.engine is not None and plain.search is not None:
             batches = [rows for rows, _ in self.batches(list(plain.requests), requests, search)]
-            batches.reverse()  # the longest first, so that all threads end together
+            batches.reverse()  # the longest first, so that all threads finish together
             sources = [[plain.requests[row] for row in rows] for rows in batches]
             yield from zip(batches, self.engine.search_plain(sources, plain.search), strict=True)
 
     def plain(self, requests: Sequence[Request], search: Search) -> "Plain":
-        """What the engine's own search can do of it."""
-        wish = None if self.engine is None else plain_search(search, self.never)
-        if wish is None:
+        """The part that the engine's own search can handle."""
+        supported = None if self.engine is None else plain_search(search, self.never)
+        if supported is None:
             return Plain(None, {})
         each = {
             row: plain_request(request, self.config.end, self.limit(request))
             for row, request in enumerate(requests)
         }
-        return Plain(wish, {row: request for row, request in each.items() if request is not None})
+        return Plain(supported, {row: request for row, request in each.items() if request is not None})
 
     def find_samples(
         self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
@@ -200,12 +200,12 @@ class Searcher:
 
     @torch.inference_mode()
     def one_by_one(self, request: Request, search: Search) -> Iterator[int]:
-        """The ids of one translation as they are chosen, without turning back."""
+        """Yield the ids of one translation as they are chosen, greedily or by sampling."""
         config, device = self.config, self.device
         step = self.begin(torch.tensor([[*request.source, config.end]], device=device), None)
         start, limits = torch.tensor([config.start]), torch.tensor([self.limit(request)])
         sampling = search.options.sampling
-        choose = likeliest if sampling is None else Drawn(sampling, [request.seed], limits)
+        choose = likeliest if sampling is None else Draw(sampling, [request.seed], limits)
         rules = self.rules([request], search.options)
         for stride in walk(step, start.to(device), config.end, limits.to(device), choose, rules):
             token = int(stride.ids[0])
@@ -214,14 +214,16 @@ class Searcher:
 
     @torch.inference_mode()
     def next_ids(self, request: Request, count: int) -> list[int]:
-        """The likeliest ids after the prefix of a request, its end not among them."""
+        """The likeliest ids after the prefix of a request, except the end."""
         config, device = self.config, self.device
         step = self.begin(torch.tensor([[*request.source, config.end]], device=device), None)
-        said = torch.tensor([list(request.prefix)], dtype=torch.long, device=device)
+        output = torch.tensor([list(request.prefix)], dtype=torch.long, device=device)
         logits = step(torch.tensor([[config.start, *request.prefix]], device=device))
         rows = torch.zeros(1, dtype=torch.long, device=device)
         free = [replace(request, prefix=())]
-        scores = under(self.rules(free, TranslationOptions()), logits.float().log_softmax(-1), said, rows)[0]
+        scores = under(self.rules(free, TranslationOptions()), logits.float().log_softmax(-1), output, rows)[
+            0
+        ]
         scores[[config.pad, config.start, config.end]] = float("-inf")
         best = scores.topk(min(count, int(scores.isfinite().sum())))
         return [int(token) for token in best.indices]
@@ -229,7 +231,7 @@ class Searcher:
     def batches(
         self, rows: Sequence[int], requests: Sequence[Request], search: Search
     ) -> Iterator[tuple[list[int], int]]:
-        """Of these rows, those that are decoded together, and the width of their beams."""
+        """Group rows into batches, each with its beam size."""
         alike: dict[tuple[bool, int, int, int], list[int]] = {}
         for row in rows:
             request = requests[row]
@@ -272,11 +274,11 @@ class Searcher:
         return Ensemble([self.allowed(runner.begin(source)) for runner in self.runners])
 
     def allowed(self, step: Step) -> Step:
-        """Forbidden before probabilities are made of logits, for Marian gives its padding a large share of them."""
+        """Mask padding before the softmax: Marian's models give it a large share of the probability."""
         return step if self.never is None else Without(step, self.never)
 
     def rules(self, batch: Sequence[Request], options: TranslationOptions) -> list[Rule]:
-        rules: list[Rule] = [NotAtOnce(self.config.end)]
+        rules: list[Rule] = [NotEmpty(self.config.end)]
         if options.repetition_penalty != 1.0:
             rules.append(RepetitionPenalty(options.repetition_penalty))
         if batch[0].no_repeat_ngram_size:
@@ -293,12 +295,12 @@ class Searcher:
         return rules
 
     def limit(self, request: Request) -> int:
-        """Twice the source and a little more, as far as there are positions: room for any honest translation."""
+        """The most tokens of a translation: twice the source and a little more, within the model's positions."""
         needed = len(request.prefix) + sum(map(len, request.contain)) + 1
         if needed > self.context:
             raise UserError(
-                f"what a translation must begin with and contain takes {needed} pieces, and this model has places for "
-                f"{self.context}: ask for less."
+                f"the prefix and the phrases to contain need {needed} tokens, but this model has only {self.context} "
+                "positions: shorten them."
             )
         usual = 2 * len(request.source) + 20 + needed - 1
         return min(max(needed, request.limit) if request.limit else usual, self.context)
@@ -315,13 +317,13 @@ def beam_of(search: Search) -> Beam:
 
 
 def normalised(hypothesis: Hypothesis, search: Search) -> Hypothesis:
-    """With the length penalty, as a beam has it."""
+    """With the length penalty, as in beam search."""
     penalty = paper_penalty(search.length_penalty)(len(hypothesis.log_probabilities))
     return replace(hypothesis, score=hypothesis.score / penalty)
 
 
 def width_for(request: Request, search: Search) -> int:
-    """Where phrases must be said, every degree of being done needs beams of its own."""
+    """The beam size for a request. With required phrases, every number of completed phrase tokens needs its own beams."""
     width = max(search.beam, search.best)
     most = request.beams or WIDEST_BEAM
     if not request.contain:

@@ -1,11 +1,11 @@
-"""A text in segments that a model can take, and what is wanted of each."""
+"""Split a text into segments that fit the model, each with its own options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from qkv.errors import UserError
-from qkv.families.translator.answers import Answer
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.translations import Translation
 from qkv.text.protect import Kind, lines_around, occurrences, protected_spans, split_around, without
 from qkv.text.vocabulary import Vocabulary
 
@@ -14,11 +14,11 @@ from qkv.text.vocabulary import Vocabulary
 class Segment:
     text: str  # with the white space around it
     options: TranslationOptions
-    copied: bool = False  # there is nothing in it to translate
+    copied: bool = False  # it contains nothing to translate
 
 
 def segments_of(text: str, protect: Sequence[Kind], tokenizer: Vocabulary, limit: int) -> list[str]:
-    """The lines of a text, and parts of a long line; no protected span is cut."""
+    """The lines of a text, and parts of long lines. No protected span is cut."""
 
     def size(part: str) -> int:
         return len(tokenizer.encode(part.strip()))
@@ -28,7 +28,7 @@ def segments_of(text: str, protect: Sequence[Kind], tokenizer: Vocabulary, limit
 
 
 def split_request(text: str, options: TranslationOptions, tokenizer: Vocabulary, limit: int) -> list[Segment]:
-    """The segments of a text: the first begins with the prefix, and the last has what must be contained."""
+    """The segments of a text. The first gets the prefix, the last gets the phrases to contain."""
     text, options = resolve_language(text, options, tokenizer)
     parts = segments_of(text, options.protect, tokenizer, limit)
     written = [place for place, part in enumerate(parts) if part.strip()]
@@ -51,33 +51,33 @@ def split_request(text: str, options: TranslationOptions, tokenizer: Vocabulary,
 def resolve_language(
     text: str, options: TranslationOptions, tokenizer: Vocabulary
 ) -> tuple[str, TranslationOptions]:
-    """The text without what asks for a target language, and the options with that language."""
+    """The text without its >>language<< marker, and the options with that target language."""
     marker, rest = tokenizer.without_marker(text)
     if marker is not None and not tokenizer.languages:
-        return text, options  # nobody has taught it what that means
+        return text, options  # the model does not know such markers
     language = options.target_language
-    if marker is not None and rest != text:  # where it is the model's default, encoding adds it
+    if marker is not None and rest != text:  # the model's default is added by encoding
         language, rest = marker[2:-2], rest.lstrip()
     if language is not None and language not in tokenizer.languages:
         known = ", ".join(tokenizer.languages)
         raise UserError(
-            f"this model knows no target language '{language}': "
-            + (f"ask for one of {known}." if known else "it translates into one only.")
+            f"this model has no target language '{language}': "
+            + (f"choose from {known}." if known else "it translates into one language only.")
         )
     return rest, replace(options, target_language=language)
 
 
-def copy_of(segment: Segment) -> Answer:
-    """A segment that is not translated, with what every translation begins with and contains; nothing stays nothing."""
+def copy_of(segment: Segment) -> Translation:
+    """A segment that is copied, with the prefix and the phrases to contain. White space stays empty."""
     text, options = segment.text.strip(), segment.options
     if text:
         missing = [phrase for phrase in options.contain if not occurrences(text, phrase)]
         text = " ".join([*options.prefix.split(), text, *missing])
-    return Answer(text=text, score=0.0)
+    return Translation(text=text, score=0.0)
 
 
 def is_for_translation(text: str, protect: Sequence[Kind]) -> bool:
-    """Is there a letter in it that no protected span has?"""
+    """Whether there is a letter outside protected spans."""
     return has_letters(without(text, protected_spans(text, protect)))
 
 

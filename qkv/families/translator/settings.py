@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-import tyro
-
 from qkv.errors import Rule
 from qkv.training.settings import (
     FLAT,
@@ -158,10 +156,11 @@ class TranslatorSettings(PairSettings):
 class FineTuneTranslatorSettings(PairSettings, SmoothedContinueSettings):
     """Sizes and vocabulary are those of the model that is fine-tuned, and so are its beam and its length penalty."""
 
-    OLD_NAMES: ClassVar = {"language": "target_language", "smoothing": "label_smoothing"}
+    OLD_NAMES: ClassVar = {"language": "language_token", "smoothing": "label_smoothing"}
 
-    target_language: Annotated[str | None, tyro.conf.arg(name="language-token")] = None
-    """For a multilingual model: target language of the pairs, such as fra, unless each line starts with >>fra<<."""
+    language_token: str | None = None
+    """Target language of the pairs as a multilingual model names it, such as fra, unless each source begins with it
+    (>>fra<<)."""
 
 
 UNUSED_BY_LSTMS = frozenset(("attention_dropout", "norm", "activation", "positions"))

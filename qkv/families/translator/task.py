@@ -131,7 +131,7 @@ def measured(
     fast = product.computing_in("float32")  # the same translations, several times as fast
     sources = corpus.valid.source[:SCORED]
     done = Counter(run.watch.working, "translating the validation set", len(sources))
-    answers = [best for best, *_ in fast.answers(sources, done=done)]
+    answers = [best for best, *_ in fast.hypotheses(sources, done=done)]
     trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.working)
     validated = [answer.text for answer in answers]
     report = make_report(fast, corpus, settings, run, chosen, validated, scorer, seen)

@@ -1,4 +1,4 @@
-"""Between texts and ids: what a search is asked for a text, and what its hypotheses read like."""
+"""From texts to search requests, and from hypotheses back to text."""
 
 import re
 import zlib
@@ -15,30 +15,30 @@ from qkv.decoding.step import Hypothesis
 from qkv.engine import Engine
 from qkv.errors import UserError
 from qkv.families.translator.alignment import Aligner, align
-from qkv.families.translator.answers import Answer, Links, Word, features_of
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
+from qkv.families.translator.translations import Links, Translation, Word, features_of
 from qkv.text.avoid import automaton
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.whole_characters import whole_characters
 from qkv.text.words import FINE, SPACED, owners, spans
 
-HALF = "\ufffd"  # how bytes read that are no whole character
+HALF = "\ufffd"  # how an incomplete character decodes
 
 
 @dataclass(frozen=True)
 class TextSearch:
-    """One or several models of one vocabulary, or their engines."""
+    """One or more models of one vocabulary, or their engines."""
 
     models: Sequence[TranslationModel]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
     engines: Sequence[Engine]
 
-    # What is asked --------------------------------------------------------------------------------------------
+    # Requests --------------------------------------------------------------------------------------------
 
     def searcher(self, options: TranslationOptions) -> Searcher:
         automata = None
@@ -52,7 +52,7 @@ class TextSearch:
         defaults = self.defaults
         if options.coverage_penalty and len(self.models) > 1:
             raise UserError(
-                "the coverage penalty looks into one model: it cannot be had from several at once."
+                "the coverage penalty needs the attention of a single model: it cannot be used with an ensemble."
             )
         return Search(
             options=options,
@@ -73,7 +73,7 @@ class TextSearch:
             prefix = [*encode(attempt.anchor), self.tokenizer.end]
         seed = SEED if options.seed is None else options.seed
         return Request(
-            source=self.tokenizer.encode(asking_for(options.target_language) + reading.text),
+            source=self.tokenizer.encode(language_marker(options.target_language) + reading.text),
             prefix=tuple(prefix),
             contain=tuple(tuple(encode(phrase)) for phrase in reading.phrases) if attempt.constrained else (),
             once=len(set(reading.stand_ins or reading.job.kept_texts)),
@@ -86,38 +86,40 @@ class TextSearch:
         )
 
     def prefix_ids(self, prefix: str) -> list[int]:
-        """The ids of what a translation begins with, which have to read as it does but for spaces."""
+        """The ids of the prefix, which must decode to the prefix, apart from spaces."""
         if not prefix.strip():
             return []
         ids = self.tokenizer.target.encode(prefix)
         if self.tokenizer.decode(ids).split() != prefix.split():
             raise UserError(
-                f"this model cannot write '{prefix}' as it stands there, for it has no pieces for all of its letters: "
-                "give another prefix."
+                f"this model cannot write the prefix '{prefix}', because it has no tokens for some of its characters: "
+                "use another prefix."
             )
         return ids
 
     def beginning(self, options: TranslationOptions) -> str:
-        """What a translation begins with, as it reads."""
+        """The prefix as the model writes it."""
         return self.tokenizer.decode(self.prefix_ids(options.prefix)).rstrip()
 
-    # What was found -------------------------------------------------------------------------------------------
+    # Results -------------------------------------------------------------------------------------------
 
-    def answer(self, hypothesis: Hypothesis, reading: Reading, options: TranslationOptions) -> Answer:
-        hypothesis = self.of_whole_characters(hypothesis)
+    def translation(
+        self, hypothesis: Hypothesis, reading: Reading, options: TranslationOptions
+    ) -> Translation:
+        hypothesis = self.without_partial_character(hypothesis)
         ids, language = hypothesis.ids, options.target_language
-        said = self.tokenizer.decode(ids)
-        text = reading.written(said)
-        if reading.marks or not reading.job.is_kept_by(reading.back(said)):
+        output = self.tokenizer.decode(ids)
+        text = reading.written(output)
+        if reading.marks or not reading.job.is_kept_by(reading.back(output)):
             links = self.links(reading.text, ids, FINE, language)
-            text = completed(reading, said, links, len(self.beginning(options)))
+            text = completed(reading, output, links, len(self.beginning(options)))
         confidence = self.defaults.confidence
         alignment = None
         if options.alignments:
             alignment = self.links(reading.text, ids, SPACED, language)
             if reading.left_out:
-                alignment = renumbered(alignment, (reading.text, reading.job.text), (said, text))
-        return Answer(
+                alignment = renumbered(alignment, (reading.text, reading.job.text), (output, text))
+        return Translation(
             text=text,
             score=hypothesis.score,
             log_probabilities=tuple(hypothesis.log_probabilities),
@@ -128,8 +130,8 @@ class TextSearch:
             alignment=alignment,
         )
 
-    def of_whole_characters(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Without the first bytes of a character at the end of a translation that was cut off."""
+    def without_partial_character(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Drop the first bytes of a character at the end of a truncated translation."""
         ids = list(hypothesis.ids)
         while not hypothesis.finished and len(ids) > 1 and self.tokenizer.decode(ids).endswith(HALF):
             ids.pop()
@@ -138,12 +140,14 @@ class TextSearch:
         return replace(hypothesis, ids=ids, log_probabilities=hypothesis.log_probabilities[: len(ids)])
 
     def word_scores(self, hypothesis: Hypothesis, reading: Reading) -> tuple[Word, ...]:
-        """Log-probabilities of the words between spaces, those of their pieces added up; tags have none."""
-        said = self.tokenizer.decode(hypothesis.ids)
-        words = [reading.written(word) for word in said.split()]
+        """The log-probability of each word (split at spaces): the sum over its tokens. Tags have none."""
+        output = self.tokenizer.decode(hypothesis.ids)
+        words = [reading.written(word) for word in output.split()]
         scores = [0.0] * len(words)
-        places = owners(self.tokenizer.spans(hypothesis.ids), spans(said, SPACED))
-        for word, score in zip(places, hypothesis.log_probabilities, strict=False):  # the end has none
+        places = owners(self.tokenizer.spans(hypothesis.ids), spans(output, SPACED))
+        for word, score in zip(
+            places, hypothesis.log_probabilities, strict=False
+        ):  # the end token belongs to no word
             if word is not None and word < len(scores):
                 scores[word] += score
         return tuple(Word(*pair) for pair in zip(words, scores, strict=True))
@@ -153,43 +157,43 @@ class TextSearch:
         return self.defaults.aligner or Aligner.for_any(self.models[0])
 
     def links(
-        self, source: str, said: Sequence[int], pattern: re.Pattern[str], language: str | None = None
+        self, source: str, output: Sequence[int], pattern: re.Pattern[str], language: str | None = None
     ) -> Links:
-        """Which words of a source those of its translation come from."""
+        """Align the words of a translation with those of its source."""
         model = self.models[0]
         model.eval()
-        return align(self.aligner, model, self.tokenizer, source, said, pattern, asking_for(language))
+        return align(self.aligner, model, self.tokenizer, source, output, pattern, language_marker(language))
 
 
 def renumbered(links: Links, source: tuple[str, str], target: tuple[str, str]) -> Links:
-    """Links between words of the first texts as links between those of the second, which have more words."""
+    """Renumber links between the first texts for the second ones, which have more words."""
     sources, targets = (places_in(*each) for each in (source, target))
     return sorted((sources[one], targets[two]) for one, two in links if one in sources and two in targets)
 
 
 def places_in(text: str, longer: str) -> dict[int, int]:
-    """Where the words of a text stand in a longer one."""
+    """The index of each word of a text in a longer text."""
     blocks = SequenceMatcher(None, text.split(), longer.split(), autojunk=False).get_matching_blocks()
     return {block.a + place: block.b + place for block in blocks for place in range(block.size)}
 
 
 @lru_cache(maxsize=64)
 def automaton_for(phrase: str, tokenizer: Vocabulary) -> Tensor:
-    return automaton(phrase, tokenizer.piece_bytes)
+    return automaton(phrase, tokenizer.token_bytes)
 
 
 @lru_cache(maxsize=8)
 def characters_of(tokenizer: Vocabulary) -> Tensor | None:
-    return whole_characters(tokenizer.piece_bytes, tokenizer.end)
+    return whole_characters(tokenizer.token_bytes, tokenizer.end)
 
 
 @lru_cache(maxsize=8)
 def knows_entities(tokenizer: Vocabulary) -> bool:
-    """Was it learned from text with entities, as Moses' tokenizer leaves them? Then their names are pieces."""
+    """Whether the vocabulary was learned from text with entities, as Moses writes them: then their names are tokens."""
     fewest = min(len(tokenizer.encode(entity)) for entity in ("&apos;", "&quot;"))
-    return fewest <= 3  # the mark before it, its name, and the mark behind it
+    return fewest <= 3  # the ampersand, the name and the semicolon
 
 
-def asking_for(language: str | None) -> str:
-    """What stands before a source for a model of several target languages."""
+def language_marker(language: str | None) -> str:
+    """What precedes a source for a model with several target languages."""
     return "" if language is None else f">>{language}<<"

@@ -1,4 +1,4 @@
-"""How a translator is traced: searched while one looks on, and read once more with everything recorded."""
+"""Trace a translator: record the search, then rerun the model on the result and record every value."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,11 +30,11 @@ OF_LSTMS = {
     "encoder": Place("encoder", False),
     "decoder": Place("decoder", False, attention="cross_attention"),
 }
-LONGEST_ANSWER = 96  # pieces of an answer that are looked into: without positions a model may go on and on
+MAX_TRACED_TOKENS = 96  # without positions a model may not stop
 
 
 class WatchedSearcher(Searcher):
-    """Of one sentence; without the mask nothing may be kept between steps, for what was read early depends on what comes late."""
+    """A searcher of one sentence. Without the causal mask there is no cache: early states depend on later tokens."""
 
     watched: Watched | None = None
 
@@ -57,9 +57,9 @@ def trace_translator(
     beam: int | None = None,
     longest: int | None = None,
 ) -> Trace:
-    """Translate as `translate` does, then read the translation once more and record everything.
+    """Translate as `translate` does, then rerun the model on the translation and record every value.
 
-    A source of more than `longest` pieces is refused.
+    A source of more than `longest` tokens raises an error.
     """
     if beam is not None:
         translator = Translator(
@@ -68,7 +68,7 @@ def trace_translator(
     decoding = TranslationOptions()
     text = shuffled(text.strip(), experiment.shuffle)
     if not is_for_translation(text, decoding.protect):
-        raise UserError("there is nothing to translate: write a sentence with at least one letter.")
+        raise UserError("nothing to translate: enter a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab_size)
     attempt = Attempt(reading=Reading.plain(translator.texts.job(text, decoding)))
     ids = translator.tokenizer.encode(attempt.reading.text)
@@ -81,19 +81,21 @@ def trace_translator(
     request = Request(source=ids, prefix=experiment.force)
     hypotheses, beams = searched(translator, request, experiment)
     best = hypotheses[0]
-    said = best.ids[: min(LONGEST_ANSWER, model.config.max_length - 1)]  # the start takes a position too
+    output = best.ids[
+        : min(MAX_TRACED_TOKENS, model.config.max_length - 1)
+    ]  # the start token takes a position
     free = Trial(attempt, request, hypotheses)
     if experiment == Experiment() and not Retry(translator.texts, decoding).holds(free, decoding):
-        answer = translator.translate(text)  # which makes it again under stricter rules, or mends it
+        translation = translator.translate(text)  # which retries under stricter rules, or repairs it
     else:
-        answer = translator.texts.answer(best, attempt.reading, decoding).text
-    return recorded(translator, text, answer, ids, said, beams, experiment)
+        translation = translator.texts.translation(best, attempt.reading, decoding).text
+    return recorded(translator, text, translation, ids, output, beams, experiment)
 
 
 def searched(
     translator: Translator, request: Request, experiment: Experiment
 ) -> tuple[list[Hypothesis], Beams]:
-    """The hypotheses, best first, and how they were found: as `translate` searches, but all that end are kept."""
+    """The hypotheses, best first, and how they were found. Unlike in `translate`, all finished ones are kept."""
     defaults, tokenizer = translator.defaults, translator.tokenizer
     model = two_stacks(translator.model)
     searcher = WatchedSearcher(model, tokenizer.begins_anew, anew=experiment.no_mask)
@@ -119,22 +121,22 @@ def searched(
 def recorded(
     translator: Translator,
     text: str,
-    answer: str,
+    translation: str,
     ids: Sequence[int],
-    said: Sequence[int],
+    output: Sequence[int],
     beams: Beams,
     experiment: Experiment,
 ) -> Trace:
     model, show = two_stacks(translator.model), translator.tokenizer.show
     config, device, tape = model.config, model.tokens.weight.device, Tape()
     blocks = not isinstance(model, Recurrent)
-    read, shifted, target = [*ids, config.end], [config.start, *said], [*said, config.end]
+    read, shifted, target = [*ids, config.end], [config.start, *output], [*output, config.end]
     model.eval()
     logits = model(torch.tensor([read], device=device), torch.tensor([shifted], device=device), tape)[0]
     return Trace(
         kind="translator",
         text=text,
-        answer=answer,
+        answer=translation,
         config=to_dict(config),
         sides=(
             Side(

@@ -8,24 +8,24 @@ from typing import Any
 
 import torch
 
-from qkv.core.pairs import recorded_look
+from qkv.core.pairs import recorded_attention
 from qkv.core.tape import Tape
 from qkv.data.parallel import ParallelText
 from qkv.evaluation.alignment import Dictionary, copied_words
 from qkv.evaluation.calibration import (
     Examples,
+    auc,
     brier_score,
     calibrate,
     calibration_error,
     held_out_best,
     share_of,
-    told_apart,
 )
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.alignment import Aligner, links_in, rows_of, word_weights
-from qkv.families.translator.answers import RISING, Answer, Confidence, distinct, features_of
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
+from qkv.families.translator.translations import RISING, Confidence, Translation, distinct, features_of
 from qkv.text.words import FINE, owners, spans
 
 NEAR = 50.0  # chrF from which on a translation counts as good
@@ -46,7 +46,7 @@ def learn_trust(
     translator: Translator,
     train: ParallelText,
     valid: ParallelText,
-    answers: Sequence[Answer],
+    answers: Sequence[Translation],
     scorer: Scorer,
     working: Callable[[str, int, int], None],
 ) -> dict[str, Any]:
@@ -77,20 +77,23 @@ def learn_trust(
 
 def worse_answers(
     translator: Translator, sources: Sequence[str], working: Callable[[str, int, int], None]
-) -> list[list[Answer]]:
+) -> list[list[Translation]]:
     """For each source some translations that are usually worse than the best one."""
     what, total = "calibrating the confidence", (len(WORSE) + 1) * len(sources)
-    found: list[list[Answer]] = [[] for _ in sources]
+    found: list[list[Translation]] = [[] for _ in sources]
     several = TranslationOptions(num_hypotheses=max(2, translator.defaults.beam_size))
     for number, decoding in enumerate([several, *WORSE]):
         working(what, number * len(sources), total)
-        for own, answers in zip(found, translator.answers(sources, decoding), strict=True):
+        for own, answers in zip(found, translator.hypotheses(sources, decoding), strict=True):
             own.append(answers[-1])
     return found
 
 
 def learned_confidence(
-    answers: Sequence[Answer], worse: Sequence[Sequence[Answer]], references: Sequence[str], scorer: Scorer
+    answers: Sequence[Translation],
+    worse: Sequence[Sequence[Translation]],
+    references: Sequence[str],
+    scorer: Scorer,
 ) -> tuple[Confidence | None, dict[str, Any]]:
     """None where there are too few sentences to tell. `worse` are other answers to the first of them."""
     exact = [answer.text == reference for answer, reference in zip(answers, references, strict=True)]
@@ -110,7 +113,7 @@ def learned_confidence(
         return None, {"good": meaning, "sentences": count, "calibration_error": None}
     learned, believed = calibrate(examples, RISING), held_out_best(examples, RISING)
     good = examples.good[examples.best]
-    apart = told_apart(believed, good)
+    apart = auc(believed, good)
     confidence = Confidence(
         bias=learned.bias, weights=learned.weights, good=meaning, least=learned.least, most=learned.most
     )
@@ -120,7 +123,7 @@ def learned_confidence(
         "calibration_error": round(calibration_error(believed, good), 4),
         "brier_score": round(brier_score(believed, good), 4),
         "brier_score_of_a_constant": round(brier_score(torch.full_like(good, share_of(good)), good), 4),
-        "told_apart": None if apart is None else round(apart, 4),
+        "auc": None if apart is None else round(apart, 4),
         "sentences": count,
         "hypotheses": len(examples.good),
         "range": [round(learned.least, 4), round(learned.most, 4)],
@@ -128,8 +131,8 @@ def learned_confidence(
 
 
 def examples_of(
-    answers: Sequence[Answer],
-    worse: Sequence[Sequence[Answer]],
+    answers: Sequence[Translation],
+    worse: Sequence[Sequence[Translation]],
     references: Sequence[str],
     is_good: Callable[[str, str], bool],
 ) -> Examples:
@@ -163,7 +166,7 @@ def chosen_aligner(
     model, tokenizer = translator.model, translator.tokenizer
     model.eval()
     config = model.config
-    blocks, count = config.looking
+    blocks, count = config.cross_attention_shape
     groups = [*((head,) for head in range(count)), tuple(range(count))]
     likely = dict.fromkeys(product(range(blocks), groups, (False, True)), 0.0)
     seen = 0
@@ -180,7 +183,7 @@ def chosen_aligner(
         of_target = owners(places_said, spans(target, FINE))
         seen += len(words[1])
         for block, late in product(range(blocks), (False, True)):
-            heads = tape[recorded_look(block)][0]  # (H, T, S)
+            heads = tape[recorded_attention(block)][0]  # (H, T, S)
             looks = rows_of(heads, len(said), late)
             table = word_weights(looks, of_source, of_target, (len(words[1]), len(words[0])))
             for group in groups:

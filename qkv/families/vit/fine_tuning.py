@@ -24,6 +24,7 @@ def fine_tune_task(
     data: Gallery, inputs: Any, settings: FineTuneVitSettings, setup: Setup
 ) -> "FineTuneVitTask":
     """Fine-tune the classifier `inputs.fine_tune` on other pictures."""
+    settings.check()
     gallery, base = data, inputs.fine_tune
     describe(gallery, setup)
     before = classifier_in(base)

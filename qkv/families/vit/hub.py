@@ -1,4 +1,4 @@
-"""Hugging Face's ViT for classification: its configuration and its names of weights, as ours."""
+"""Convert ViT classifiers between Hugging Face's config and weight names and ours."""
 
 import math
 import re
@@ -17,7 +17,7 @@ from qkv.hub.mapping import Written
 from qkv.hub.naming import Settings, built, check_places, classes, outputs_of, renamed
 from qkv.hub.stack import stack_from, their_stack
 
-# Files that are published have the first of two names, the library of today writes the second.
+# Published files have the first of two names; the library now writes the second.
 BLOCK = r"vit\.(?:encoder\.layer|layers)\.(\d+)\."
 NAMES = {
     r"vit\.embeddings\.cls_token": "class_token",
@@ -55,9 +55,9 @@ class VitMapping:
         check_pictures(published, config.height)
         if config.channels not in COLOURS:
             raise UserError(
-                f"{where}: its pictures have {config.channels} channels, and qkv knows grey (1) and colour (3)."
+                f"{where}: its images have {config.channels} channels; qkv supports 1 (grey) and 3 (colour)."
             )
-        ours = renamed({name: reshaped(name, each) for name, each in weights.items()}, own_name, where)
+        ours = renamed({name: reshape(name, each) for name, each in weights.items()}, own_name, where)
         model = built(lambda: Vit(config), ours, config.stack.depth, where)
         names = classes(published.config, config.classes, where)
         return PictureClassifier(model, ClassifierDefaults(classes=names, colours=COLOURS[config.channels]))
@@ -65,9 +65,9 @@ class VitMapping:
     def write(self, product: PictureClassifier) -> Written:
         config, stack = product.model.config, product.model.config.stack
         if config.height != config.width:
-            raise UserError("transformers' ViT reads square pictures: this model cannot be written for it.")
+            raise UserError("transformers' ViT reads square images only: this model cannot be exported.")
         if stack.norm != "pre":
-            raise UserError("no ViT of transformers has post-norm: this model cannot be written for it.")
+            raise UserError("transformers' ViT has no post-norm: this model cannot be exported.")
         weights = {
             their_name(name): their_shape(name, each, config)
             for name, each in product.model.state_dict().items()
@@ -95,7 +95,7 @@ class VitMapping:
         )
 
     def encode(self, product: PictureClassifier, line: str) -> None:
-        """It reads no text."""
+        """Images only: no text."""
 
     def their_class(self, product: PictureClassifier) -> str:
         return "ViTForImageClassification"
@@ -124,41 +124,41 @@ def vit_config(theirs: Mapping[str, Any], classes: int, where: str) -> VitConfig
             stack=stack_from(known, "pre", 0.0),
         )
     except ValueError as error:
-        raise UserError(f"{where}: such a model cannot be built: {error}.") from None
+        raise UserError(f"{where}: this model cannot be built: {error}.") from None
     known.refuse_others()
     return config
 
 
 def vit_weights(theirs: Mapping[str, Tensor], model: Vit, where: str) -> dict[str, Tensor]:
-    """Every weight under our name and in our shape."""
-    ours = renamed({name: reshaped(name, tensor) for name, tensor in theirs.items()}, own_name, where)
+    """Their weights under our names and in our shapes."""
+    ours = renamed({name: reshape(name, tensor) for name, tensor in theirs.items()}, own_name, where)
     check_places(model.state_dict(), ours, where)
     return ours
 
 
 def check_pictures(published: Published, side: int) -> None:
-    """Black is −1 and white is 1 for us; what was trained with another scale would see other pictures."""
+    """Check the preprocessing: for qkv black is −1 and white is 1, and a model trained otherwise would be wrong."""
     seen, where = published.json("preprocessor_config.json"), published.where
     for name in ("image_mean", "image_std"):
         values = seen.get(name, 0.5)
         if any(value != 0.5 for value in (values if isinstance(values, list) else [values])):
-            raise UserError(f"{where}: {name} is {values}, and qkv scales pictures by 0.5 only.")
+            raise UserError(f"{where}: {name} is {values}; qkv supports only 0.5.")
     for name, wanted in (("do_rescale", True), ("do_normalize", True), ("do_center_crop", False)):
         if seen.get(name, wanted) not in (wanted, None):
-            raise UserError(f"{where}: {name} is {seen[name]!r}, and qkv computes {wanted!r} only.")
+            raise UserError(f"{where}: {name} is {seen[name]!r}; qkv supports only {wanted!r}.")
     factor = seen.get("rescale_factor", 1 / 255)
     if not isinstance(factor, int | float) or not math.isclose(factor, 1 / 255, rel_tol=1e-5):
-        raise UserError(f"{where}: rescale_factor is {factor!r}, and qkv divides by 255 only.")
+        raise UserError(f"{where}: rescale_factor is {factor!r}; qkv supports only 1/255.")
     size = seen.get("size", side)
     sides = list(size.values()) if isinstance(size, dict) else [size]
     if seen.get("do_resize", True) and any(each != side for each in sides):
-        raise UserError(f"{where}: pictures are made {size} large, and the model reads {side} × {side}.")
+        raise UserError(f"{where}: images are resized to {size}, but the model reads {side} × {side}.")
 
 
-def reshaped(name: str, tensor: Tensor) -> Tensor:
-    """In our shape; what has another rank than theirs stays as it is, and is refused for its shape."""
+def reshape(name: str, tensor: Tensor) -> Tensor:
+    """Their tensor in our shape. An unexpected rank is left unchanged and reported later."""
     if name.endswith("projection.weight") and tensor.ndim == 4:
-        return tensor.flatten(1)  # (D, C, size, size): a convolution that never overlaps is a linear map
+        return tensor.flatten(1)  # (D, C, size, size): a convolution without overlap is a linear map
     if name.endswith("cls_token") and tensor.ndim == 3:
         return tensor.flatten()  # (1, 1, D)
     if name.endswith("position_embeddings") and tensor.ndim == 3 and len(tensor) == 1:

@@ -1,7 +1,7 @@
-"""The Vision Transformer (Dosovitskiy et al., 2021): a picture is a sentence whose words are its patches.
+"""The Vision Transformer (Dosovitskiy et al., 2021): an image is a sequence of patches.
 
-picture ─► patches ─► linear map ─► [class token, patch 1, patch 2, …] + learned positions ─► blocks ─► norm
-                                          └────────────────────────────────────────────────► head ─► logits
+image ─► patches ─► linear map ─► [class token, patch 1, patch 2, …] + learned positions ─► blocks ─► norm
+                                        └────────────────────────────────────────────────► head ─► logits
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class VitConfig:
     OLD_NAMES: ClassVar = {"smoothing": "label_smoothing"}
 
     height: int
-    width: int  # of a picture, in pixels; stack.width is that of a patch's vector
+    width: int  # of an image, in pixels; stack.width is the width of a patch's vector
     channels: int
     patch: int  # pixels on a side
     classes: int
@@ -37,10 +37,10 @@ class VitConfig:
             or self.width % self.patch
         ):
             raise ValueError(
-                f"a picture of {self.width} × {self.height} cannot be cut into patches of {self.patch} × {self.patch}"
+                f"an image of {self.width} × {self.height} pixels cannot be split into patches of {self.patch} × {self.patch}"
             )
         if self.channels < 1 or self.classes < 2:
-            raise ValueError("a picture has at least one channel, and there are at least two classes")
+            raise ValueError("there must be at least 1 channel and at least 2 classes")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError("label smoothing must be at least 0 and below 1")
 
@@ -67,7 +67,7 @@ class PictureBatch:
 
 
 def patches_of(pictures: Tensor, size: int) -> Tensor:
-    """Row by row, each patch as one vector: its channels one after another.  (B, C, height, width) -> (B, P, C·size²)"""
+    """Patches row by row, each flattened to one vector with its channels in turn.  (B, C, height, width) -> (B, P, C·size²)"""
     rows = pictures.unflatten(3, (-1, size)).unflatten(2, (-1, size))  # (B, C, down, size, across, size)
     return rows.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
 
@@ -85,7 +85,7 @@ class Vit(nn.Module):
         self.dropout = Dropout(config.stack.dropout)
         self.stack = Stack(config.stack)
         self.head = nn.Linear(width, config.classes)
-        nn.init.zeros_(self.head.weight)  # at first every class is as likely as any other
+        nn.init.zeros_(self.head.weight)  # all classes start equally likely
         nn.init.zeros_(self.head.bias)
 
     def embed(self, pictures: Tensor, tape: Tape | None = None) -> Tensor:
@@ -107,9 +107,9 @@ class Vit(nn.Module):
         return logits
 
     def loss(self, batch: PictureBatch) -> Tensor:
-        """Mean cross-entropy per picture, with smoothed labels in validation too.
+        """Mean cross-entropy per image, with label smoothing in validation too.
 
-        Without them a model that was taught to be less than sure would be judged by how sure it is.
+        Otherwise validation would prefer the most confident snapshot, not the most accurate one.
         """
         return F.cross_entropy(
             self(batch.pictures), batch.classes, label_smoothing=self.config.label_smoothing

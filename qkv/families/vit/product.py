@@ -1,4 +1,4 @@
-"""A picture in, its class out."""
+"""Classify images."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,15 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes, Form, read_picture
 from qkv.errors import UserError
 from qkv.families.vit.model import Vit, VitConfig
+from qkv.families.vit.options import ClassificationOptions
 from qkv.runtime.pixels import AT_ONCE, as_input
-from qkv.runtime.predictions import Verdict
+from qkv.runtime.predictions import Prediction
 from qkv.runtime.weights import build_model
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierDefaults:
-    """What a picture classifier knows beside its weights."""
+    """What an image classifier needs besides its weights."""
 
     classes: tuple[str, ...]
     colours: Literal["grey", "colour"]
@@ -32,7 +33,7 @@ class PictureClassifier:
 
     reads: Literal["text", "pairs", "pictures"] = "pictures"
 
-    def __init__(self, model: Vit, defaults: ClassifierDefaults, *, fit: bool = False):
+    def __init__(self, model: Vit, defaults: ClassifierDefaults, *, fit: bool = ClassificationOptions.fit):
         self.model, self.defaults, self.fit = model, defaults, fit
         self.classes = defaults.classes
         self.form = Form(model.config.height, model.config.width, defaults.colours)
@@ -45,7 +46,7 @@ class PictureClassifier:
         channels = Form(1, 1, defaults.colours).shape[0]
         if len(defaults.classes) != architecture.classes or channels != architecture.channels:
             raise UserError(
-                f"{where}: its classes and colours do not fit its model; restore it or train again."
+                f"{where}: the classes or colours do not match the model. Restore the file or train again."
             )
         model = build_model(Vit, architecture, bundle)
         return cls(model, defaults)
@@ -58,32 +59,32 @@ class PictureClassifier:
         """What it is, for `qkv info`."""
         config = self.model.config
         return {
-            "kind": f"picture classifier (ViT), {len(self.classes)} classes",
+            "kind": f"image classifier (ViT), {len(self.classes)} classes",
             "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
-            "pictures": f"{self.form}, {config.patches} patches of {config.patch} × {config.patch}",
+            "images": f"{self.form}, {config.patches} patches of {config.patch} × {config.patch}",
             "blocks": config.stack.sentence(),
             "classes": ", ".join(self.classes[:12]) + (", …" if len(self.classes) > 12 else ""),
         }
 
     def fitting(self) -> "PictureClassifier":
-        """The same, but pictures of another size or mode are made to fit instead of refused."""
+        """The same classifier, which resizes and converts images of another size or mode instead of rejecting them."""
         return PictureClassifier(self.model, self.defaults, fit=True)
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
-    ) -> list[Verdict]:
-        """A verdict for each file of a picture."""
-        verdicts = []
+    ) -> list[Prediction]:
+        """Predict the class of each image file."""
+        predictions = []
         for start in range(0, len(inputs), AT_ONCE):
             names = [name for (name,) in inputs[start : start + AT_ONCE]]
             pixels = np.stack([read_picture(Path(name), self.form, fit=self.fit) for name in names])
-            verdicts += [Verdict.of(self.classes, row) for row in self.probabilities(pixels).tolist()]
+            predictions += [Prediction.of(self.classes, row) for row in self.probabilities(pixels).tolist()]
             done(len(names))
-        return verdicts
+        return predictions
 
     @torch.inference_mode()
     def probabilities(self, pixels: Bytes) -> Tensor:
-        """Of every class, for pictures (N, C, height, width) in memory.  (N, classes)"""
+        """Probabilities of all classes for images (N, C, height, width) in memory.  (N, classes)"""
         self.model.eval()
         device = self.model.head.weight.device
         parts = [

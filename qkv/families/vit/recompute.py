@@ -1,4 +1,4 @@
-"""The explorer's self-check of a ViT: its formulas once more, in NumPy, from the weights alone."""
+"""The explorer's self-check of a ViT: recompute it in NumPy from the weights alone."""
 
 import numpy as np
 

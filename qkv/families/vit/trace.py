@@ -24,11 +24,11 @@ def trace_vit(
     beam: int | None = None,
     longest: int | None = None,
 ) -> Trace:
-    """A picture, by the name of its file, as the sentence of its patches; the class is told by the row before them."""
+    """Trace an image file as a sequence of patches. The class token's row, before them, predicts the class."""
     config = classifier.model.config
     if config.patches > MOST_PATCHES:
         raise UserError(
-            f"its pictures have {config.patches} patches, and at most {MOST_PATCHES} can be looked at."
+            f"this model's images have {config.patches} patches; at most {MOST_PATCHES} can be traced."
         )
     pixels = torch.tensor(read_picture(Path(text), classifier.form, fit=True))[None].float() / 127.5 - 1
     model, tape = changed(classifier.model, experiment, {"stack": Place("stack", False)}).eval(), Tape()

@@ -194,14 +194,14 @@ def test_an_article_does_not_pass_for_a_pronoun() -> None:
     ("source", "target", "message"),
     [("en", "fr", "'fr'.*en, de, es"), ("xx", "de", "'xx'"), ("de", "de", "both German")],
 )
-def test_an_impossible_direction_is_refused_with_a_sentence(source: str, target: str, message: str) -> None:
+def test_an_impossible_direction_is_rejected_with_a_sentence(source: str, target: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pairs(source, target, 1, part="train")
     with pytest.raises(ValueError, match=message):
         deck_pairs(source, target)
 
 
-def test_an_unknown_part_is_refused_with_a_sentence() -> None:
+def test_an_unknown_part_is_rejected_with_a_sentence() -> None:
     with pytest.raises(ValueError, match=r"'dev'.*train, valid and test"):
         pairs("en", "de", 1, part="dev")  # type: ignore[arg-type]
 

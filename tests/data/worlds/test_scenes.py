@@ -138,6 +138,6 @@ def test_every_word_is_in_the_captions_that_show_them_all() -> None:
                 assert len(words) <= longest
 
 
-def test_a_side_that_cannot_be_drawn_is_refused() -> None:
+def test_a_side_that_cannot_be_drawn_is_rejected() -> None:
     with pytest.raises(ValueError, match="or a multiple of that"):
         drawn(Scene((SMALL_RED,)), Random(1), 40)

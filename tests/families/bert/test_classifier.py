@@ -1,4 +1,4 @@
-"""A classifier of texts: verdicts, pairs, numbers, and sentences for what it cannot read."""
+"""A classifier of texts: predictions, pairs, numbers, and sentences for what it cannot read."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,43 +15,45 @@ from qkv.families.loading import load
 INPUTS = [("the cat sat",), ("a dog barked at the cat",), ("why?",)]
 
 
-def test_a_verdict_has_all_classes_best_first() -> None:
+def test_a_prediction_has_all_classes_best_first() -> None:
     classifier = tiny_classifier()
-    for verdict in classifier.classify(INPUTS):
-        assert set(verdict.probabilities) == {"bad", "fine", "good"}
-        assert sum(verdict.probabilities.values()) == pytest.approx(1)
-        assert verdict.label == max(verdict.probabilities, key=lambda label: verdict.probabilities[label])
+    for prediction in classifier.classify(INPUTS):
+        assert set(prediction.probabilities) == {"bad", "fine", "good"}
+        assert sum(prediction.probabilities.values()) == pytest.approx(1)
+        assert prediction.label == max(
+            prediction.probabilities, key=lambda label: prediction.probabilities[label]
+        )
 
 
 @torch.no_grad()
-def test_verdicts_are_those_of_the_model() -> None:
+def test_predictions_are_those_of_the_model() -> None:
     classifier = tiny_classifier(pairs=True)
     first, second = "the cat sat", "why?"
     ids, segments = classifier.pieces.joined(classifier.pieces.encode_all([first, second]))
     wanted = classifier.model(torch.tensor([ids]), torch.tensor([segments])).softmax(-1)[0]
-    [verdict] = classifier.classify([(first, second)])
-    found = [verdict.probabilities[label] for label in classifier.classes]
+    [prediction] = classifier.classify([(first, second)])
+    found = [prediction.probabilities[label] for label in classifier.classes]
     assert found == pytest.approx(wanted.tolist(), abs=1e-5)
 
 
 def test_numbers_are_in_the_units_that_were_learned() -> None:
     classifier = tiny_classifier(())
     logits = classifier.logits(INPUTS, lambda count: None)[:, 0]
-    assert [verdict.number for verdict in classifier.classify(INPUTS)] == pytest.approx(
+    assert [prediction.number for prediction in classifier.classify(INPUTS)] == pytest.approx(
         (2.5 + 1.5 * logits).tolist()
     )
 
 
 @pytest.mark.parametrize("classes", [("bad", "good"), ()])
-def test_saved_and_loaded_it_says_the_same(classes: tuple[str, ...], tmp_path: Path) -> None:
+def test_saved_and_loaded_it_gives_the_same_output(classes: tuple[str, ...], tmp_path: Path) -> None:
     classifier = tiny_classifier(classes)
     classifier.save(tmp_path / "m")
     assert load(tmp_path / "m").classify(INPUTS) == classifier.classify(INPUTS)
 
 
 @pytest.mark.parametrize("inputs", ["the cat sat", ["the cat sat"]])
-def test_a_text_that_is_no_tuple_of_texts_is_refused(inputs: Any) -> None:
-    with pytest.raises(UserError, match="each is a tuple of its texts"):
+def test_a_text_that_is_no_tuple_of_texts_is_rejected(inputs: Any) -> None:
+    with pytest.raises(UserError, match="takes a list of tuples of texts"):
         tiny_classifier().classify(inputs)
 
 
@@ -61,18 +63,18 @@ def test_a_text_that_is_no_tuple_of_texts_is_refused(inputs: Any) -> None:
         (
             False,
             [("the cat",), ("a dog", "why?")],
-            "input 2 has 2 texts, and this model reads text: give one text",
+            "input 2 has 2 texts, but this model reads text: give one text",
         ),
         (False, [()], "input 1 has 0 texts"),
         (
             True,
             [("the cat", "a dog"), ("why?",), ("the mat",)],
-            "input 2 has 1 text, and this model reads pairs",
+            "input 2 has 1 text, but this model reads pairs",
         ),
         (True, [("the cat", "a dog", "why?")], "input 1 has 3 texts"),
     ],
 )
-def test_another_number_of_texts_is_refused(pairs: bool, inputs: Any, says: str) -> None:
+def test_another_number_of_texts_is_rejected(pairs: bool, inputs: Any, says: str) -> None:
     with pytest.raises(UserError, match=says):
         tiny_classifier(pairs=pairs).classify(inputs)
 
@@ -89,21 +91,21 @@ def test_a_model_of_one_segment_reads_no_pairs() -> None:
     classifier = tiny_classifier()
     encoder = replace(classifier.model.config.encoder, segments=1)
     classifier.model.config = replace(classifier.model.config, encoder=encoder)
-    with pytest.raises(UserError, match="cannot tell a second text from a first"):
+    with pytest.raises(UserError, match="reads single texts, not pairs"):
         classifier.reading_pairs(True)
 
 
-def test_empty_and_long_texts_are_refused() -> None:
+def test_empty_and_long_texts_are_rejected() -> None:
     with pytest.raises(UserError, match="text 2 is empty"):
         tiny_classifier().classify([("the cat",), (" ",)])
-    with pytest.raises(UserError, match="text 1 has 42 pieces, and this model reads 24"):
+    with pytest.raises(UserError, match="text 1 has 42 tokens, and this model reads at most 24"):
         tiny_classifier().classify([("cat " * 40,)])
 
 
-def test_outputs_that_are_not_the_classes_are_refused(tmp_path: Path) -> None:
+def test_outputs_that_are_not_the_classes_are_rejected(tmp_path: Path) -> None:
     tiny_classifier().save(tmp_path / "m")
     config = read_json(tmp_path / "m" / "config.json")
     config["classes"] = ["bad", "good"]
     write_json(tmp_path / "m" / "config.json", config)
-    with pytest.raises(UserError, match="another number of outputs"):
+    with pytest.raises(UserError, match="the number of classes does not match"):
         load(tmp_path / "m")

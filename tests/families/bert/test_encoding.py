@@ -50,7 +50,7 @@ def test_without_a_compiler_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch
     model = tiny_bert().computing_in("float32", told.append)
     assert len(model.embed(["a b"])) == 1
     assert told == [
-        "reading without the fast engine, with the same results but slower: there is no C++ compiler."
+        "encoding without the fast engine, with the same results but slower: there is no C++ compiler."
     ]
 
 
@@ -67,12 +67,12 @@ def test_done_counts_every_row_once() -> None:
     assert sum(told) == len(ROWS)
 
 
-def test_more_pieces_than_positions_are_refused() -> None:
-    with pytest.raises(UserError, match="25 pieces are more than the 24"):
+def test_more_pieces_than_positions_are_rejected() -> None:
+    with pytest.raises(UserError, match="a text has 25 tokens, and the model reads at most 24"):
         Encoding(tiny_bert().model.encoder).pooled([Row([5] * 25, [0] * 25)], "mean")
 
 
-def test_batches_hold_every_row_once_and_are_of_like_length() -> None:
+def test_batches_hold_every_row_once_and_are_of_similar_length() -> None:
     lengths = [(7 * n) % 50 + 1 for n in range(900)]
     found = list(batches(lengths))
     assert sorted(row for batch in found for row in batch) == list(range(900))

@@ -95,7 +95,7 @@ def test_whole_words_are_hidden_together() -> None:
     generator = random.Random(9)
     for _ in range(50):
         ids = [generator.randrange(5, VOCAB) for _ in range(80)]
-        hidden = hide(ids, SPECIAL, CONTINUES, MASK, MaskingSettings(whole_words=True), generator)
+        hidden = hide(ids, SPECIAL, CONTINUES, MASK, MaskingSettings(whole_word_masking=True), generator)
         chosen = set(hidden.places)
         for place in range(1, len(ids)):
             if CONTINUES[ids[place]]:

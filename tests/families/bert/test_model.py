@@ -67,7 +67,7 @@ def test_the_tape_tells_what_was_computed_and_changes_nothing() -> None:
     assert tape["logits"].shape == (2, 5, 23)
 
 
-def test_the_loss_of_a_batch_is_that_of_its_parts_by_hidden_words() -> None:
+def test_the_loss_of_a_batch_is_that_of_its_parts_by_masked_words() -> None:
     model = bert()
     places, words, follows = torch.tensor([1, 3, 6]), torch.tensor([4, 9, 10]), torch.tensor([0, 1])
     segments = torch.zeros_like(IDS)
@@ -113,10 +113,10 @@ def test_a_number_on_a_scale_has_one_output_and_squared_error() -> None:
     torch.testing.assert_close(loss, ((said[0] - 1) ** 2 + (said[1] + 2) ** 2) / 2)
 
 
-def test_heads_that_are_not_there_are_refused() -> None:
-    with pytest.raises(ValueError, match="stands on the pooler"):
+def test_heads_that_are_not_there_are_rejected() -> None:
+    with pytest.raises(ValueError, match="needs the pooler"):
         BertConfig(encoder=ENCODER, pooler=False)
-    with pytest.raises(ValueError, match="an output for each class"):
+    with pytest.raises(ValueError, match="a regression model exactly 1"):
         BertClassifierConfig(encoder=ENCODER, outputs=3, numbers=True)
     bare = Bert(BertConfig(encoder=ENCODER, words=False, next_sentence=False))
     with pytest.raises(ValueError, match="no head for words"):

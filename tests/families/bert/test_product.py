@@ -21,14 +21,14 @@ def bert() -> Bert:
 
 
 def test_each_mask_gets_its_likeliest_words_best_first(bert: Bert) -> None:
-    places = bert.fill("the [MASK] sat on the [MASK].", best=6)
+    places = bert.fill("the [MASK] sat on the [MASK].", top_k=6)
     assert [len(guesses) for guesses in places] == [6, 6]
     for guesses in places:
         chances = [guess.probability for guess in guesses]
         assert chances == sorted(chances, reverse=True)
         assert 0 < sum(chances) <= 1
         assert not {"[MASK]", "[CLS]", "[PAD]"} & {guess.word for guess in guesses}
-    every = bert.fill("the [MASK] sat", best=10_000)[0]
+    every = bert.fill("the [MASK] sat", top_k=10_000)[0]
     assert sum(guess.probability for guess in every) == pytest.approx(1, abs=1e-5)
 
 
@@ -38,7 +38,7 @@ def test_fill_says_what_the_model_says(bert: Bert) -> None:
     with torch.no_grad():
         logits = bert.model(torch.tensor([ids]))[0, 2]
     logits[list(pieces.special)] = float("-inf")
-    assert bert.fill("the [MASK] sat", 1)[0][0].word == pieces.show([int(logits.argmax())])[0]
+    assert bert.fill("the [MASK] sat", top_k=1)[0][0].word == pieces.show([int(logits.argmax())])[0]
 
 
 def test_vectors_are_means_or_first_places_of_length_one(bert: Bert) -> None:
@@ -48,7 +48,7 @@ def test_vectors_are_means_or_first_places_of_length_one(bert: Bert) -> None:
         assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(3), abs=1e-5)
         alone = np.concatenate([bert.embed([text], pooling=pooling) for text in TEXTS])
         assert vectors == pytest.approx(alone, abs=1e-5)
-    raw = bert.embed(TEXTS, normalized=False)
+    raw = bert.embed(TEXTS, raw=True)
     assert np.linalg.norm(raw, axis=1).max() > 1.1
 
 
@@ -61,7 +61,7 @@ def test_a_text_is_most_like_itself(bert: Bert) -> None:
 def test_a_long_text_is_read_in_parts_and_every_place_counts(bert: Bert) -> None:
     long = "The cat sat on the mat. It slept there for hours. A dog barked at the cat. Why did it bark?"
     assert len(bert.pieces.encode(long)) > CONTEXT
-    vectors = bert.embed([long, TEXTS[0]], normalized=False)
+    vectors = bert.embed([long, TEXTS[0]], raw=True)
     parts, owners = bert.parts_of([long], "mean")
     assert set(owners) == {0}
     separate = bert.encoding
@@ -81,12 +81,12 @@ def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
     ("ask", "says"),
     [
         (lambda bert: bert.fill("the cat sat"), r"has no \[MASK\]"),
-        (lambda bert: bert.fill("the [MASK] " + "cat " * 30), "reads 24 at most"),
+        (lambda bert: bert.fill("the [MASK] " + "cat " * 30), "reads at most 24"),
         (lambda bert: bert.embed(["the cat", "  "]), "text 2 is empty"),
         (lambda bert: bert.embed(["the cat", "why?", "\u200b"]), "text 3 is empty"),
         (lambda bert: bert.follows("the cat", "\u200b"), "pair 1 has an empty text"),
-        (lambda bert: bert.embed(["cat " * 30], pooling="first"), "text 1 has 32 pieces"),
-        (lambda bert: bert.follows("the cat", "cat " * 30), "reads 24 at most"),
+        (lambda bert: bert.embed(["cat " * 30], pooling="first"), "text 1 has 32 tokens"),
+        (lambda bert: bert.follows("the cat", "cat " * 30), "reads at most 24"),
     ],
 )
 def test_what_cannot_be_done_is_a_sentence(bert: Bert, ask, says: str) -> None:  # type: ignore[no-untyped-def]
@@ -94,8 +94,8 @@ def test_what_cannot_be_done_is_a_sentence(bert: Bert, ask, says: str) -> None: 
         ask(bert)
 
 
-def test_one_text_in_the_place_of_several_is_refused(bert: Bert) -> None:
-    with pytest.raises(UserError, match=r"give a list, \[text\]"):
+def test_one_text_in_the_place_of_several_is_rejected(bert: Bert) -> None:
+    with pytest.raises(UserError, match=r"takes a list of texts: \[text\]"):
         bert.embed("the cat")
 
 
@@ -105,10 +105,10 @@ def test_heads_that_are_not_there_are_named() -> None:
         bare.fill("the [MASK]")
     with pytest.raises(UserError, match="no head for the next sentence"):
         bare.follows("a", "b")
-    assert bare.facts()["heads"] == "none: for embeddings"
+    assert bare.facts()["heads"] == "none (embeddings only)"
 
 
-def test_saved_and_loaded_it_says_the_same(bert: Bert, tmp_path: Path) -> None:
+def test_saved_and_loaded_it_gives_the_same_output(bert: Bert, tmp_path: Path) -> None:
     bert.save(tmp_path / "m")
     again = load(tmp_path / "m")
     assert again.fill("the [MASK] sat") == bert.fill("the [MASK] sat")
@@ -116,10 +116,10 @@ def test_saved_and_loaded_it_says_the_same(bert: Bert, tmp_path: Path) -> None:
     assert again.facts() == bert.facts()
 
 
-def test_files_that_do_not_belong_together_are_refused(bert: Bert, tmp_path: Path) -> None:
+def test_files_that_do_not_belong_together_are_rejected(bert: Bert, tmp_path: Path) -> None:
     bert.save(tmp_path / "m")
     config = read_json(tmp_path / "m" / "config.json")
-    config["model"]["encoder"]["vocab"] += 1
+    config["model"]["encoder"]["vocab_size"] += 1
     write_json(tmp_path / "m" / "config.json", config)
     with pytest.raises(UserError, match="do not belong together"):
         load(tmp_path / "m")

@@ -7,14 +7,14 @@ import torch
 
 from qkv.families.dalle.codebook import Codebook, CodebookConfig, Lattice, Pixels
 
-QUANTISERS = pytest.mark.parametrize("quantiser", ["lattice", "gumbel"])
-Quantiser = Literal["lattice", "gumbel"]
+QUANTIZERS = pytest.mark.parametrize("quantizer", ["lattice", "gumbel"])
+Quantizer = Literal["lattice", "gumbel"]
 
 
-def model(quantiser: Quantiser) -> Codebook:
+def model(quantizer: Quantizer) -> Codebook:
     torch.manual_seed(3)
     return Codebook(
-        CodebookConfig(side=12, channels=3, patch=4, width=10, depth=1, quantiser=quantiser, levels=(4, 3, 2))
+        CodebookConfig(side=12, channels=3, patch=4, width=10, depth=1, quantizer=quantizer, levels=(4, 3, 2))
     ).eval()
 
 
@@ -22,9 +22,9 @@ def pictures() -> torch.Tensor:
     return torch.rand(2, 3, 12, 12, generator=torch.Generator().manual_seed(1)) * 2 - 1
 
 
-@QUANTISERS
-def test_codes_tell_all_that_the_decoder_is_told(quantiser: Quantiser) -> None:
-    own = model(quantiser)
+@QUANTIZERS
+def test_codes_tell_all_that_the_decoder_is_told(quantizer: Quantizer) -> None:
+    own = model(quantizer)
     with torch.no_grad():
         codes = own.encode(pictures())
         assert codes.shape == (2, 9)
@@ -32,9 +32,9 @@ def test_codes_tell_all_that_the_decoder_is_told(quantiser: Quantiser) -> None:
         torch.testing.assert_close(own.decode(codes), own(pictures()).clamp(-1, 1))
 
 
-@QUANTISERS
-def test_the_choice_of_a_code_has_a_gradient(quantiser: Quantiser) -> None:
-    own = model(quantiser).train()
+@QUANTIZERS
+def test_the_choice_of_a_code_has_a_gradient(quantizer: Quantizer) -> None:
+    own = model(quantizer).train()
     own.loss(Pixels(pictures())).backward()
     first = next(own.encoder.parameters()).grad
     assert first is not None
@@ -64,14 +64,14 @@ def test_the_noisy_choice_is_by_chance_in_training_alone() -> None:
 @pytest.mark.parametrize(
     "change", [{"patch": 5}, {"levels": ()}, {"levels": (4, 1)}, {"temperature": 0.0}, {"depth": -1}]
 )
-def test_what_cannot_be_is_refused(change: dict[str, object]) -> None:
+def test_what_cannot_be_is_rejected(change: dict[str, object]) -> None:
     given = {
         "side": 12,
         "channels": 3,
         "patch": 4,
         "width": 10,
         "depth": 1,
-        "quantiser": "lattice",
+        "quantizer": "lattice",
         "levels": (4, 3),
     }
     with pytest.raises(ValueError, match=r"pixels|levels|temperature"):

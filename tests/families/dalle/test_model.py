@@ -17,7 +17,7 @@ def model(**changes: object) -> Dalle:
     torch.manual_seed(4)
     stack = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="pre", activation="gelu", dropout=0.0)
     given = {
-        "vocab": VOCAB,
+        "vocab_size": VOCAB,
         "places": PLACES,
         "codes": CODES,
         "grid": GRID,
@@ -42,7 +42,7 @@ def test_drawing_code_by_code_equals_reading_the_whole_picture() -> None:
             ids = PICTURES[:, place : place + 1]
 
 
-def test_drawing_goes_on_after_rows_have_changed_places() -> None:
+def test_drawing_continues_after_rows_have_changed_places() -> None:
     own, turned = model(), torch.tensor([1, 0])
     with torch.no_grad():
         step = own.begin(CAPTIONS)
@@ -96,9 +96,9 @@ def test_a_batch_whose_captions_are_all_left_out_has_the_loss_of_its_codes() -> 
     torch.testing.assert_close(own.loss(CaptionedBatch.of(blank, PICTURES, PAD)), 7 * codes / 8)
 
 
-@pytest.mark.parametrize("change", [{"places": 0}, {"text_share": 1.5}, {"smoothing": 1.0}])
-def test_what_cannot_be_is_refused(change: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"at least 1|between 0 and 1"):
+@pytest.mark.parametrize("change", [{"places": 0}, {"text_share": 1.5}, {"label_smoothing": 1.0}])
+def test_what_cannot_be_is_rejected(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"at least 1|from 0 to 1"):
         model(**change)
 
 

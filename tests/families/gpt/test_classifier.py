@@ -35,21 +35,21 @@ def test_the_forms_are_those_of_the_paper() -> None:
     assert laid_out([a, b], START, END, 9) == [START, 5, START, 6, 7, END]
 
 
-def test_what_does_not_fit_is_cut_off_the_longest_text() -> None:
+def test_what_does_not_fit_is_truncated_the_longest_text() -> None:
     assert laid_out([[5] * 9, [6, 7]], START, END, 9) == [START, 5, 5, 5, 5, START, 6, 7, END]
     assert laid_out([[5] * 9, [6] * 9], START, END, 9) == [START, 5, 5, 5, START, 6, 6, 6, END]
     with pytest.raises(UserError, match="too short for 2 texts"):
         laid_out([[5] * 9, [6] * 9], START, END, 4)
 
 
-def test_verdicts_do_not_depend_on_their_neighbours() -> None:
+def test_predictions_do_not_depend_on_their_neighbours() -> None:
     model = classifier("entailment", ("no", "yes"))
     pairs = [("the cat", "sang"), ("the dog danced the", "the"), ("a", "a" * 40)]
     together = model.classify(pairs)
-    for pair, verdict in zip(pairs, together, strict=True):
+    for pair, prediction in zip(pairs, together, strict=True):
         [alone] = model.classify([pair])
-        assert alone.label == verdict.label
-        assert alone.probabilities == pytest.approx(dict(verdict.probabilities), abs=1e-5)
+        assert alone.label == prediction.label
+        assert alone.probabilities == pytest.approx(dict(prediction.probabilities), abs=1e-5)
 
 
 def test_similarity_is_the_same_in_both_orders() -> None:
@@ -67,27 +67,27 @@ def test_numbers_are_on_the_scale_of_the_labels() -> None:
 
 
 def test_the_answers_are_what_is_chosen_from() -> None:
-    [verdict] = classifier("choice").classify([("the cat", "sang", "danced", "a dog")])
-    assert set(verdict.probabilities) == {"sang", "danced", "a dog"}
+    [prediction] = classifier("choice").classify([("the cat", "sang", "danced", "a dog")])
+    assert set(prediction.probabilities) == {"sang", "danced", "a dog"}
 
 
 @pytest.mark.parametrize(
     ("form", "given"),
     [("classification", ("a", "the")), ("entailment", ("a",)), ("choice", ("a", "the"))],
 )
-def test_another_number_of_texts_is_refused(form: Form, given: tuple[str, ...]) -> None:
+def test_another_number_of_texts_is_rejected(form: Form, given: tuple[str, ...]) -> None:
     classes = () if form == "choice" else ("no", "yes")
-    with pytest.raises(UserError, match=f"input 1 has {len(given)} texts?, and this model reads"):
+    with pytest.raises(UserError, match=f"input 1 has {len(given)} texts?, but this model reads"):
         classifier(form, classes).classify([given])
 
 
-def test_the_same_answer_twice_is_refused() -> None:
-    with pytest.raises(UserError, match="input 1 has the same answer twice"):
+def test_the_same_answer_twice_is_rejected() -> None:
+    with pytest.raises(UserError, match="input 1 has the same choice twice"):
         classifier("choice").classify([("the cat", "sang", "sang")])
 
 
-def test_a_text_that_is_no_tuple_of_texts_is_refused() -> None:
-    with pytest.raises(UserError, match="each is a tuple of its texts"):
+def test_a_text_that_is_no_tuple_of_texts_is_rejected() -> None:
+    with pytest.raises(UserError, match="takes a list of tuples of texts"):
         classifier("classification", ("a", "b")).classify(["the cat"])  # type: ignore[list-item]
 
 
@@ -102,7 +102,7 @@ def test_the_start_is_that_with_which_it_was_trained(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert qkv.load(tmp_path).defaults.start == START
     (tmp_path / "config.json").write_text(json.dumps({**config, "start": 999}))
-    with pytest.raises(UserError, match="no token of this model has the number 999"):
+    with pytest.raises(UserError, match="999 is not a token id of this model"):
         qkv.load(tmp_path)
 
 
@@ -115,16 +115,16 @@ def test_the_answer_is_read_off_the_token_with_which_it_was_trained(tmp_path: Pa
     assert qkv.load(tmp_path).defaults.last == START
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "last": -1}))
-    with pytest.raises(UserError, match="no token of this model has the number -1"):
+    with pytest.raises(UserError, match="-1 is not a token id of this model"):
         qkv.load(tmp_path)
 
 
-def test_an_empty_text_is_refused() -> None:
+def test_an_empty_text_is_rejected() -> None:
     with pytest.raises(UserError, match="input 2 has an empty text"):
         classifier("entailment", ("no", "yes")).classify([("a", "the"), ("a", " ")])
 
 
-def test_a_saved_classifier_says_the_same(tmp_path: Path) -> None:
+def test_a_saved_classifier_gives_the_same_output(tmp_path: Path) -> None:
     model = classifier("classification", ("no", "yes"))
     model.save(tmp_path)
     again = qkv.load(tmp_path)

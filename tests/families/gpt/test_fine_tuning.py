@@ -147,7 +147,9 @@ def test_what_is_held_out_may_be_shorter_than_a_context(bases: Path, tmp_path: P
 def test_a_run_is_resumed_with_the_model_it_began_with_only(bases: Path, tmp_path: Path) -> None:
     tuned(bases / "gpt2", tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     tuned(bases / "gpt2", tmp_path / "other", how=settings(1))  # the same settings and tokens, other weights
-    with pytest.raises(UserError, match="other than when the run was begun: the weights to begin with"):
+    with pytest.raises(
+        UserError, match="the data changed since the run was started: the weights to begin with"
+    ):
         tuned(tmp_path / "other", tmp_path / "out", resume=True)
     assert tuned(bases / "gpt2", tmp_path / "out", resume=True).report["training"]["steps"] == 20
 

@@ -16,7 +16,7 @@ def said(data: StreamData, seed: int) -> list[int]:
 
 
 def test_every_token_is_said_once_in_an_epoch_and_epochs_differ() -> None:
-    data = StreamData(lambda seed: IDS, max_length=8, batch_tokens=32, shuffled=True)
+    data = StreamData(lambda seed: IDS, context=8, batch_tokens=32, shuffled=True)
     first, second = said(data, 1), said(data, 2)
     assert sorted(first) == sorted(second) == IDS[1:].tolist()
     assert first != second
@@ -24,7 +24,7 @@ def test_every_token_is_said_once_in_an_epoch_and_epochs_differ() -> None:
 
 
 def test_what_is_validated_on_is_the_same_each_time() -> None:
-    data = StreamData(lambda seed: IDS, max_length=8, batch_tokens=32, shuffled=False)
+    data = StreamData(lambda seed: IDS, context=8, batch_tokens=32, shuffled=False)
     assert said(data, 1) == said(data, 2) == IDS[1:].tolist()
     assert len(data) == 102
 
@@ -33,5 +33,5 @@ def test_a_stream_may_differ_from_epoch_to_epoch() -> None:
     def stream(seed: int) -> Tensor:
         return IDS + 1_000 * seed
 
-    data = StreamData(stream, max_length=8, batch_tokens=32, shuffled=True)
+    data = StreamData(stream, context=8, batch_tokens=32, shuffled=True)
     assert min(said(data, 3)) == 3_101

@@ -30,64 +30,64 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_alignments_read_the_language_that_was_asked_for(
+def test_alignments_use_the_requested_target_language(
     imported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = load(imported / "several")
     read: list[Sequence[int]] = []
-    looks = Aligner.looks
+    attention = Aligner.attention
 
     def spy(self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]) -> Tensor:
         read.append(source)
-        return looks(self, model, source, said)
+        return attention(self, model, source, said)
 
-    monkeypatch.setattr(Aligner, "looks", spy)
+    monkeypatch.setattr(Aligner, "attention", spy)
     asked = TranslationOptions(target_language="fra", alignments=True)
-    (answer,) = translator.answers(SENTENCE, asked)
+    (answer,) = translator.hypotheses(SENTENCE, asked)
     assert read[-1] == translator.tokenizer.encode(f">>fra<<{SENTENCE}")
-    (marked,) = translator.answers(f">>fra<< {SENTENCE}", TranslationOptions(alignments=True))
-    (default,) = load(imported / "french").answers(SENTENCE, TranslationOptions(alignments=True))
+    (marked,) = translator.hypotheses(f">>fra<< {SENTENCE}", TranslationOptions(alignments=True))
+    (default,) = load(imported / "french").hypotheses(SENTENCE, TranslationOptions(alignments=True))
     assert answer.alignment == marked.alignment == default.alignment
     translator.translate("the <b>dog</b> sees", TranslationOptions(target_language="deu"))
     assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
 
 
-def test_what_asks_for_a_language_is_no_word(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_language_marker_is_not_a_word(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_word(
         self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]
     ) -> Tensor:
         """All look at the second piece, which is behind the marker."""
         return torch.eye(len(source) + 1)[[1] * len(said)]
 
-    monkeypatch.setattr(Aligner, "looks", first_word)
-    (answer,) = load(imported / "several").answers(
+    monkeypatch.setattr(Aligner, "attention", first_word)
+    (answer,) = load(imported / "several").hypotheses(
         SENTENCE, TranslationOptions(target_language="fra", alignments=True)
     )
     assert answer.alignment
     assert {source for source, _ in answer.alignment} == {0}
 
 
-def test_looks_of_words_are_those_that_alignments_are_made_of(imported: Path) -> None:
+def test_word_attention_agrees_with_alignments(imported: Path) -> None:
     """The source is normalised on its way to pieces, and a marker that nobody has written stands before it."""
     translator = load(imported / "french")
     source, target = "the ﬁne  dog", "der Hund sieht"
-    looks = translator.word_looks(source, target)
+    looks = translator.word_attention(source, target)
     for (block, head), links in looks.cross.items():
         own = Aligner(block=block, heads=(head,), late=translator.aligner.late)
         one = Translator(translator.model, translator.tokenizer, replace(translator.defaults, aligner=own))
         assert one.word_links(source, target) == links
 
 
-def test_a_prefix_that_the_model_cannot_write_is_refused(imported: Path) -> None:
+def test_a_prefix_that_the_model_cannot_write_raises_an_error(imported: Path) -> None:
     translator = load(imported / "several")
-    with pytest.raises(UserError, match="cannot write '☃ der'"):
+    with pytest.raises(UserError, match="cannot write the prefix '☃ der'"):
         translator.translate(SENTENCE, TranslationOptions(prefix="☃ der"))
     for prefix in ("der Hund", "der Hund "):
         assert translator.translate(SENTENCE, TranslationOptions(prefix=prefix)).startswith("der Hund")
 
 
 @pytest.mark.parametrize("change", [{"block": 7}, {"heads": [9]}, {"heads": []}], ids=str)
-def test_a_bundle_whose_aligner_is_another_models_is_refused(
+def test_an_aligner_of_another_model_raises_an_error(
     change: dict[str, Any], imported: Path, tmp_path: Path
 ) -> None:
     import json

@@ -1,4 +1,4 @@
-"""A translator goes on from the weights it has: with its own vocabulary and sizes, bit for bit, whoever has made it."""
+"""Fine-tuning a translator keeps its vocabulary and sizes, and resumes bit for bit, also after an import."""
 
 import json
 import signal
@@ -99,7 +99,7 @@ def test_it_begins_with_the_weights_the_vocabulary_and_the_sizes_of_the_model(
     trained: Path, tmp_path: Path
 ) -> None:
     still = settings(
-        steps=1, learning_rate=1e-30, dropout=0.0, label_smoothing=0.0
+        steps=1, rate=1e-30, dropout=0.0, label_smoothing=0.0
     )  # so small a step changes no weight
     outcome, _ = tuned(trained, tmp_path / "out", how=still)
     before, after = load(trained), load(tmp_path / "out")
@@ -115,7 +115,7 @@ def test_it_begins_with_the_weights_the_vocabulary_and_the_sizes_of_the_model(
 
 
 def test_it_learns_and_what_both_trainings_have_shown_counts_as_seen(trained: Path, tmp_path: Path) -> None:
-    outcome, _ = tuned(trained, tmp_path / "out", how=settings(learning_rate=1e-2, dropout=0.0))
+    outcome, _ = tuned(trained, tmp_path / "out", how=settings(rate=1e-2, dropout=0.0))
     assert outcome.report is not None
     assert (
         outcome.report["validation"]["loss"] < outcome.report["fine_tuned"]["validation_loss_before"] - 0.05
@@ -152,13 +152,13 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(
     tuned(trained, tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     train_digits(tmp_path / "other", replace(tiny_settings(), seed=7))
     changed = "the weights to begin with and the settings of the model to begin with"
-    with pytest.raises(UserError, match=f"other than when the run was begun: .*{changed}"):
+    with pytest.raises(UserError, match=f"the data changed since the run was started: .*{changed}"):
         tuned(tmp_path / "other", tmp_path / "out", resume=True)
 
 
 def test_an_imported_translator_learns_and_goes_out_and_in_again(marian: Path, tmp_path: Path) -> None:
     named = reversed_words(languages=Languages.of("en", None))
-    how = settings(steps=30, learning_rate=2e-2, dropout=0.0)
+    how = settings(steps=30, rate=2e-2, dropout=0.0)
     outcome, _ = tuned(marian, tmp_path / "out", named, how)
     assert outcome.report is not None
     assert outcome.report["validation"]["loss"] < outcome.report["fine_tuned"]["validation_loss_before"] - 1
@@ -177,7 +177,7 @@ def test_the_target_language_of_the_pairs_is_said_by_an_option_or_by_each_line(
     romance: Path, tmp_path: Path
 ) -> None:
     quick = settings(steps=2)
-    tuned(romance, tmp_path / "option", reversed_words(), replace(quick, language="fra"))
+    tuned(romance, tmp_path / "option", reversed_words(), replace(quick, language_token="fra"))
     tuned(romance, tmp_path / "lines", reversed_words(lambda number: ">>fra<<"), quick)
     first, second = load(tmp_path / "option"), load(tmp_path / "lines")
     assert all(
@@ -193,20 +193,20 @@ def test_the_target_language_of_the_pairs_is_said_by_an_option_or_by_each_line(
         (
             "romance",
             {},
-            "translates into fra, ita, and the source '.*' asks for none of these: give --language",
+            "translates into fra, ita, and the source '.*' names none of these",
         ),
-        ("romance", {"language": "spa"}, "the target language 'spa' is not known to this model"),
-        ("marian", {"language": "fra"}, "translates into one language: --language is for models of several"),
-        ("trained", {"language": "fra"}, "translates into one language: --language is for models of several"),
+        ("romance", {"language_token": "spa"}, "the target language 'spa' is not known to this model"),
+        ("marian", {"language_token": "fra"}, "translates into one language"),
+        ("trained", {"language_token": "fra"}, "translates into one language"),
         (
             "marian",
             {"data.bpe_dropout": 0.1},
-            "--bpe-dropout is for pieces that qkv has learned",
+            "BPE dropout needs a vocabulary that qkv has learned",
         ),
         (
             "marian",
             {"dropout": 1.0, "epochs": 0.0},
-            "--epochs must be more than 0, and a number; --dropout must be at least 0",
+            "epochs must be more than 0, and finite; dropout must be at least 0",
         ),
     ],
 )

@@ -122,7 +122,7 @@ def reached(parameter: torch.nn.Parameter) -> bool:
 
 
 @every_variant
-def test_the_logits_at_a_position_depend_on_what_was_read_up_to_it_alone(config: TranslatorConfig) -> None:
+def test_logits_depend_only_on_tokens_up_to_their_position(config: TranslatorConfig) -> None:
     model = translator(config)
     shifted = torch.tensor([[START, 5, 6, 7, 8], [START, 9, 10, 3, 4]])
     before = model(SOURCE, shifted)
@@ -204,7 +204,7 @@ def test_the_number_of_parameters_is_the_sum_of_its_parts() -> None:
     blocks = 2 * block(CONFIG.encoder, 1) + 3 * block(CONFIG.decoder, 2)
     assert count(CONFIG) == V * D + blocks
     assert count(replace(CONFIG, positions="halves")) == count(CONFIG)
-    assert count(replace(CONFIG, positions="learned")) == count(CONFIG) + 2 * CONFIG.context * D
+    assert count(replace(CONFIG, positions="learned")) == count(CONFIG) + 2 * CONFIG.max_length * D
 
 
 def count(config: TranslatorConfig) -> int:
@@ -228,11 +228,11 @@ def test_learned_positions_are_separate_for_source_and_target() -> None:
 
 
 def test_rotary_positions_need_heads_of_even_width() -> None:
-    with pytest.raises(ValueError, match="the width of a head must be even"):
+    with pytest.raises(ValueError, match="an even head width"):
         replace(VARIANTS["pre, rotary"], decoder=replace(CONFIG.decoder, heads=4))
 
 
-def test_sinusoidal_positions_are_no_part_of_what_is_saved() -> None:
+def test_sinusoidal_positions_are_not_saved() -> None:
     assert not [name for name in translator().state_dict() if "position" in name]
     learned = translator(VARIANTS["pre, learned"]).state_dict()
     assert [name for name in learned if "position" in name] == [
@@ -302,10 +302,10 @@ def test_the_source_is_encoded_once_and_projected_once_in_each_block() -> None:
     assert calls == ["encoder"] + ["key"] * CONFIG.decoder.depth
 
 
-# What is refused ------------------------------------------------------------------------------------------
+# Errors ------------------------------------------------------------------------------------------
 
 
-def test_an_empty_source_is_refused_even_beside_a_full_one() -> None:
+def test_an_empty_source_in_a_batch_raises_an_error() -> None:
     model = translator()
     empty = SOURCE.clone()
     empty[1] = PAD
@@ -319,7 +319,7 @@ def test_an_empty_source_is_refused_even_beside_a_full_one() -> None:
 
 
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
-def test_a_sentence_longer_than_the_context_is_refused(config: TranslatorConfig) -> None:
+def test_a_sentence_longer_than_the_context_raises_an_error(config: TranslatorConfig) -> None:
     model, long = translator(config), torch.full((1, 10), 5)
     with pytest.raises(ValueError, match="beyond the context of 9"):
         model(long, SHIFTED[:1])
@@ -327,7 +327,7 @@ def test_a_sentence_longer_than_the_context_is_refused(config: TranslatorConfig)
         model(SOURCE[:1], long)
 
 
-def test_decoding_past_the_context_is_refused() -> None:
+def test_decoding_past_the_context_raises_an_error() -> None:
     step = translator().begin(SOURCE)
     for _ in range(9):
         step(torch.full((B, 1), 5))
@@ -335,7 +335,7 @@ def test_decoding_past_the_context_is_refused() -> None:
         step(torch.full((B, 1), 5))
 
 
-def test_a_batch_without_a_single_target_word_is_refused() -> None:
+def test_a_batch_without_a_single_target_word_raises_an_error() -> None:
     with pytest.raises(ValueError, match="no target"):
         translator().loss(TranslationBatch.of(SOURCE, SHIFTED, torch.full_like(TARGET, PAD), PAD))
 
@@ -343,12 +343,12 @@ def test_a_batch_without_a_single_target_word_is_refused() -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"decoder": replace(STACK, width=15)}, "encoder width 12 is not decoder width 15"),
-        ({"smoothing": 1.0}, "smoothing"),
-        ({"smoothing": -0.1}, "smoothing"),
+        ({"decoder": replace(STACK, width=15)}, "encoder width 12 must equal decoder width 15"),
+        ({"label_smoothing": 1.0}, "label smoothing"),
+        ({"label_smoothing": -0.1}, "label smoothing"),
     ],
 )
-def test_a_configuration_that_cannot_be_built_is_refused(wrong: dict[str, Any], sentence: str) -> None:
+def test_a_configuration_that_cannot_be_built_raises_an_error(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         replace(CONFIG, **wrong)
 
@@ -419,7 +419,7 @@ def test_in_one_stream_the_loss_is_on_the_target_alone() -> None:
 
 
 @torch.no_grad()
-def test_in_one_stream_a_step_tells_how_the_source_was_looked_at() -> None:
+def test_a_step_of_a_one_stream_model_returns_attention_on_the_source() -> None:
     model, tape = one_stream(ONE_STREAM), Tape()
     model(SOURCE, SHIFTED, tape)
     step = model.begin(SOURCE, CrossHeads(block=1, heads=(0, 2)))
@@ -427,7 +427,7 @@ def test_in_one_stream_a_step_tells_how_the_source_was_looked_at() -> None:
         step(SHIFTED[:, place : place + 1])
     looks = tape["decoder.1.cross_attention.weights"][:, [0, 2], 1].mean(1)  # (B, S)
     torch.testing.assert_close(looks.sum(-1), torch.ones(B), atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(step.looked.where(SOURCE != PAD, 0.0), looks, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(step.attention.where(SOURCE != PAD, 0.0), looks, atol=1e-5, rtol=1e-5)
 
 
 @torch.no_grad()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qkv.core.pairs import CrossHeads, TranslationBatch
 from qkv.core.tape import Tape
 from qkv.families.translator import recompute_recurrent as by_numpy
-from qkv.families.translator.recurrent import BothWays, Recurrent, RecurrentConfig, from_the_end, lstm
+from qkv.families.translator.recurrent import BothWays, Recurrent, RecurrentConfig, lstm, reversed_order
 
 B, T, S, V = 2, 5, 7, 11
 PAD, START, END = 0, 1, 2
@@ -89,7 +89,7 @@ def test_gradient_reaches_every_parameter(config: RecurrentConfig) -> None:
 
 
 @every_variant
-def test_the_logits_at_a_position_depend_on_what_was_read_up_to_it_alone(config: RecurrentConfig) -> None:
+def test_logits_depend_only_on_tokens_up_to_their_position(config: RecurrentConfig) -> None:
     model = recurrent(config)
     shifted = torch.tensor([[START, 5, 6, 7, 8], [START, 9, 10, 3, 4]])
     before = model(SOURCE, shifted)
@@ -141,16 +141,16 @@ def test_reading_both_ways_equals_the_bidirectional_lstm_of_torch_on_packed_sent
     packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
     wanted, _ = nn.utils.rnn.pad_packed_sequence(theirs(packed)[0], batch_first=True)
     real = torch.arange(S) < lengths[:, None]
-    found = ours(x, from_the_end(real))
+    found = ours(x, reversed_order(real))
     torch.testing.assert_close(found[real], wanted[real], atol=1e-6, rtol=1e-5)
 
 
 def test_words_are_read_from_their_end_and_padding_after_them() -> None:
     real = torch.tensor([[True, True, True, False], [True, False, False, False]])
-    assert from_the_end(real).tolist() == [[2, 1, 0, 3], [0, 1, 2, 3]]
+    assert reversed_order(real).tolist() == [[2, 1, 0, 3], [0, 1, 2, 3]]
 
 
-def test_an_lstm_begins_by_keeping_what_it_has_in_mind() -> None:
+def test_the_forget_gate_of_an_lstm_begins_open() -> None:
     made = lstm(5, 4)
     total = made.bias_ih_l0 + made.bias_hh_l0  # type: ignore[operator]
     assert total.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
@@ -180,13 +180,13 @@ def test_attention_is_recorded_and_adds_up_to_1_on_the_words_alone(config: Recur
     assert weights.shape == (B, config.heads, T, S)
     torch.testing.assert_close(weights.sum(-1), torch.ones(B, config.heads, T))
     assert (weights[1, :, :, 4:] == 0).all()
-    assert config.looking == (1, config.heads)
+    assert config.cross_attention_shape == (1, config.heads)
     names = ["encoder.tokens", "encoder.0.states", "encoder.output", "decoder.0.states", "decoder.output"]
     assert {*names, "logits"} <= set(tape.tensors)
 
 
 @torch.no_grad()
-def test_a_step_tells_where_it_has_looked() -> None:
+def test_a_step_returns_its_attention() -> None:
     model, tape = recurrent(), Tape()
     model(SOURCE, SHIFTED, tape)
     look = CrossHeads(block=0, heads=(0, 2))
@@ -194,16 +194,16 @@ def test_a_step_tells_where_it_has_looked() -> None:
     for position in range(3):
         step(SHIFTED[:, position : position + 1])
         wanted = look.of(tape)[:, position]
-        torch.testing.assert_close(step.looked[0], wanted[0], atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(step.looked[1, :4], wanted[1, :4], atol=1e-5, rtol=1e-5)
-        assert (step.looked[1, 4:] == 1).all(), "padding counts as fully seen"
+        torch.testing.assert_close(step.attention[0], wanted[0], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(step.attention[1, :4], wanted[1, :4], atol=1e-5, rtol=1e-5)
+        assert (step.attention[1, 4:] == 1).all(), "padding counts as fully seen"
     with pytest.raises(ValueError, match="only if it is begun with heads"):
-        _ = model.begin(SOURCE).looked
+        _ = model.begin(SOURCE).attention
 
 
 @every_variant
 @torch.no_grad()
-def test_every_recorded_number_is_what_the_formulas_give(config: RecurrentConfig) -> None:
+def test_every_recorded_value_equals_its_formula(config: RecurrentConfig) -> None:
     model, tape = recurrent(config), Tape()
     model(SOURCE[:1], SHIFTED[:1], tape)
     weights = {name: each.double().numpy() for name, each in model.state_dict().items()}
@@ -213,7 +213,7 @@ def test_every_recorded_number_is_what_the_formulas_give(config: RecurrentConfig
         np.testing.assert_allclose(tape[name][0].numpy(), array, atol=1e-5, rtol=1e-4, err_msg=name)
 
 
-def test_views_are_told_of_both_sides_as_of_stacks() -> None:
+def test_both_sides_are_described_like_stacks() -> None:
     assert (CONFIG.encoder.depth, CONFIG.encoder.width, CONFIG.encoder.heads) == (2, 10, 0)
     assert (CONFIG.decoder.depth, CONFIG.decoder.width, CONFIG.decoder.heads) == (1, 12, 3)
 
@@ -260,17 +260,17 @@ def test_the_source_is_read_once_and_projected_once() -> None:
     assert calls == ["encoder", "key"]
 
 
-# What is refused ------------------------------------------------------------------------------------------
+# Errors ------------------------------------------------------------------------------------------
 
 
-def test_an_empty_source_is_refused_even_beside_a_full_one() -> None:
+def test_an_empty_source_in_a_batch_raises_an_error() -> None:
     model, empty = recurrent(), SOURCE.clone()
     empty[1] = PAD
     with pytest.raises(ValueError, match="no tokens"):
         model(empty, SHIFTED)
 
 
-def test_a_sentence_longer_than_the_context_is_refused() -> None:
+def test_a_sentence_longer_than_the_context_raises_an_error() -> None:
     model, long = recurrent(), torch.full((1, 10), 5)
     with pytest.raises(ValueError, match="beyond the context of 9"):
         model(long, SHIFTED[:1])
@@ -286,13 +286,13 @@ def test_a_sentence_longer_than_the_context_is_refused() -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"hidden": 13}, "hidden 13 is odd"),
-        ({"heads": 5}, "hidden 12 is not a multiple of heads 5"),
+        ({"hidden": 13}, "hidden 13 must be even"),
+        ({"heads": 5}, "hidden 12 must be a multiple of heads 5"),
         ({"encoder_depth": 0}, "at least 1"),
         ({"dropout": 1.0}, "dropout"),
-        ({"smoothing": 1.0}, "smoothing"),
+        ({"label_smoothing": 1.0}, "label smoothing"),
     ],
 )
-def test_a_configuration_that_cannot_be_built_is_refused(wrong: dict[str, Any], sentence: str) -> None:
+def test_a_configuration_that_cannot_be_built_raises_an_error(wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         replace(CONFIG, **wrong)

@@ -57,19 +57,21 @@ def pair() -> tuple[Translator, Translator]:
     ],
     ids=str,
 )  # fmt: skip
-def test_the_engine_answers_as_the_model_does(
+def test_the_engine_translates_like_the_model(
     wishes: dict[str, Any], pair: tuple[Translator, Translator]
 ) -> None:
     model, engine = pair
     decoding = TranslationOptions(**wishes)
-    wanted, found = model.answers(SENTENCES, decoding), engine.answers(SENTENCES, decoding)
+    wanted, found = model.hypotheses(SENTENCES, decoding), engine.hypotheses(SENTENCES, decoding)
     assert [[each.text for each in row] for row in found] == [[each.text for each in row] for row in wanted]
     for one, other in zip(found, wanted, strict=True):
         assert [each.score for each in one] == pytest.approx([each.score for each in other], abs=1e-3)
 
 
-def test_what_must_be_said_and_takes_more_room_than_there_is_is_refused() -> None:
-    with pytest.raises(UserError, match=r"begin with and contain takes .* places for 40: ask for less"):
+def test_a_prefix_longer_than_the_context_raises_an_error() -> None:
+    with pytest.raises(
+        UserError, match=r"need .* tokens, but this model has only 40 positions: shorten them"
+    ):
         untrained().translate("the cat", TranslationOptions(prefix="x " * 60))
 
 
@@ -79,7 +81,7 @@ def test_no_sample_says_half_a_character_whatever_its_chance() -> None:
     ids = TOKENIZER.encode("the cat danced")
     requests = [Request(source=ids, whole=True, seed=seed) for seed in range(20)]
     found = translator.texts.searcher(wild).find(requests, translator.texts.search(wild), lambda _: None)
-    texts = [TOKENIZER.decode(translator.texts.of_whole_characters(each).ids) for (each,) in found]
+    texts = [TOKENIZER.decode(translator.texts.without_partial_character(each).ids) for (each,) in found]
     assert not any("\ufffd" in text for text in texts), texts
     assert any(not text.isascii() for text in texts), "there is something to be whole"
     free = [replace(each, whole=False) for each in requests]

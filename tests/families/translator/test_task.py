@@ -20,6 +20,7 @@ from qkv.families.translator.corpus import PairData
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.product import Translator
 from qkv.families.translator.task import TranslatorTask
+from qkv.training.card import cell
 from qkv.training.loop import loss_on
 
 
@@ -171,7 +172,7 @@ def test_a_run_that_was_killed_while_it_was_scored_knows_the_average_that_it_has
     assert outcome.report is not None
     assert outcome.report["training"]["weights"] == "average of the snapshots at steps 14, 20"
     assert file_hash(tmp_path / "out" / "model.safetensors") == kept
-    assert recorder.warnings == ["this run had ended already: there is nothing left to train."]
+    assert recorder.warnings == ["this run is already complete."]
 
 
 def test_a_run_that_is_computed_otherwise_than_it_began_says_so_by_name(tmp_path: Path) -> None:
@@ -191,7 +192,7 @@ def test_a_run_that_is_computed_otherwise_than_it_began_says_so_by_name(tmp_path
     _, rest = train(tmp_path / "out", resume=True)
     assert len(rest.warnings) == 1
     assert (
-        f"begun with torch 1.0, now {torch.__version__} and attention loops of Numba 0.1, now"
+        f"started with torch 1.0, now {torch.__version__} and attention loops of Numba 0.1, now"
         in rest.warnings[0]
     )
 
@@ -223,7 +224,8 @@ def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
     train(tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     before = file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors")
     with pytest.raises(
-        UserError, match="other than when the run was begun: the training data and the validation data;"
+        UserError,
+        match=r"the data changed since the run was started: the training data and the validation data\.",
     ):
         train(tmp_path / "out", resume=True, corpus=digit_corpus(seed=2))
     assert file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors") == before
@@ -261,7 +263,7 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Pat
 
 def test_every_step_has_some_rate_and_the_last_the_smallest(tmp_path: Path) -> None:
     train(tmp_path / "out")
-    rates = [facts["rate"] for facts in logged(tmp_path / "out") if "rate" in facts]
+    rates = [facts["learning_rate"] for facts in logged(tmp_path / "out") if "learning_rate" in facts]
     assert len(rates) == 20
     assert max(rates) in rates[:5]
     assert 0 < rates[-1] == min(rates[4:])
@@ -356,18 +358,18 @@ def test_the_report_and_the_card_say_what_was_done(tmp_path: Path) -> None:
     assert stored["data"]["pairs"] == 70
     assert stored["validation"]["sentences"] == 10
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    for fact in ("en → en", "digits: 70 sentence pairs", stored["validation"]["bleu"]["signature"]):
+    for fact in ("en → en", "digits: 70 sentence pairs", cell(stored["validation"]["bleu"]["signature"])):
         assert fact in card
 
 
 def test_a_folder_with_a_run_or_a_model_is_not_overwritten(tmp_path: Path) -> None:
     train(tmp_path / "out", recorder=Recorder(at=8, action=send(signal.SIGINT)))
     before = hashes(tmp_path / "out", 9)
-    with pytest.raises(UserError, match="already holds a training run: give --resume"):
+    with pytest.raises(UserError, match="already holds a training run"):
         train(tmp_path / "out")
     assert hashes(tmp_path / "out", 9) == before
     (tmp_path / "out" / "training").rename(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match="already exists and is not empty: give another --out"):
+    with pytest.raises(UserError, match=r"is not empty\. Choose another output folder"):
         train(tmp_path / "out")
 
 
@@ -375,28 +377,28 @@ def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_i
     tmp_path: Path,
 ) -> None:
     settings = replace(tiny_settings(), vocab_size=5_000)
-    with pytest.raises(UserError, match=r"fill a vocabulary of \d+ pieces at most: give --vocab-size"):
-        train(tmp_path / "out", settings, exact_vocabulary=True)
+    with pytest.raises(UserError, match=r"fill a vocabulary of at most \d+ tokens, not 5,000"):
+        train(tmp_path / "out", settings, given=["vocab_size"])
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     ("where", "name", "value", "sentence"),
     [
-        (None, "steps", 0, "--steps must be at least 1"),
-        (None, "minutes", -1.0, "--minutes must be more than 0"),
-        (None, "vocabulary", 100, "a vocabulary of 100 is too small"),
-        ("model", "context", 2, "--max-length must be at least 8"),
-        ("model", "heads", 3, "--width must be a multiple of --heads"),
-        ("model", "dropout", 1.5, "--dropout must be at least 0 and below 1"),
-        ("model", "heads", 0, "heads and hidden must be at least 1"),
-        ("model", "smoothing", 1.0, "--label-smoothing must be at least 0 and below 1"),
-        ("training", "validate_every", 0, "--validate-every must be at least 1"),
-        ("training", "batch_tokens", 0, "--batch-tokens must be at least 1"),
-        ("training", "betas", (2.0, 0.9), "--adam-betas must be"),
-        ("training", "rate", math.nan, "--learning-rate must be more than 0"),
-        ("decoding", "beam", 0, "--beam-size must be at least 1"),
-        ("data", "subword_dropout", 1.0, "--bpe-dropout must be at least 0 and below 1"),
+        (None, "steps", 0, "steps must be at least 1"),
+        (None, "minutes", -1.0, "minutes must be more than 0"),
+        (None, "vocab_size", 100, "a vocabulary of 100 is too small"),
+        ("model", "max_length", 2, "max_length must be at least 8"),
+        ("model", "heads", 3, "width must be a multiple of heads"),
+        ("model", "dropout", 1.5, "dropout must be at least 0 and below 1"),
+        ("model", "heads", 0, "heads, ffn_width must be at least 1"),
+        ("model", "label_smoothing", 1.0, "label_smoothing must be at least 0 and below 1"),
+        ("training", "validate_every", 0, "validate_every must be at least 1"),
+        ("training", "batch_tokens", 0, "batch_tokens must be at least 1"),
+        ("training", "adam_betas", (2.0, 0.9), "adam_betas must be"),
+        ("training", "learning_rate", math.nan, "learning_rate must be more than 0"),
+        ("decoding", "beam_size", 0, "beam_size must be from 1 to 1,000"),
+        ("data", "bpe_dropout", 1.0, "bpe_dropout must be at least 0 and below 1"),
         ("scoring", "tokenize", "14a", "sacrebleu has no tokenizer '14a'"),
     ],
 )
@@ -427,7 +429,7 @@ def test_rotary_positions_with_heads_of_odd_width_are_refused_before_anything_is
 def test_a_folder_with_files_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "README.md").write_text("mine")
-    with pytest.raises(UserError, match="is not empty: give another --out"):
+    with pytest.raises(UserError, match=r"is not empty\. Choose another output folder"):
         train(tmp_path / "out")
     assert (tmp_path / "out" / "README.md").read_text() == "mine"
 

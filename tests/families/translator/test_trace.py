@@ -21,7 +21,7 @@ def test_the_words_are_those_of_translate(beam: int) -> None:
         assert trace(translator, text).answer == translator.translate(text)
 
 
-def test_the_last_numbers_lead_to_the_words_that_were_said() -> None:
+def test_the_recorded_logits_predict_the_output() -> None:
     found = trace(random_translator(), SENTENCE)
     target = found.side("decoder")
     assert len(found.choices) == len(target.said)
@@ -48,14 +48,14 @@ def test_hypotheses_that_lost_were_less_likely_when_they_did() -> None:
     assert all(len(alive) <= 4 for alive in beams.rounds)
 
 
-def test_names_are_told_when_one_is_wrong() -> None:
+def test_an_unknown_name_raises_an_error_with_the_known_names() -> None:
     found = trace(random_translator(), "one")
     assert "encoder.0.attention.weights" in found.names
     with pytest.raises(KeyError, match=r"nothing was recorded as 'encoder\.9'"):
         found["encoder.9"]
 
 
-def test_bertviz_gets_what_it_takes() -> None:
+def test_attention_is_exported_for_bertviz() -> None:
     found = trace(random_translator(), "one two")
     given = found.bertviz()
     source, target = len(given["encoder_tokens"]), len(given["decoder_tokens"])
@@ -69,18 +69,18 @@ def test_bertviz_gets_what_it_takes() -> None:
     ("text", "sentence"),
     [("12 + 3", "nothing to translate"), ("", "nothing"), ("nine " * 70, "can be traced")],
 )
-def test_what_cannot_be_looked_at_is_refused(text: str, sentence: str) -> None:
+def test_untraceable_text_raises_an_error(text: str, sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         trace(random_translator(), text)
 
 
-def test_a_forced_word_is_said_and_the_rest_follows_from_it() -> None:
+def test_a_forced_token_is_output_and_the_rest_follows_from_it() -> None:
     translator = random_translator()
     free = trace(translator, SENTENCE)
     other = next(each.id for each in free.choices[1].candidates if each.id != free.choices[1].chosen)
     forced = trace_translator(translator, SENTENCE, Experiment(force=(free.choices[0].chosen, other)))
     assert [choice.chosen for choice in forced.choices[:2]] == [free.choices[0].chosen, other]
-    with pytest.raises(UserError, match="a forced piece"):
+    with pytest.raises(UserError, match="a forced token"):
         trace_translator(translator, SENTENCE, Experiment(force=(99_999,)))
 
 

@@ -1,4 +1,4 @@
-"""A picture classifier goes on from the weights it has; its head too where the classes are the same."""
+"""Fine-tuning a picture classifier keeps its head if the classes are the same."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -111,7 +111,7 @@ def test_what_acts_in_training_alone_may_be_another(base: Path, tmp_path: Path) 
 
 
 def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> None:
-    how = settings(steps=None, learning_rate=1e-2, epochs=10)
+    how = settings(steps=None, rate=1e-2, epochs=10)
     report = tuned(base, tmp_path / "out", gallery("dark", "bright", "white"), how)
     assert report["training"]["epochs"] == pytest.approx(10, abs=1)
     assert report["results"]["validation accuracy"].startswith("100.00 %")
@@ -125,9 +125,9 @@ def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> N
         (
             (3, 8, 8),
             {"epochs": 0.0, "dropout": 1.0},
-            "--epochs must be more than 0, and a number; --dropout must be",
+            "epochs must be more than 0, and finite; dropout must be",
         ),
-        ((3, 8, 8), {"smoothing": -0.5}, "--label-smoothing must be at least 0"),
+        ((3, 8, 8), {"label_smoothing": -0.5}, "label_smoothing must be at least 0"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_written(
@@ -135,7 +135,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(
 ) -> None:
     pictures = Labelled(np.zeros((20, *form), dtype=np.uint8), np.arange(20) % 2, ("a", "b"))
     with pytest.raises(UserError, match=match):
-        tuned(base, tmp_path / "out", Gallery.of(pictures, None, None, "none", 2), settings(**changes))
+        tuned(base, tmp_path / "out", Gallery.of(pictures, None, None, "none", "2"), settings(**changes))
     assert not (tmp_path / "out").exists()
 
 
@@ -145,7 +145,9 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(base: Path, tmp_path
     with torch.no_grad():
         other.model.head.bias += 1
     other.save(tmp_path / "other")
-    with pytest.raises(UserError, match="other than when the run was begun: the weights to begin with"):
+    with pytest.raises(
+        UserError, match="the data changed since the run was started: the weights to begin with"
+    ):
         train(
             task(gallery("ant", "bee"), tmp_path / "other", settings()),
             tmp_path / "out",

@@ -95,8 +95,12 @@ def test_being_surer_is_not_being_better_where_labels_are_smoothed() -> None:
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
-    [({"patch": 4}, "cannot be cut"), ({"classes": 1}, "two classes"), ({"smoothing": 1.0}, "smoothing")],
+    [
+        ({"patch": 4}, "cannot be split"),
+        ({"classes": 1}, "2 classes"),
+        ({"label_smoothing": 1.0}, "smoothing"),
+    ],
 )
-def test_what_cannot_be_is_refused(change: dict[str, object], sentence: str) -> None:
+def test_what_cannot_be_is_rejected(change: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         config(**change)

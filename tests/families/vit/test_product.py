@@ -22,7 +22,7 @@ def picture(tmp_path: Path) -> Path:
     return tmp_path / "a.png"
 
 
-def test_a_saved_classifier_says_the_same(tmp_path: Path, picture: Path) -> None:
+def test_a_saved_classifier_gives_the_same_output(tmp_path: Path, picture: Path) -> None:
     before = untrained_classifier()
     before.save(tmp_path / "model")
     after = qkv.load(tmp_path / "model")
@@ -49,16 +49,16 @@ def test_pictures_are_asked_about_one_by_one_or_together(picture: Path) -> None:
 def test_a_picture_that_differs_is_made_to_fit_where_that_is_allowed(picture: Path) -> None:
     Image.open(picture).convert("L").resize((20, 30)).save(picture)
     own = untrained_classifier()
-    with pytest.raises(UserError, match="--fit"):
+    with pytest.raises(UserError, match="choose to fit images"):
         own.classify([(str(picture),)])
     assert own.fitting().classify([(str(picture),)])[0].label in own.classes
 
 
-def test_a_bundle_whose_parts_do_not_belong_together_is_refused(tmp_path: Path) -> None:
+def test_a_bundle_whose_parts_do_not_belong_together_is_rejected(tmp_path: Path) -> None:
     untrained_classifier().save(tmp_path)
     config = read_json(tmp_path / "config.json")
     write_json(tmp_path / "config.json", config | {"classes": ["ant", "bee"]})
-    with pytest.raises(UserError, match="do not fit its model"):
+    with pytest.raises(UserError, match="do not match the model"):
         qkv.load(tmp_path)
 
 

@@ -3,9 +3,9 @@
 import json
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated
 
 import tyro
 
@@ -13,6 +13,7 @@ from qkv.cli.inputs import ComputeType, OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError, naming
+from qkv.families.bert.options import EmbeddingOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +26,7 @@ class Embed:
     """File to embed, line by line."""
     output: OptionalOutput = None
     """File for the vectors: .npy (one row per text) or .jsonl. By default, JSON lines go to standard output."""
-    pooling: Literal["mean", "first"] | None = None
-    """Mean over all positions, or the state at the first position. By default as saved in the model."""
-    raw: bool = False
-    """Do not normalize the vectors to length 1."""
+    options: Annotated[EmbeddingOptions, tyro.conf.arg(name="")] = field(default_factory=EmbeddingOptions)
     compute_type: ComputeType = "float32"
     """Number format: int8 is faster on a CPU, and slightly less accurate."""
     threads: int | None = None
@@ -51,9 +49,7 @@ def main(arguments: list[str]) -> None:
     model = load_for(command.model, "embed", Bert).computing_in(command.compute_type, warn)
     texts = all_texts(command)
     with name_lines(command), counting("embedding", len(texts)) as done:
-        vectors = model.embed(
-            texts, pooling=command.pooling, normalized=False if command.raw else None, done=done
-        )
+        vectors = model.embed(texts, done=done, **asdict(command.options))
     if command.output is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
         for text, vector in zip(texts, vectors.tolist(), strict=True):

@@ -2,13 +2,14 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.families.bert.options import FillOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,8 +18,7 @@ class Fill:
     """Folder of the model."""
     text: tyro.conf.Positional[str]
     """A text with [MASK] for each masked word."""
-    top_k: int = 5
-    """Words to print for each [MASK], the likeliest first."""
+    options: Annotated[FillOptions, tyro.conf.arg(name="")] = field(default_factory=FillOptions)
     json: bool = False
     """Print one JSON object per [MASK]."""
 
@@ -31,14 +31,12 @@ def main(arguments: list[str]) -> None:
         description='Predict masked words: qkv fill M "the cat [MASK] on the mat". Each line is a word, a tab and its '
         "probability. If the text has several [MASK], each line starts with the number of its [MASK].",
     )
-    if command.top_k < 1:
-        raise UserError("--top-k must be at least 1.")
     from qkv.cli.texts import check_text
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
 
     check_text(command.text)
-    places = load_for(command.model, "fill", Bert).fill(command.text, command.top_k)
+    places = load_for(command.model, "fill", Bert).fill(command.text, **asdict(command.options))
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     for number, guesses in enumerate(places, 1):
         if command.json:

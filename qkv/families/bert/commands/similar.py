@@ -83,9 +83,10 @@ def read_text_pairs(path: Path) -> tuple[list[int], list[str], list[str]]:
 def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
     """The cosine of each pair."""
     from qkv.cli.terminal import counting
+    from qkv.families.bert.encoding import normalize
 
     with counting("embedding", 2 * len(firsts)) as done:
-        vectors = embed([*firsts, *seconds], normalized=True, done=done)
+        vectors = normalize(embed([*firsts, *seconds], raw=True, done=done))
     found: list[float] = (vectors[: len(firsts)] * vectors[len(firsts) :]).sum(1).tolist()
     return found
 

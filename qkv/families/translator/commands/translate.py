@@ -21,8 +21,8 @@ from qkv.text.glossary import Glossary
 from qkv.text.protect import Kind
 
 if TYPE_CHECKING:
-    from qkv.families.translator.answers import Answer
     from qkv.families.translator.product import Translator
+    from qkv.families.translator.translations import Translation
 
 UNSURE = "[unsure] "  # marks translations below --min-confidence
 COMMON = {
@@ -159,7 +159,7 @@ def records(
     """The output lines for some input lines. `first` is the number of the first one."""
     found = []
     for number, (line, answers) in enumerate(
-        zip(lines, translator.answers(lines, decoding, done=done), strict=True), first
+        zip(lines, translator.hypotheses(lines, decoding, done=done), strict=True), first
     ):
         if command.json:
             found.append(as_json(command, number, line, answers))
@@ -179,23 +179,23 @@ def records(
     return found
 
 
-def shown_text(command: Translate, answer: "Answer") -> str:
+def shown_text(command: Translate, answer: "Translation") -> str:
     if not is_unsure(command, answer):
         return answer.text
     return "" if command.withhold else f"{UNSURE}{answer.text}"
 
 
-def is_unsure(command: Translate, answer: "Answer") -> bool:
+def is_unsure(command: Translate, answer: "Translation") -> bool:
     """A copied line has no confidence and is never unsure."""
     least, sure = command.min_confidence, answer.confidence
     return least is not None and sure is not None and sure < least
 
 
-def is_withheld(command: Translate, answer: "Answer") -> bool:
+def is_withheld(command: Translate, answer: "Translation") -> bool:
     return command.withhold and is_unsure(command, answer)
 
 
-def as_json(command: Translate, number: int, line: str, answers: "list[Answer]") -> str:
+def as_json(command: Translate, number: int, line: str, answers: "list[Translation]") -> str:
     translations = [
         {
             "text": None if is_withheld(command, each) else each.text,

@@ -1,1 +1,1 @@
-"""What a translation owes its source: terms, protected spans, tags, no loops."""
+"""Guarantees about translations: terms, protected spans, tags, phrases to avoid, no loops."""

@@ -1,21 +1,21 @@
-"""One way to translate a job, what came of it, and how many decoder steps all of them may take."""
+"""Attempts to translate a job, their results, and the budget of decoder steps for all of them."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qkv.decoding.step import Hypothesis
-from qkv.families.translator.answers import Links
 from qkv.families.translator.guarantees.job import Reading, touches
 from qkv.families.translator.guarantees.places import Edit, Places, applied
 from qkv.families.translator.search import Request
+from qkv.families.translator.translations import Links
 from qkv.text.protect import glued, located, occurrences
 from qkv.text.words import FINE
 
-HYPHENS = ("-", "\u2010", "\u2011", "/")  # what makes a longer word of two
-TIMES_A_PLAIN_ONE = 5  # what all attempts together may cost
-SHORTEST = 6  # tokens: a shorter translation counts as one of so many
-SLACK = 3  # tokens that a translation under constraints may be longer than expected
+HYPHENS = ("-", "\u2010", "\u2011", "/")  # these join two words into one
+TIMES_A_PLAIN_ONE = 5  # the cost limit of all attempts, in plain translations
+SHORTEST = 6  # tokens; a shorter translation counts as this long
+SLACK = 3  # tokens by which a constrained translation may exceed its expected length
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,16 +23,16 @@ class Attempt:
     """One way to translate a job."""
 
     reading: Reading
-    constrained: bool = False  # the model must say the phrases of the reading
+    constrained: bool = False  # the output must contain the phrases of the reading
     no_repeat_ngram_size: int = 0
-    limit: int = 0  # tokens of a translation; 0 for the usual limit
-    beams: int = 0  # at most; 0 for as many as the search has
-    anchor: str = ""  # a translation that is only scored
-    replaced: frozenset[str] = frozenset()  # words of the free translation that the anchor has not
+    limit: int = 0  # the most tokens; 0 for the usual limit
+    beams: int = 0  # the most beams; 0 for as many as the search has
+    anchor: str = ""  # a given translation to score
+    replaced: frozenset[str] = frozenset()  # words of the free translation that the anchor lacks
 
     def holds(self, text: str) -> bool:
         reading, job = self.reading, self.reading.job
-        if reading.left_out:  # spans come in later, and must not be there already
+        if reading.left_out:  # spans are inserted later and must not be there yet
             return not any(located(text, reading.names).values()) and not missing_terms(reading, text)
         names = reading.stand_ins
         alone = all(stand_alone(text, name, found) for name, found in located(text, names).items())
@@ -41,7 +41,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Trial:
-    """An attempt, and what came of it."""
+    """An attempt and its hypotheses."""
 
     attempt: Attempt
     request: Request
@@ -53,15 +53,15 @@ class Trial:
 
     @property
     def steps(self) -> int:
-        """Of the longest hypothesis, its end included."""
+        """The length of the longest hypothesis, including the end token."""
         return max(len(each.log_probabilities) for each in self.hypotheses)
 
 
 class Budget:
-    """Decoder steps times beams that are left for a job.
+    """The decoder steps times beams that are left for a job.
 
-    In all they are at most five times those of a plain translation: of the first one if it ended, otherwise of one as
-    long as the source.
+    The total is at most five times that of a plain translation: the first one if it finished, otherwise one as long as
+    the source.
     """
 
     def __init__(self, beams: int, source: int):
@@ -79,45 +79,45 @@ class Budget:
 
     @property
     def longest_free(self) -> int:
-        """Tokens of a free translation, so that there is one more attempt if it is a loop."""
+        """The most tokens of a free translation that leave room for one more attempt if it loops."""
         return max(1, self.left // self.beams - self.plain)
 
     def constrained(self, expected: int) -> tuple[int, int]:
-        """How many beams there can be for a translation of so many tokens, and how long it may become."""
+        """The number of beams for a translation of the expected length, and its length limit."""
         beams = self.left // expected
         return beams, min(expected + SLACK, self.left // max(1, beams))
 
 
 def free_limit(source: int) -> int:
-    """Tokens of a free translation that has promises to keep: the usual limit is for those that have none."""
+    """The most tokens of a free translation with guarantees; the usual limit would be too costly."""
     return source + source // 2 + 6
 
 
-def spans_kept(reading: Reading, said: str) -> int:
-    """How many of the job's spans were said."""
-    found = located(said, reading.names)
+def spans_kept(reading: Reading, output: str) -> int:
+    """How many of the job's spans occur in the output."""
+    found = located(output, reading.names)
     return sum(min(count, len(found[name])) for name, count in Counter(reading.names).items())
 
 
-def missing_terms(reading: Reading, said: str) -> bool:
-    whole = reading.back(said)
+def missing_terms(reading: Reading, output: str) -> bool:
+    whole = reading.back(output)
     return not all(occurrences(whole, each.text) for each in reading.job.wanted)
 
 
-def anchored(reading: Reading, said: str, links: Links) -> str | None:
-    """A free translation with what it lacks: terms in the place of the words that came from the same words of the source,
-    spans behind what came from the word before them.
+def anchored(reading: Reading, output: str, links: Links) -> str | None:
+    """A free translation with its missing terms and spans inserted.
 
-    None where it is not known for all terms what these words are, and where a span is said too often.
+    A term replaces the words aligned with its source words. A span goes after the words aligned with the source word
+    before it. None if a term has no aligned words, or if a span occurs too often.
     """
-    places = Places(reading.text, said, links)
+    places = Places(reading.text, output, links)
     names = () if reading.left_out else reading.names
     edits: list[Edit] = []
     missing = Counter(names)
-    for name, found in located(said, names).items():
+    for name, found in located(output, names).items():
         missing[name] -= len(found)
-        stuck = glued(said, name) and not name.isalnum()
-        if missing[name] < 0 or stuck or not stand_alone(said, name, found):
+        stuck = glued(output, name) and not name.isalnum()
+        if missing[name] < 0 or stuck or not stand_alone(output, name, found):
             return None
     for name, span in zip(names, reading.job.kept, strict=False):
         if missing[name]:
@@ -125,7 +125,7 @@ def anchored(reading: Reading, said: str, links: Links) -> str | None:
             place = places.after(reading.place(span.start))
             edits.append(Edit(place, place, name, apart=True))
     for wanted in reading.job.wanted:
-        if occurrences(said, wanted.text):
+        if occurrences(output, wanted.text):
             continue
         known = len(edits)
         for start, end in wanted.places:
@@ -134,13 +134,13 @@ def anchored(reading: Reading, said: str, links: Links) -> str | None:
                 edits.append(Edit(*around, wanted.text))
         if len(edits) == known:
             return None
-    return applied(said, edits) if edits else None
+    return applied(output, edits) if edits else None
 
 
-def words_replaced(said: str, anchor: str) -> frozenset[str]:
-    return frozenset(FINE.findall(said)) - frozenset(FINE.findall(anchor))
+def words_replaced(output: str, anchor: str) -> frozenset[str]:
+    return frozenset(FINE.findall(output)) - frozenset(FINE.findall(anchor))
 
 
 def stand_alone(text: str, name: str, found: Sequence[int]) -> bool:
-    """Is it nowhere a part of a compound, as in T-shirt? A search under constraints would not have said that."""
+    """Whether it is never part of a compound such as T-shirt, which a constrained search would not produce."""
     return not any(text.startswith(HYPHENS, at + len(name)) for at in found)

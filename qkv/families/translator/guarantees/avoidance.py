@@ -1,20 +1,20 @@
-"""Phrases that no translation contains: the last check, when the segments of a text are together again.
+"""The final check for phrases to avoid, after the segments of a text are joined.
 
-What is protected stays as it is, so a phrase inside a tag, a placeholder or an address does not count.
+A phrase inside protected text (a tag, a placeholder or an address) does not count.
 """
 
 from collections.abc import Sequence
 
 from qkv.errors import UserError
-from qkv.families.translator.answers import Answer
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.translations import Translation
 from qkv.text.protect import protected_spans, without
 
 SHOWN = 60  # characters of a text in an error message
 
 
 def first_avoided(text: str, options: TranslationOptions) -> str | None:
-    """The first phrase to avoid that stands in a text, though not inside of what is protected there."""
+    """The first phrase to avoid that occurs in the text outside protected spans."""
     if not options.avoid:
         return None
     tags = [kind for kind in options.protect if kind == "tags"]
@@ -30,24 +30,24 @@ def first_avoided(text: str, options: TranslationOptions) -> str | None:
     return None
 
 
-def avoiding(answers: Sequence[Answer], options: TranslationOptions) -> list[Answer]:
-    return [each for each in answers if first_avoided(each.text, options) is None]
+def avoiding(translations: Sequence[Translation], options: TranslationOptions) -> list[Translation]:
+    return [each for each in translations if first_avoided(each.text, options) is None]
 
 
 def check_copied(text: str, options: TranslationOptions) -> None:
-    """That a text in which there is nothing to translate can stay as it is."""
+    """Raise an error if text that is copied contains a phrase to avoid."""
     phrase = first_avoided(text, options)
     if phrase is not None:
         raise UserError(
-            f"'{shortened(text.strip())}' has nothing to translate and is copied, but contains '{phrase}', "
-            "which must be avoided: leave it out of the input, or allow it."
+            f"'{shortened(text.strip())}' has nothing to translate and is copied, but it contains '{phrase}', "
+            "which must be avoided: remove it from the input, or allow it."
         )
 
 
-def cannot_avoid(text: str, answers: Sequence[Answer], options: TranslationOptions) -> UserError:
-    phrase = first_avoided(answers[0].text, options)
+def cannot_avoid(text: str, translations: Sequence[Translation], options: TranslationOptions) -> UserError:
+    phrase = first_avoided(translations[0].text, options)
     return UserError(
-        f"no translation of '{shortened(text)}' was found that avoids '{phrase}': allow it, or change the text."
+        f"found no translation of '{shortened(text)}' without '{phrase}': allow it, or change the text."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a translation owes its source: terms in their form, and protected spans as they are."""
+"""What a translation must keep of its source: terms, protected spans and tags."""
 
 import re
 from collections import Counter
@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from qkv.errors import UserError
-from qkv.families.translator.answers import Links
 from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.translations import Links
 from qkv.text.entities import escaped
 from qkv.text.protect import (
     TAKES_NEXT_ARGUMENT,
@@ -30,14 +30,14 @@ def touches(place: tuple[int, int], others: Sequence[ProtectedSpan | Edit]) -> b
 
 
 def as_read(text: str) -> str:
-    """With spaces for tabs and control characters, which hardly any training text has."""
+    """Replace tabs and control characters, which training text rarely contains, by spaces."""
     return re.sub(r"[^\S \u00a0\u202f\u3000]|[\x00-\x1f\x7f-\x9f]", " ", text)
 
 
 def without_edges(
     text: str, marks: Sequence[Mark], kept: Sequence[ProtectedSpan]
 ) -> tuple[str, list[Mark], list[ProtectedSpan]]:
-    """Without white space between tags at the ends and the text: it goes with the tags, and no model reads it."""
+    """Move white space between outer tags and the text into the tags, so that the model does not read it."""
     before = len(text) - len(text.lstrip()) if marks and marks[0].place == 0 else 0
     behind = len(text.rstrip()) if marks and marks[-1].place == len(text) else len(text)
     if before >= behind or behind - before == len(text):
@@ -55,7 +55,7 @@ def without_edges(
 
 @dataclass(frozen=True)
 class Wanted:
-    """A phrase that must be there, and the characters of the source that it comes from, where there are such."""
+    """A phrase that the translation must contain, and the source characters that it translates, if any."""
 
     text: str
     places: tuple[tuple[int, int], ...] = ()
@@ -63,23 +63,23 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A piece of text, and what its translation owes it."""
+    """A segment, and what its translation must keep."""
 
     text: str  # without its tags, and with characters instead of entities
-    marks: tuple[Mark, ...]  # which go back to where they belong
-    spellings: Mapping[str, str]  # characters that were entities, which they become again
-    kept: tuple[ProtectedSpan, ...]  # spans of the text that stay as they are
-    wanted: tuple[Wanted, ...]  # what must be there
+    marks: tuple[Mark, ...]  # tags, which are put back at the end
+    spellings: Mapping[str, str]  # characters that were written as entities, and these entities
+    kept: tuple[ProtectedSpan, ...]  # spans of the text that are copied
+    wanted: tuple[Wanted, ...]  # phrases that the translation must contain
 
     @classmethod
-    def of(cls, piece: str, decoding: TranslationOptions, *, entities_are_words: bool = False) -> "Job":
-        """With `entities_are_words`, for a model that has learned them from its training text, they are left in it."""
+    def of(cls, segment: str, decoding: TranslationOptions, *, entities_are_words: bool = False) -> "Job":
+        """`entities_are_words` keeps entities, for a model that has learned them from its training text."""
         marks: list[Mark] = []
         kept: list[ProtectedSpan] = []
         spellings: dict[str, str] = {}
         text, last = "", 0
-        for span in protected_spans(piece, decoding.protect):
-            text += as_read(piece[last : span.start])
+        for span in protected_spans(segment, decoding.protect):
+            text += as_read(segment[last : span.start])
             last = span.end
             character = character_in(span)
             if character is not None and entities_are_words:
@@ -94,12 +94,12 @@ class Job:
                 text += span.text
                 continue
             marks.append(Mark(span.text, len(text)))
-            rest = piece[last : last + 1]
+            rest = segment[last : last + 1]
             if parts_words(text[-1:], rest):
                 text += " "
             elif text[-1:].isspace() and rest.isspace():
                 last += 1
-        text += as_read(piece[last:])
+        text += as_read(segment[last:])
         text, marks, kept = without_edges(text, marks, kept)
         wanted = [
             Wanted(phrase, outside_spans)
@@ -109,7 +109,7 @@ class Job:
         wanted += [Wanted(phrase) for phrase in decoding.contain]
         for each in wanted:
             for avoided in decoding.avoid:
-                if avoided in f" {each.text}":  # it is a word of its own
+                if avoided in f" {each.text}":  # a phrase follows a space
                     raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
         return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
 
@@ -117,23 +117,23 @@ class Job:
     def kept_texts(self) -> list[str]:
         return [span.text for span in self.kept]
 
-    def written(self, said: str) -> str:
-        """What was said in the source's way of writing it."""
-        return escaped(said, self.spellings)
+    def written(self, output: str) -> str:
+        """The output with the entities of the source."""
+        return escaped(output, self.spellings)
 
     def is_kept_by(self, text: str) -> bool:
-        """Does this translation hold every promise but the tags, which are put in at the end?"""
+        """Whether a translation keeps every guarantee except the tags, which are inserted at the end."""
         return survive(text, self.kept_texts) and all(occurrences(text, each.text) for each in self.wanted)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A job as the model reads it: as it is, with words that it can copy in the place of spans, or without the spans."""
+    """A job as the model reads it: unchanged, with stand-ins in place of its spans, or without the spans."""
 
     job: Job
     text: str
-    stand_ins: tuple[str, ...] = ()  # one for each span that is kept, or none at all
-    left_out: tuple[tuple[int, int], ...] = ()  # from where to where the job's text is not read
+    stand_ins: tuple[str, ...] = ()  # one for each protected span, or none
+    left_out: tuple[tuple[int, int], ...] = ()  # ranges of the job's text that are not read
 
     @classmethod
     def plain(cls, job: Job) -> "Reading":
@@ -141,7 +141,7 @@ class Reading:
 
     @classmethod
     def with_stand_ins(cls, job: Job, known: Sequence[str]) -> "Reading | None":
-        """None where there are not enough words that the text does not have itself."""
+        """None if there are too few stand-ins that the text does not contain itself."""
         taken = " ".join([job.text, *(each.text for each in job.wanted)])
         free = [word for word in known if is_stand_in(word) and not occurrences(taken, word)][: len(job.kept)]
         if not job.kept or len(free) < len(job.kept):
@@ -150,7 +150,7 @@ class Reading:
 
     @classmethod
     def without_spans(cls, job: Job) -> "Reading | None":
-        """For a model that can copy neither the spans nor a word in their place; None where there is no span."""
+        """For a model that can copy neither spans nor stand-ins; None if there are no spans."""
         gaps: list[tuple[int, int]] = []
         for span in job.kept:
             start, end = span.start, span.end
@@ -167,7 +167,7 @@ class Reading:
         return cls(job=job, text=text, left_out=tuple(gaps)) if gaps else None
 
     def place(self, place: int) -> int:
-        """A place of the job's text in what the model reads."""
+        """Convert a position in the job's text to one in the text that the model reads."""
         if self.left_out:
             return place - sum(min(place, end) - start for start, end in self.left_out if start < place)
         longer = [len(name) - len(span.text) for name, span in zip(self.names, self.job.kept, strict=True)]
@@ -181,35 +181,35 @@ class Reading:
 
     @property
     def phrases(self) -> list[str]:
-        """What the model must say."""
+        """The phrases that the model's output must contain."""
         names = () if self.left_out else self.names
         return list(dict.fromkeys([*names, *(each.text for each in self.job.wanted)]))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The spans that are kept as the model reads them."""
+        """The protected spans as the model reads them."""
         return self.stand_ins or tuple(self.job.kept_texts)
 
-    def back(self, said: str) -> str:
-        """With the spans in the place of the words that stood in for them."""
-        return applied(said, self.back_edits(said))
+    def back(self, output: str) -> str:
+        """The output with spans in place of their stand-ins."""
+        return applied(output, self.back_edits(output))
 
-    def written(self, said: str) -> str:
-        """The same in the source's way of writing it, which leaves the spans as they are."""
-        return applied(said, self.back_edits(said), self.job.written)
+    def written(self, output: str) -> str:
+        """The same with the entities of the source. Spans stay unchanged."""
+        return applied(output, self.back_edits(output), self.job.written)
 
-    def back_edits(self, said: str) -> list[Edit]:
-        found = located(said, self.names)
+    def back_edits(self, output: str) -> list[Edit]:
+        found = located(output, self.names)
         edits = [
-            Edit(start, start + len(name), self.unstuck(said, start, name, text), span=text)
+            Edit(start, start + len(name), self.pad_with_spaces(output, start, name, text), span=text)
             for name, text in dict(zip(self.names, self.job.kept_texts, strict=True)).items()
             for start in found[name]
         ]
         return in_source_order(edits, self.job.kept_texts)
 
-    def unstuck(self, said: str, start: int, name: str, text: str) -> str:
-        """What goes into the place of a name, with a space where it would look longer: an address ends later than a word."""
-        before, after = (self.job.written(part) for part in (said[:start], said[start + len(name) :]))
+    def pad_with_spaces(self, output: str, start: int, name: str, text: str) -> str:
+        """The text that replaces a stand-in, padded with a space if the span would merge with its neighbours."""
+        before, after = (self.job.written(part) for part in (output[:start], output[start + len(name) :]))
         for new in (text, f"{text} ", f" {text}"):
             if len(before) + new.index(text) in occurrences(f"{before}{new}{after}", text):
                 return new
@@ -217,33 +217,33 @@ class Reading:
 
 
 def is_stand_in(word: str) -> bool:
-    """A letter is a part of too much else, such as T-shirt."""
+    """A single letter is part of too many words, such as T-shirt."""
     return len(word) > 1
 
 
-def completed(reading: Reading, said: str, links: Links, begins: int = 0) -> str:
-    """What was said with spans and tags where they belong: every one of them exactly as often as in the source.
+def completed(reading: Reading, output: str, links: Links, begins: int = 0) -> str:
+    """The output with every span and tag inserted, exactly as often as in the source.
 
-    `links` are pairs of words of `reading.text` and of `said`. No span goes before the first `begins` characters.
+    `links` pair words of `reading.text` and `output`. No span is inserted inside the first `begins` characters.
     """
     whole = [
         (match.start(), match.end())
         for name in reading.phrases
-        for match in re.finditer(re.escape(name), said)
+        for match in re.finditer(re.escape(name), output)
     ]
-    edits, missing = repairs(reading, said)
+    edits, missing = repairs(reading, output)
     taken = {edit.start for edit in edits if edit.end > edit.start}
-    edits += [edit for edit in reading.back_edits(said) if edit.start not in taken]
+    edits += [edit for edit in reading.back_edits(output) if edit.start not in taken]
     edits = [outside(edit, whole) for edit in edits]
     marks = sorted([*reading.marks, *missing], key=lambda mark: mark.place)
     prefix = [(-1, begins)]
-    placed = marked(marks, Places(reading.text, said, links, whole))
+    placed = marked(marks, Places(reading.text, output, links, whole))
     edits += [outside(edit, prefix) if edit.span else edit for edit in placed]
-    return applied(said, in_source_order(edits, reading.job.kept_texts), reading.job.written)
+    return applied(output, in_source_order(edits, reading.job.kept_texts), reading.job.written)
 
 
 def in_source_order(edits: Sequence[Edit], spans: Sequence[str]) -> list[Edit]:
-    """With placeholders that take the next argument in the order of the source: %d and %s must not change places."""
+    """Keep placeholders that take the next argument in source order: %d and %s must not be swapped."""
     made = list(edits)
     for pattern in TAKES_NEXT_ARGUMENT:
         wanted = [span for span in spans if pattern.fullmatch(span)]
@@ -256,17 +256,19 @@ def in_source_order(edits: Sequence[Edit], spans: Sequence[str]) -> list[Edit]:
     return made
 
 
-def repairs(reading: Reading, said: str) -> tuple[list[Edit], list[Mark]]:
-    """What takes away spans and words that are there too often, and the spans that are missing."""
+def repairs(reading: Reading, output: str) -> tuple[list[Edit], list[Mark]]:
+    """Edits that remove spans which occur too often, and marks for those that are missing."""
     edits: list[Edit] = []
     absent: list[Mark] = []
     names, texts = reading.names, reading.job.kept_texts
-    everywhere = located(said, names)
+    everywhere = located(output, names)
     for name, count in Counter(names).items():
         found = everywhere[name]
-        # A word in a longer word is another word, and a span in a longer span that one.
+        # A name inside a longer word or a longer span does not count.
         stuck = (
-            [] if name.isalnum() else [at for at in glued(said, name) if not within(at, name, names, said)]
+            []
+            if name.isalnum()
+            else [at for at in glued(output, name) if not within(at, name, names, output)]
         )
         edits += [Edit(start, start, " ") for start in stuck]
         edits += [Edit(start + len(name), start + len(name), " ") for start in stuck]
@@ -277,14 +279,14 @@ def repairs(reading: Reading, said: str) -> tuple[list[Edit], list[Mark]]:
         for index in [index for index, each in enumerate(names) if each == name][len(found) :]:
             absent.append(Mark(texts[index], reading.place(reading.job.kept[index].start), span=texts[index]))
     for wanted in reading.job.wanted:
-        if not occurrences(reading.back(said), wanted.text):
+        if not occurrences(reading.back(output), wanted.text):
             new = reading.job.written(wanted.text)
-            edits.append(Edit(len(said), len(said), new, apart=True))
+            edits.append(Edit(len(output), len(output), new, apart=True))
     return edits, absent
 
 
 def within(start: int, name: str, names: Sequence[str], text: str) -> bool:
-    """Is what stands there a part of one of the longer names?"""
+    """Whether the text at `start` is part of a longer name."""
     longer = [other for other in names if len(other) > len(name)]
     return any(
         match.start() <= start < match.end()

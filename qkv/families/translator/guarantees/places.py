@@ -1,15 +1,15 @@
-"""Where something that stood at a place of a source belongs in its translation, and how it gets there."""
+"""Find where tags and spans of a source belong in its translation, and insert them there."""
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from qkv.families.translator.answers import Links
+from qkv.families.translator.translations import Links
 from qkv.text.markup import Markup, MarkupScanner, pairs
 from qkv.text.words import FINE
 
-NEEDS_NO_SPACE = re.compile(r"\s|[.,;:!?)\]}\"']*(\s|$)")  # what may follow at once upon a word
+NEEDS_NO_SPACE = re.compile(r"\s|[.,;:!?)\]}\"']*(\s|$)")  # what may follow a word without a space
 
 
 Range = tuple[int, int]
@@ -17,15 +17,15 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Mark:
-    """A tag or a span that goes into the translation, and the character of the text before which it stood."""
+    """A tag or a span to insert into the translation, and its position in the source text."""
 
     text: str
     place: int
-    span: str = ""  # the span, where it is one: it has spaces around it
+    span: str = ""  # the span, if it is one; spans have spaces around them
 
     @property
     def markup(self) -> Markup:
-        """What kind of tag it is; anything else is one thing by itself."""
+        """The kind of tag; anything else counts as an empty element."""
         found = None if self.span else MarkupScanner(self.text.strip()).at(0)
         return found or Markup("empty", 0, len(self.text))
 
@@ -35,18 +35,15 @@ class Edit:
     start: int
     end: int
     new: str
-    apart: bool = False  # with spaces around it, where there would be none
-    span: str = ""  # the protected span that it puts in
+    apart: bool = False  # add spaces around it if needed
+    span: str = ""  # the protected span that it inserts
 
 
 def applied(text: str, edits: Sequence[Edit], write: Callable[[str], str] = str) -> str:
-    """All edits; what would go into the midst of something that is replaced goes behind it.
-
-    What is not replaced is told by `write`.
-    """
+    """Apply all edits. An insertion inside replaced text goes after it. `write` converts the text between edits."""
     made, last, apart = "", 0, False
     for edit in [*sorted(edits, key=lambda each: (each.start, each.end)), Edit(len(text), len(text), "")]:
-        between = text[last : edit.start]  # nothing, where several edits have one place
+        between = text[last : edit.start]  # empty if several edits share a position
         if between:
             made += " " * (apart and NEEDS_NO_SPACE.match(text, last) is None) + write(between)
             apart = False
@@ -59,7 +56,7 @@ def applied(text: str, edits: Sequence[Edit], write: Callable[[str], str] = str)
 
 
 def outside(edit: Edit, spans: Sequence[tuple[int, int]]) -> Edit:
-    """What would be put into the midst of a span goes behind it."""
+    """Move an insertion inside a span to its end."""
     behind = max(
         (end for start, end in spans if edit.start == edit.end and start < edit.start < end), default=None
     )
@@ -67,9 +64,9 @@ def outside(edit: Edit, spans: Sequence[tuple[int, int]]) -> Edit:
 
 
 class Places:
-    """Where something that stood at a place of the source belongs in the translation.
+    """Maps positions in the source to positions in the translation, by alignment links.
 
-    A part of the translation that is `whole`, such as a protected span, counts as one word.
+    A part of the translation in `whole`, such as a protected span, counts as one word.
     """
 
     def __init__(self, source: str, target: str, links: Links, whole: Sequence[Range] = ()):
@@ -83,13 +80,13 @@ class Places:
                 self.links.setdefault(one, []).append(self.numbers[other])
 
     def linked(self, start: int, end: int) -> list[int]:
-        """Words of the translation that come from words between two characters of the source, once for every link."""
+        """Target words aligned with the source words between two characters, once for every link."""
         first = bisect_left(self.source, (start, start))
         last = bisect_right(self.source, end, key=lambda each: each[1])
         return sorted(target for index in range(first, last) for target in self.links.get(index, []))
 
     def after(self, place: int) -> int:
-        """Behind what comes from the word before it, or in front of what comes from the word behind it."""
+        """After the words aligned with the source word before `place`, or before those of the word after it."""
         before = bisect_right(self.source, place, key=lambda each: each[1])
         if not before:
             return 0
@@ -102,28 +99,28 @@ class Places:
         return self.at_share(before / len(self.source)) if self.target else 0
 
     def at_share(self, share: float) -> int:
-        """In front of the word that has so much of the translation before it, or behind a whole that it is inside."""
+        """Before the word at this share of the translation, or after the whole that contains it."""
         word = min(len(self.numbers) - 1, int(share * len(self.numbers)))
         start, end = self.target[self.numbers[word]]
         return end if word and self.numbers[word - 1] == self.numbers[word] else start
 
     def around(self, start: int, end: int) -> Range | None:
-        """From the first to the last word that comes from between two characters; None where there is none."""
+        """The range of the target words aligned with the source between two characters, or None."""
         words = self.linked(start, end)
         return (self.target[words[0]][0], self.target[words[-1]][1]) if words else None
 
     def within(self, start: int, end: int) -> list[int]:
-        """Words of the translation between two characters of it."""
+        """Target words between two characters of the translation."""
         first = bisect_left(self.target, (start, start))
         return list(range(first, bisect_right(self.target, end, key=lambda each: each[1])))
 
 
 def joined_words(words: Sequence[Range], whole: Sequence[Range]) -> tuple[list[int], list[Range]]:
-    """Words of which those in one whole are a single one: the new number of each, and the new words."""
+    """Merge the words inside each whole: the new index of every word, and the new words."""
     numbers: list[int] = []
     made: list[Range] = []
     rest = sorted(whole, reverse=True)
-    behind = 0  # where the last whole ends
+    behind = 0  # the end of the last whole
     for start, end in words:
         joins = start < behind
         while rest and rest[-1][0] < end:
@@ -141,19 +138,19 @@ def joined_words(words: Sequence[Range], whole: Sequence[Range]) -> tuple[list[i
 
 # Tags ------------------------------------------------------------------------------------------------------------
 #
-# The tags of a source are a forest of pairs, nested or disjoint, and of single tags. Every pair becomes a range of words
-# of the translation inside the range of the pair around it, and apart from those of its neighbours. So tags that were
-# well-formed are well-formed in the translation, whatever the links say.
+# The tags of a source form a forest of single tags and of pairs, which are nested or disjoint. Every pair gets a range of
+# target words inside the range of its parent and disjoint from its siblings. So well-formed tags stay well-formed in
+# the translation, whatever the links are.
 
 
 @dataclass
 class Item:
-    """A pair of tags with what is between them, or a single mark (first = last)."""
+    """A pair of tags and its content, or a single mark (first = last)."""
 
     first: int
     last: int
     inner: list["Item"] = field(default_factory=list)
-    start: int = 0  # where it goes in the translation
+    start: int = 0  # its range in the translation
     end: int = 0
 
     @property
@@ -177,7 +174,7 @@ def forest(marks: Sequence[Mark]) -> list[Item]:
 
 
 def marked(marks: Sequence[Mark], places: Places) -> list[Edit]:
-    """What puts each mark into the translation, in the order in which they stand there."""
+    """Edits that insert the marks, in the order of the translation."""
     items = forest(marks)
     arrange(items, marks, places, (0, len(places.target)), (0, places.length))
     return spaced(written(items, marks))
@@ -186,9 +183,9 @@ def marked(marks: Sequence[Mark], places: Places) -> list[Edit]:
 def arrange(
     items: Sequence[Item], marks: Sequence[Mark], places: Places, words: Range, bounds: Range
 ) -> None:
-    """Give each of these neighbours its place among the words of what is around them, and what is inside it, too."""
+    """Assign a range inside the parent's words to each sibling, and to everything inside it."""
     waiting = [(items, words, bounds)]
-    while waiting:  # without recursion: tags can be nested a thousand times
+    while waiting:  # no recursion: tags can be nested a thousand levels deep
         items, words, bounds = waiting.pop()
         ranges = apart([each for each in items if each.is_pair], marks, places, words)
         for item in items:
@@ -203,16 +200,16 @@ def arrange(
 
 
 def apart(pairs: Sequence[Item], marks: Sequence[Mark], places: Places, bounds: Range) -> dict[int, Range]:
-    """For each pair words of the translation that no other pair has; none where there are no words for it."""
+    """Disjoint ranges of target words for the pairs; a pair without words gets none."""
     owners: dict[int, int] = {}
     own = {each.first: places.linked(marks[each.first].place, marks[each.last].place) for each in pairs}
-    # A word that comes from several pairs goes to the one with the fewest words.
+    # A word aligned with several pairs goes to the one with the fewest words.
     for pair, linked in sorted(own.items(), key=lambda each: len(each[1])):
         for word in linked:
             if bounds[0] <= word < bounds[1]:
                 owners.setdefault(word, pair)
     for each in pairs:
-        if not own[each.first]:  # nothing is known: the words about where they should be
+        if not own[each.first]:  # no links: take the words near the expected position
             between = (places.after(marks[mark].place) for mark in (each.first, each.last))
             for word in places.within(*between):
                 if bounds[0] <= word < bounds[1]:
@@ -221,8 +218,8 @@ def apart(pairs: Sequence[Item], marks: Sequence[Mark], places: Places, bounds: 
 
 
 def longest_runs(owners: dict[int, int]) -> dict[int, Range]:
-    """For each owner the longest run of words between which there are none of others."""
-    runs: dict[int, tuple[int, Range]] = {}  # the number of its own words, and the run
+    """For each owner, its longest run of words without a word of another owner."""
+    runs: dict[int, tuple[int, Range]] = {}  # number of its own words, and the run
     start = count = 0
     last = -1
     for word in [*sorted(owners), -1]:
@@ -238,7 +235,7 @@ def longest_runs(owners: dict[int, int]) -> dict[int, Range]:
 
 
 def written(items: Sequence[Item], marks: Sequence[Mark]) -> Iterator[tuple[Edit, bool]]:
-    """The edits for these items and what is inside them, in the order of the translation; and whether each opens a pair."""
+    """The edits for these items and their content, in the order of the translation, and whether each opens a pair."""
     waiting: list[Item | Edit] = [*reversed(in_order(items))]
     while waiting:
         item = waiting.pop()
@@ -253,7 +250,7 @@ def written(items: Sequence[Item], marks: Sequence[Mark]) -> Iterator[tuple[Edit
 
 
 def spaced(edits: Iterator[tuple[Edit, bool]]) -> list[Edit]:
-    """With the space before something that stands apart in front of the tags that open just before it."""
+    """Move the space before a span in front of the tags that open just before it."""
     made: list[Edit] = []
     for edit, opens in reversed(list(edits)):
         if opens and made and made[-1].apart and made[-1].start == edit.start:
@@ -263,7 +260,7 @@ def spaced(edits: Iterator[tuple[Edit, bool]]) -> list[Edit]:
 
 
 def in_order(items: Sequence[Item]) -> list[Item]:
-    """From left to right; what is at a place inside a pair goes into that pair."""
+    """From left to right. An item positioned inside a pair moves into that pair."""
     ordered: list[Item] = []
     around: Item | None = None
     for item in sorted(items, key=lambda each: (each.start, each.end, each.first)):

@@ -1,28 +1,28 @@
-"""Loops: translations that say the same again and again, more often than their source gives them reason to."""
+"""Detects loops: translations that repeat themselves more often than their source does."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 
-LONGEST_UNIT = 12  # pieces of what may be repeated in a loop
+LONGEST_UNIT = 12  # the most tokens in a repeated unit
 
 
-def is_loop(said: Sequence[int], source: Sequence[int]) -> bool:
-    """Does a few words' sequence come again and again, more often than the source has reason for?"""
+def is_loop(output: Sequence[int], source: Sequence[int]) -> bool:
+    """Whether a short sequence of tokens is repeated more often than the source justifies."""
     allowed = max(2, 1 + max((count for count, _ in runs(source)), default=1))
-    return any(count > (allowed if unit > 2 else max(3, allowed)) for count, unit in runs(said))
+    return any(count > (allowed if unit > 2 else max(3, allowed)) for count, unit in runs(output))
 
 
-def repeats_a_word(said: str, reasons: Sequence[str]) -> bool:
-    """Does one word, between spaces and in any case, come three times in a row, and none of the reasons repeats one?
+def repeats_a_word(output: str, reasons: Sequence[str]) -> bool:
+    """Whether a word occurs three times in a row, ignoring case, without a reason.
 
-    Where one of them does, once more than there is allowed.
+    If one of the `reasons` repeats a word, the output may repeat one once more than that.
     """
     longest = max((run_of_words(reason) for reason in reasons), default=1)
-    return run_of_words(said) > max(2, longest + (longest > 1))
+    return run_of_words(output) > max(2, longest + (longest > 1))
 
 
 def run_of_words(text: str) -> int:
-    """The most times in a row that a word with a letter or a digit follows upon itself."""
+    """The longest run of one word; only words with a letter or a digit count."""
     words = [word if any(map(str.isalnum, word)) else None for word in text.casefold().split()]
     most = length = 1
     for one, other in pairwise(words):
@@ -32,7 +32,7 @@ def run_of_words(text: str) -> int:
 
 
 def runs(ids: Sequence[int]) -> list[tuple[int, int]]:
-    """How often in a row, at most, a sequence of each length follows upon itself: (times, length)."""
+    """For each length of a unit, the most times in a row that one occurs: (times, length)."""
     found = []
     for unit in range(1, min(LONGEST_UNIT, len(ids) // 2) + 1):
         longest = length = 0

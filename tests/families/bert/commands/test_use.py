@@ -114,7 +114,7 @@ def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[
         ("similar M/bert --pairs T/second.tsv", "second.tsv, line 2 is empty"),
         ("similar M/bert --labels T/scores.tsv", "scores.tsv, line 4 is empty"),
         ("classify M/pairs --labels T/verdicts.tsv", "verdicts.tsv, line 4 has an empty text"),
-        ("classify M/classifier --labels T/long.tsv", "long.tsv, line 4 has 42 pieces"),
+        ("classify M/classifier --labels T/long.tsv", "long.tsv, line 4 has 42 tokens"),
         ("classify M/classifier the \u200b", "text 2 is empty"),
         ("classify M/pairs the cat the \u200b", "pair 2 has an empty text"),
         ("embed M/bert x --threads 0", "--threads must be at least 1"),
@@ -131,8 +131,8 @@ def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[
         ("classify M/classifier --labels T/missing.tsv", "line 2 has no label"),
         ("classify M/pairs --labels T/l.tsv", "this model needs two texts per row"),
         ("import T/none/here --out T/x", "there is no folder"),
-        ("import M/bert --out T/x", "is a model of qkv already"),
-        ("import M/bert --out M", "is there already: choose another folder"),
+        ("import M/bert --out T/x", "is already a qkv model"),
+        ("import M/bert --out M", "already exists: choose another folder"),
     ],
 )
 def test_a_mistake_is_one_error_message(
@@ -176,7 +176,7 @@ def test_a_line_keeps_its_number_in_later_parts_of_a_file(
     assert code_of("classify", models / "classifier", *options) == 2
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 2  # the first part was answered
-    assert f"{'a.txt' if options else given}, line 4 has 42 pieces" in shown.err
+    assert f"{'a.txt' if options else given}, line 4 has 42 tokens" in shown.err
 
 
 @pytest.mark.parametrize("rows", ["a\tb\t1.5\n", "a\tb\t1.5\nthe cat\twhy?\t1.5\n"])
@@ -206,7 +206,7 @@ def test_a_text_that_is_too_long_is_rejected_not_truncated(
     for command in (["fill", models / "bert", f"[MASK] {long}"], ["classify", models / "classifier", long]):
         code = code_of(*command)
         shown = capsys.readouterr()
-        assert "reads 24 at most" in refused(shown.err, shown.out, code)
+        assert "reads at most 24" in refused(shown.err, shown.out, code)
 
 
 def test_standard_input_is_read(models: Path) -> None:

@@ -182,9 +182,9 @@ def test_options_that_need_another_option_name_it(
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.json", b'{"train": [[[60', "not whole JSON"),
-        ("a.mid", b"MThd\0\0\0\6", "not a whole MIDI file (it ends too early)"),
-        ("a.json", b'{"train": [[[60]]]}', "too few to learn from"),
+        ("a.json", b'{"train": [[[60', "not valid JSON"),
+        ("a.mid", b"MThd\0\0\0\6", "not a valid MIDI file (it ends too early)"),
+        ("a.json", b'{"train": [[[60]]]}', "too few to train on"),
     ],
 )
 def test_a_corrupt_music_file_is_one_error_message(
@@ -219,7 +219,7 @@ def test_the_prompt_and_its_continuation_are_printed_with_one_warning_about_the_
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["one", "--temperature", "-1"], "must not be negative"),
+        (["one", "--temperature", "-1"], "--temperature must be 0 or more"),
         (["one", "--max-new-tokens", "0"], "--max-new-tokens must be from 1 to"),
         (["one", "-o", "a.mid"], "--output is for music"),
         (["\udcff bad"], "the text is not UTF-8"),
@@ -251,7 +251,7 @@ def test_a_mistake_in_composing_is_one_error_message(music: Path, tmp_path: Path
     out = ["-o", tmp_path / "a.mid"]
     for options, sentence in (
         ([], "give --output NAME.mid"),
-        ([tmp_path / "bad.mid", *out], "not a whole MIDI file"),
+        ([tmp_path / "bad.mid", *out], "not a valid MIDI file"),
         ([tmp_path / "none.mid", *out], "There is no file"),
         (["--stop", "x", *out], "--stop is for text"),
         (["--max-new-tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),

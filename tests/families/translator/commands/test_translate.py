@@ -275,7 +275,7 @@ def test_every_compute_type_translates(compute: str, model: Path, capsys: pytest
     [
         (["--top-p", "0.5"], "can only be used with sampling"),
         (["--seed", "1"], "can only be used with sampling"),
-        (["--sample", "--top-p", "2"], "top-p must lie above 0"),
+        (["--sample", "--top-p", "2"], "top-p must be in"),
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
         (["--min-confidence", "0.5"], "has no calibrated confidence"),
         (["--min-confidence", "5"], "--min-confidence must be in [0, 1]"),

@@ -7,9 +7,9 @@ import pytest
 from untrained_translators import WITHOUT
 
 from qkv.errors import UserError
-from qkv.families.translator.answers import Answer
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
+from qkv.families.translator.translations import Translation
 
 TWO = "the cat danced in Boston. my friends like tomatoes and Mary."
 
@@ -17,14 +17,16 @@ TWO = "the cat danced in Boston. my friends like tomatoes and Mary."
 class Echo(Translator):
     """Answers every segment with itself; where more is asked for, also in upper case."""
 
-    def answer_pieces(
+    def translate_segments(
         self,
         pieces: Sequence[tuple[str, TranslationOptions]],
         decoding: TranslationOptions,
         done: Callable[[int], None],
-    ) -> list[list[Answer]]:
+    ) -> list[list[Translation]]:
         return [
-            [Answer(text=piece, score=0.0), Answer(text=piece.upper(), score=-1.0)][: decoding.num_hypotheses]
+            [Translation(text=piece, score=0.0), Translation(text=piece.upper(), score=-1.0)][
+                : decoding.num_hypotheses
+            ]
             for piece, _ in pieces
         ]
 
@@ -40,7 +42,7 @@ def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:
 
 
 def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:
-    parts = ECHO.pieces_of(TWO)
+    parts = ECHO.segments(TWO)
     assert len(parts) == 2
     seam = TWO[len(parts[0]) - 3 : len(parts[0]) + 2]
     assert seam in ECHO.translate(TWO)
@@ -51,8 +53,8 @@ def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:
     assert seam not in told
 
 
-def test_where_a_phrase_cannot_be_avoided_the_error_names_the_text() -> None:
-    with pytest.raises(UserError, match=r"no translation of 'the cat .*' was found that avoids '\. '"):
+def test_the_error_names_a_text_whose_phrase_cannot_be_avoided() -> None:
+    with pytest.raises(UserError, match=r"no translation of 'the cat .*' without '\. '"):
         ECHO.translate(TWO, avoid=(". ",))
 
 
@@ -67,7 +69,7 @@ def test_an_empty_text_stays_empty() -> None:
     assert WITHOUT.translate(["", "  "], prefix="die", contain=("Boston",)) == ["", "  "]
 
 
-def test_a_copied_text_with_a_phrase_to_avoid_is_an_error_but_what_is_protected_stays() -> None:
-    with pytest.raises(UserError, match="'42' has nothing to translate and is copied, but contains '4'"):
+def test_copied_text_with_a_phrase_to_avoid_raises_an_error_unless_it_is_protected() -> None:
+    with pytest.raises(UserError, match="'42' has nothing to translate and is copied, but it contains '4'"):
         WITHOUT.translate(["the cat", "42"], avoid=("4",))
     assert WITHOUT.translate("<b>{name}</b>", avoid=("name", "b")) == "<b>{name}</b>"

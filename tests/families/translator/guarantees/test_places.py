@@ -4,10 +4,10 @@ import random
 import re
 from collections import Counter
 
-from qkv.families.translator.answers import Answer, together
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.translations import Translation, together
 from qkv.text.words import FINE
 
 TAG = re.compile(r"<(/?)(\w+)( n='\d+')?(/?)>")
@@ -19,7 +19,7 @@ def test_marks_find_their_place_also_without_links() -> None:
     assert applied("w x y z", edits) == "<b>w x <i/>y z<u/>"
 
 
-def test_edits_are_made_in_order_and_what_is_not_replaced_is_written() -> None:
+def test_edits_are_applied_in_order_and_other_text_is_converted() -> None:
     edits = [Edit(4, 5, "<b>"), Edit(0, 0, "<i>"), Edit(0, 0, "<u>")]
     assert applied("a & b", edits, lambda text: text.replace("&", "&amp;")) == "<i><u>a &amp; <b>"
 
@@ -29,7 +29,7 @@ def test_nothing_is_put_into_the_midst_of_a_span() -> None:
     assert outside(Edit(1, 1, "x"), [(1, 5)]) == Edit(1, 1, "x")
 
 
-def test_what_is_put_in_has_spaces_where_words_need_them() -> None:
+def test_inserted_spans_get_spaces_next_to_words() -> None:
     def put(text: str, *places: int) -> str:
         return applied(text, [Edit(place, place, f"{{{place}}}", apart=True) for place in places])
 
@@ -108,7 +108,7 @@ def test_tags_that_are_never_closed_or_opened_are_not_lost() -> None:
         assert tags_of(placed_anyhow(source, chance)) == tags_of(source), source
 
 
-def test_neighbours_stay_apart_and_what_is_inside_stays_inside() -> None:
+def test_sibling_tags_stay_disjoint_and_nested_tags_stay_nested() -> None:
     source, target = "a b c d", "w x y z"
     text = "<p>a <i>b</i></p> <u>c d</u>"
     job = Job.of(text, TranslationOptions())
@@ -132,7 +132,7 @@ def test_a_span_that_is_put_in_stays_inside_its_tags() -> None:
     assert completed(Reading.plain(job), "die Katze", links) == "die <b>{x}</b> Katze"
 
 
-def test_space_between_tags_and_text_stays_where_it_is() -> None:
+def test_space_between_tags_and_text_is_kept() -> None:
     job = Job.of("<b> the cat <i></i> </b>", TranslationOptions())
     assert job.text == "the cat"
     answer = completed(Reading.plain(job), "die Katze", [(0, 0), (1, 1)])
@@ -157,8 +157,10 @@ def test_placeholders_with_a_number_or_a_name_may_move() -> None:
     assert Reading.plain(job).written(said) == said
 
 
-def test_links_count_words_between_spaces_also_where_a_segment_ends_inside_one() -> None:
+def test_links_count_words_even_if_a_segment_ends_inside_one() -> None:
     parts = ["<li>", "a b", "</li><li>", "c", "</li>"]
-    answers = [Answer(text=part, score=0.0, alignment=[(0, 0)] if part[0] != "<" else None) for part in parts]
+    answers = [
+        Translation(text=part, score=0.0, alignment=[(0, 0)] if part[0] != "<" else None) for part in parts
+    ]
     whole = together([(part, [answer]) for part, answer in zip(parts, answers, strict=True)], 1)[0]
     assert (whole.text, whole.pharaoh()) == ("<li>a b</li><li>c</li>", "0-0 1-1")

@@ -18,7 +18,7 @@ from qkv.families.translator.guarantees.repetition import is_loop, repeats_a_wor
         ([], [1], False),
     ],
 )
-def test_a_loop_is_told_from_a_source_that_repeats_itself(
+def test_a_repetitive_source_does_not_count_as_a_loop(
     said: list[int], source: list[int], loops: bool
 ) -> None:
     assert is_loop(said, source) == loops
@@ -46,5 +46,5 @@ def test_three_equal_words_in_a_row_are_a_loop_unless_the_source_repeats_words_t
     assert repeats_a_word(said, [source]) == loops
 
 
-def test_what_was_asked_for_is_a_reason_to_repeat_a_word() -> None:
+def test_a_word_may_repeat_if_the_prefix_or_a_phrase_repeats_it() -> None:
     assert not repeats_a_word("ha ha ha sagte er", ["he laughed", "ha ha ha"])

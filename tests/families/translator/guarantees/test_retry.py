@@ -116,7 +116,7 @@ def test_a_likelier_translation_under_constraints_that_lost_a_word_is_not_taken(
         assert {"Mieze", "tanzte", "schön"} <= set(found), found
 
 
-def test_a_reading_without_spans_has_single_spaces_and_knows_where_they_were() -> None:
+def test_a_reading_without_spans_has_single_spaces_and_maps_positions() -> None:
     job = Job.of("{a} the {b} {c} cat danced at {d}.", TranslationOptions())
     reading = Reading.without_spans(job)
     assert reading is not None
@@ -134,6 +134,6 @@ def test_no_span_goes_before_the_prefix() -> None:
 @torch.inference_mode()
 def test_alignments_of_a_text_with_spans_count_its_own_words() -> None:
     for text in TEXTS:
-        (answer,) = WITHOUT.answers(text, alignments=True)
+        (answer,) = WITHOUT.hypotheses(text, alignments=True)
         read, said = len(text.split()), len(answer.text.split())
         assert all(one < read and two < said for one, two in answer.alignment or [])

@@ -60,7 +60,7 @@ def test_a_classifier_is_trained_on_a_folder_of_images(tmp_path: Path, capsys: O
     assert code_of("evaluate", out, "--images", images, "--json") == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
     assert code_of("info", out) == 0
-    assert "picture classifier (ViT), 2 classes" in capsys.readouterr().out
+    assert "image classifier (ViT), 2 classes" in capsys.readouterr().out
 
 
 def test_an_interrupted_run_is_resumed_with_the_same_result(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_sheet_is_checked_before_drawing_and_its_failure_costs_no_scores(
     monkeypatch.setattr(Painter, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
     code = code_of(*asked)
     shown = capsys.readouterr()
-    assert "pictures need matplotlib" in refused(shown.err, shown.out, code)
+    assert "plots need matplotlib" in refused(shown.err, shown.out, code)
 
 
 def test_images_on_a_sheet_have_the_size_of_training(tmp_path: Path, capsys: Output) -> None:
