@@ -290,7 +290,7 @@ def test_resuming_with_changed_data_is_rejected(files: Path, capsys: pytest.Capt
     (files / "a.xx").write_text("\n".join(reversed(digit_lines(60))) + "\n")
     code = code_of("train", "translator", "--resume", "--out", files / "out")
     shown = capsys.readouterr()
-    assert "resume with the same files" in refused(shown.err, shown.out, code)
+    assert "Resume with the same files" in refused(shown.err, shown.out, code)
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])

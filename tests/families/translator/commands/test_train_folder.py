@@ -117,7 +117,7 @@ def test_a_run_is_not_resumed_with_other_test_sentences(
     changed = next(path for path in folder.iterdir() if "2018" in path.name and path.name.endswith(".de"))
     changed.write_text("\n".join(reversed(changed.read_text().splitlines())) + "\n")
     assert code_of("train", "translator", "--resume", "--out", folder / "out") == 2
-    assert "other than when the run was begun: the test data;" in capsys.readouterr().err
+    assert "the data changed since the run was started: the test data." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
