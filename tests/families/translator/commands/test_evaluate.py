@@ -190,7 +190,7 @@ def test_a_file_with_languages_is_read_as_the_command_says(
     assert code_of("good.xx", "--pairs", "a.jsonl", *languages) == 0
     assert re.search(r"^pair \d+, ", capsys.readouterr().out, re.MULTILINE)
     assert code_of("good.xx", "--pairs", "a.jsonl") == 2
-    assert "--source-language and --target-language" in capsys.readouterr().err
+    assert "give the source and target languages" in capsys.readouterr().err
 
 
 def test_the_languages_of_the_other_model_help_to_read_a_file(
