@@ -78,7 +78,7 @@ def test_what_the_disk_changes_silently_is_noticed_before_older_states_go(
         save_state(tmp_path, state(step))
     with monkeypatch.context() as patch:
         patch.setattr("qkv.checkpoint.files.os.write", write_with_a_flipped_bit)
-        with pytest.raises(OSError, match="what is on the disk is not what was written"):
+        with pytest.raises(OSError, match="the disk does not hold what was written"):
             save_state(tmp_path, state(30))
     assert names(tmp_path) == ["step-10", "step-20"]
     assert load_latest(tmp_path, RUN)[1] == []

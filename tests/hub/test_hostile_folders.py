@@ -192,6 +192,6 @@ def test_a_fingerprint_that_says_nothing_proves_nothing(
 
 
 def test_a_language_for_what_is_no_translator_is_rejected(folders: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no translator: --language is for those"):
+    with pytest.raises(UserError, match="is not a translator: it has no target language"):
         import_model(folders["gpt2"] / "theirs", tmp_path / "out", origin="here", language="fra")
     assert not (tmp_path / "out").exists()

@@ -197,7 +197,7 @@ def test_a_step_returns_its_attention() -> None:
         torch.testing.assert_close(step.attention[0], wanted[0], atol=1e-5, rtol=1e-5)
         torch.testing.assert_close(step.attention[1, :4], wanted[1, :4], atol=1e-5, rtol=1e-5)
         assert (step.attention[1, 4:] == 1).all(), "padding counts as fully seen"
-    with pytest.raises(ValueError, match="only if it is begun with heads"):
+    with pytest.raises(ValueError, match="only if it was begun with cross-attention heads"):
         _ = model.begin(SOURCE).attention
 
 
