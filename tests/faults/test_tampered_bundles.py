@@ -177,7 +177,7 @@ def test_any_value_in_a_config_loads_or_is_one_clear_error(folder: Path) -> None
         (("max_source_length",), 0, "max_source_length should be at least 1"),
         (("sha256",), {"../report.json": "0"}, "sha256 must map file names to hashes"),
         (("sha256",), {"other.json": "0"}, "other.json is missing"),
-        (("confidence", "weights"), [1.0], "a confidence has 3 weights, not 1"),
+        (("confidence", "weights"), [1.0], "a confidence must have 3 weights, not 1"),
     ],
     ids=str,
 )
