@@ -32,5 +32,5 @@ def test_hidden_words_are_guessed_from_both_sides(tmp_path: Path, capsys: pytest
         ("The dog [MASK] in the evening.", "barks"),
         ("The [MASK] sings in the morning.", "bird"),
     ]:
-        assert code_of("fill", out, hidden, "--best", "1") == 0
+        assert code_of("fill", out, hidden, "--top-k", "1") == 0
         assert capsys.readouterr().out.split("\t")[0] == wanted

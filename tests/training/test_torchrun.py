@@ -162,7 +162,7 @@ def test_without_torchrun_a_model_is_not_divided(pairs: Path, tmp_path: Path) ->
     run = command(pairs, tmp_path / "run", *STEPS, "--sharded", "--processes", "1")
     ended = subprocess.run(run, capture_output=True, text=True)
     assert ended.returncode == 2
-    assert "start the command with torchrun" in ended.stderr
+    assert "Start the command with torchrun" in ended.stderr
     assert not (tmp_path / "run").exists()
 
 
