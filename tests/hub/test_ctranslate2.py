@@ -58,5 +58,5 @@ def test_it_gives_the_same_output_there(config: TranslatorConfig, tmp_path: Path
 
 
 def test_what_it_cannot_hold_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="name of its own"):
+    with pytest.raises(ValueError, match="every id needs its own name"):
         save_translator(translator(CONFIG), ["p"] * 37, tmp_path)

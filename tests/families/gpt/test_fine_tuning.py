@@ -122,7 +122,7 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
     [
         ("notes", passages(), settings(), "is a model of music: give --music to go on with it."),
         ("gpt2", music(), music().settings, "is a model of text: give --text to go on with it."),
-        ("characters", passages("the cæt danced\n" * 20), settings(), "and 'æ' is not among them"),
+        ("characters", passages("the cæt danced\n" * 20), settings(), "but not 'æ'"),
         (
             "gpt2",
             passages("zero one two"),
