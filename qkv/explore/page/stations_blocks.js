@@ -48,7 +48,7 @@ function feedForwardOf(sides, isThere, key) {
     names({ site, cursor, trace }) {
       const own = place(site, cursor, "feed_forward"), weights = weightsOf(site.side, cursor.layer, "feed_forward.sublayer");
       const names = [inputOf(site.side, cursor.layer, "feed_forward", trace), `${own}.hidden`, `${own}.output`];
-      const hidden = cursor.part !== "output", column = Math.min(cursor.column, (hidden ? site.side.stack.hidden : site.side.stack.width) - 1);
+      const hidden = cursor.part !== "output", column = Math.min(cursor.column, (hidden ? site.side.stack.ffn_width : site.side.stack.width) - 1);
       const linear = hidden ? "expand" : "contract";
       return [...names, `${weights}.${linear}.weight[${column}]`, `${weights}.${linear}.bias`];
     },
