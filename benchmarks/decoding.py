@@ -112,8 +112,9 @@ def in_pieces(options: Options, folder: Path) -> Sources:
 def random_contest(shape: str, sources: Sources) -> Contest:
     import torch
 
-    from qkv.core.block import StackConfig
-    from qkv.families.translator.model import Translator, TranslatorConfig
+    from qkv.core.stack_config import StackConfig
+    from qkv.families.translator.config import TranslatorConfig
+    from qkv.families.translator.model import Translator
 
     depth, width, hidden, heads = SHAPES[shape]
     stack = StackConfig(

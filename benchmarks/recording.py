@@ -22,9 +22,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape
-from qkv.families.translator.model import Translator, TranslatorConfig
+from qkv.families.translator.config import TranslatorConfig
+from qkv.families.translator.model import Translator
 
 CUT = [
     "qkv.core.attention",

@@ -6,13 +6,15 @@ import numpy as np
 import torch
 from PIL import Image
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.data.worlds.scenes import all_captions
-from qkv.families.dalle.codebook import Codebook, CodebookConfig
+from qkv.families.dalle.codebook import Codebook
 from qkv.families.dalle.codes import Codes
-from qkv.families.dalle.model import Dalle, DalleConfig
+from qkv.families.dalle.config import CodebookConfig, DalleConfig
+from qkv.families.dalle.model import Dalle
 from qkv.families.dalle.product import Painter, PainterDefaults
-from qkv.families.vit.model import Vit, VitConfig
+from qkv.families.vit.config import VitConfig
+from qkv.families.vit.model import Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
 from qkv.text.tokenizer import Tokenizer
 

@@ -9,12 +9,12 @@ import torch
 from digits import digit_lines
 
 from qkv.checkpoint.files import write_tensors
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
+from qkv.families.translator.config import RecurrentConfig, TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
-from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.product import Translator
-from qkv.families.translator.recurrent import Recurrent, RecurrentConfig
+from qkv.families.translator.recurrent import Recurrent
 from qkv.text.tokenizer import Tokenizer
 
 SENTENCE = "one two three seven nine"

@@ -8,7 +8,7 @@ import pytest
 import torch
 from digits import digit_lines
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 
 STACK = StackConfig(depth=2, width=24, heads=3, ffn_width=40, norm="pre", activation="gelu", dropout=0.0)
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import torch
 
-from qkv.core.block import StackConfig
-from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.core.stack_config import StackConfig
+from qkv.families.gpt.config import GPTConfig
+from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import Generator, GeneratorDefaults, TokenType
 from qkv.text.characters import Characters
 from qkv.text.notes import Notes

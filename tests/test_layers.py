@@ -20,7 +20,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "environment": set(),
     "configs": {"errors"},
-    "core": set(),
+    "core.config": set(),
+    "core": {"core.config"},
     "text": {"errors"},
     "data": {"errors"},
     "corpus": {"errors", "text", "data"},
@@ -28,33 +29,34 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding.options": set(),
     "checkpoint": {"errors"},
     "evaluation": ALWAYS | {"checkpoint"},
-    "family.model": {"core"},
-    "engine": {"errors", "core", "decoding", "family.model"},
+    "family.config": {"core.config"},
+    "family.model": {"core", "core.config", "family.config"},
+    "engine": {"errors", "core", "core.config", "decoding", "family.config", "family.model"},
     "families": {"errors", "family.record", "families.family", "checkpoint", "runtime", "tracing"},
     "family.record": {"families.family"},
     "families.family": set(),
-    "runtime": ALWAYS | {"core", "checkpoint", "engine", "family.model"},
-    "tracing": ALWAYS | {"core", "decoding"},
-    "training": ALWAYS | {"__init__", "core", "data", "engine", "checkpoint", "evaluation"},
+    "runtime": ALWAYS | {"core", "core.config", "family.config", "checkpoint", "engine", "family.model"},
+    "tracing": ALWAYS | {"core", "core.config", "family.config", "decoding"},
+    "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "evaluation"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
     "family.options": ALWAYS | {"text", "decoding.options"},
     "family.product": ALWAYS
     | {
-        "core", "text", "data", "decoding", "engine", "checkpoint", "runtime", "family.model", "family.options",
+        "core", "core.config", "family.config", "text", "data", "decoding", "engine", "checkpoint", "runtime", "family.model", "family.options",
         "families",
     },
     "family.task": ALWAYS
     | {
-        "core", "text", "data", "engine", "checkpoint", "evaluation", "runtime", "training", "families", "family.model",
+        "core", "core.config", "family.config", "text", "data", "engine", "checkpoint", "evaluation", "runtime", "training", "families", "family.model",
         "family.options", "family.settings", "family.product",
     },
-    "hub": ALWAYS | {"core", "text", "checkpoint", "families", "families.family"},
+    "hub": ALWAYS | {"core", "core.config", "text", "checkpoint", "families", "families.family"},
     "family.hub": ALWAYS
     | {
-        "core", "text", "decoding", "checkpoint", "hub", "families", "family.model", "family.options", "family.product",
+        "core", "core.config", "family.config", "text", "decoding", "checkpoint", "hub", "families", "family.model", "family.options", "family.product",
     },
     "family.trace": ALWAYS
-    | {"core", "data", "decoding", "tracing", "families", "family.model", "family.options", "family.product"},
+    | {"core", "core.config", "family.config", "data", "decoding", "tracing", "families", "family.model", "family.options", "family.product"},
     "family.recompute": {"tracing"},
     "pictures": {"errors", "family.product"},
     "explore": ALWAYS
@@ -79,6 +81,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # Files of a family beyond the eight that every family has, and the role they belong to.
 ROLES = {
     "model": "model", "codebook": "model", "recurrent": "model",
+    "config": "config",
     "settings": "settings", "recipes": "settings",
     "options": "options",
     "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
@@ -92,6 +95,8 @@ ROLES = {
 }  # fmt: skip
 
 NEVER_TORCH = {
+    "core.config",
+    "family.config",
     "family.settings",
     "family.options",
     "decoding.options",
@@ -117,6 +122,8 @@ def role_of(module: str) -> str:
         return f"family.{ROLES[name]}"
     if module == "families/family.py":
         return "families.family"
+    if module in ("core/limits.py", "core/stack_config.py", "core/translation.py"):
+        return "core.config"
     if module == "decoding/sampling_options.py":
         return "decoding.options"
     return first
@@ -177,7 +184,7 @@ def test_every_family_has_the_same_files(family: str) -> None:
     hub_and_trace = {"dalle": set()}.get(
         family, {"hub", "trace"}
     )  # nothing published can be read as our DALL-E
-    assert {"model", "settings", "options", "task", "product", "commands"} | hub_and_trace <= names
+    assert {"config", "model", "settings", "options", "task", "product", "commands"} | hub_and_trace <= names
 
 
 @pytest.mark.parametrize("family", FAMILIES)

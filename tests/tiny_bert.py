@@ -2,10 +2,11 @@
 
 import torch
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
+from qkv.families.bert.config import BertClassifierConfig, BertConfig, EncoderConfig
 from qkv.families.bert.model import Bert as BertModel
-from qkv.families.bert.model import BertClassifier, BertClassifierConfig, BertConfig, EncoderConfig
+from qkv.families.bert.model import BertClassifier
 from qkv.families.bert.product import Bert, BertDefaults
 from qkv.text.word_pieces import WordPieces
 

@@ -2,10 +2,10 @@
 
 import torch
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
-from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.product import Translator
 from qkv.text.tokenizer import Tokenizer
 

@@ -5,9 +5,8 @@ x ─┬─► sublayer ─► dropout ─(+)─► norm    x ─┬─► norm 
    └────────────────────────┘                └─────────────────────────────────┘
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -17,6 +16,7 @@ from qkv.core.cache import BlockCache, Cache
 from qkv.core.dropout import Dropout
 from qkv.core.masks import as_scores
 from qkv.core.products import through
+from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape, inside
 
 
@@ -30,62 +30,6 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu_tanh": gelu_tanh,
     "swish": F.silu,
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class StackConfig:
-    OLD_NAMES: ClassVar = {"hidden": "ffn_width"}
-
-    depth: int
-    width: int  # d_model
-    heads: int
-    ffn_width: int  # d_ff
-    norm: Literal["pre", "post"]
-    activation: Literal["relu", "gelu", "gelu_tanh", "swish"]
-    dropout: float
-    attention_dropout: float = 0.0
-    norm_eps: float = 1e-5
-
-    def __post_init__(self) -> None:
-        if min(self.depth, self.width, self.heads, self.ffn_width) < 1:
-            raise ValueError("depth, width, heads and ffn_width must each be at least 1")
-        if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
-        if not (0 <= self.dropout < 1 and 0 <= self.attention_dropout < 1):
-            raise ValueError("dropout must be at least 0 and below 1")
-        if not 0 <= self.norm_eps <= 1:
-            raise ValueError("norm_eps must be from 0 to 1")
-
-    def shapes(self, name: str, *, cross: bool = False) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Shapes of the weights of a `Stack` of this name, to compare a file with a config before building the model."""
-        width, hidden = self.width, self.ffn_width
-        for depth in range(self.depth):
-            block = f"{name}.blocks.{depth}"
-            for attention in ("attention", "cross_attention") if cross else ("attention",):
-                for each in ("query", "key", "value", "output"):
-                    yield from linear_shapes(f"{block}.{attention}.sublayer.{each}", width, width)
-                yield from norm_shapes(f"{block}.{attention}.norm", width)
-            yield from linear_shapes(f"{block}.feed_forward.sublayer.expand", width, hidden)
-            yield from linear_shapes(f"{block}.feed_forward.sublayer.contract", hidden, width)
-            yield from norm_shapes(f"{block}.feed_forward.norm", width)
-        if self.norm == "pre":
-            yield from norm_shapes(f"{name}.norm", width)
-
-    def sentence(self) -> str:
-        return (
-            f"{self.depth} blocks, width {self.width}, {self.heads} heads, ffn_width {self.ffn_width}, {self.norm}-norm, "
-            f"{self.activation}"
-        )
-
-
-def linear_shapes(name: str, inputs: int, outputs: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    yield f"{name}.weight", (outputs, inputs)
-    yield f"{name}.bias", (outputs,)
-
-
-def norm_shapes(name: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    yield f"{name}.weight", (width,)
-    yield f"{name}.bias", (width,)
 
 
 class FeedForward(nn.Module):

@@ -1,6 +1,5 @@
 """The interface of all translation models: batch, loss, decoding step and attention to the source."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
@@ -12,6 +11,7 @@ from qkv.core.batch import moved
 from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import padding_mask
 from qkv.core.tape import Tape
+from qkv.core.translation import CrossHeads, TranslationConfig
 
 
 @dataclass(frozen=True)
@@ -31,56 +31,14 @@ class TranslationBatch:
         return moved(self, device)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CrossHeads:
-    """Cross-attention heads in one block of the decoder."""
-
-    block: int
-    heads: tuple[int, ...]
-
-    @property
-    def recorded_as(self) -> str:
-        return recorded_attention(self.block)
-
-    def of(self, tape: Tape) -> Tensor:
-        """Mean attention of these heads, (B, T, S)."""
-        return tape[self.recorded_as][:, list(self.heads)].mean(1)
+def attention_of(look: CrossHeads, tape: Tape) -> Tensor:
+    """Mean attention of these heads, (B, T, S)."""
+    return tape[recorded_attention(look.block)][:, list(look.heads)].mean(1)
 
 
 def recorded_attention(block: int) -> str:
     """The name of a block's cross-attention weights on a tape, (B, H, T, S)."""
     return f"decoder.{block}.cross_attention.weights"
-
-
-class TranslationConfig(Protocol):
-    """What every translation model's config has, whatever its architecture."""
-
-    @property
-    def vocab_size(self) -> int: ...
-
-    @property
-    def max_length(self) -> int: ...  # most positions on either side
-
-    @property
-    def pad(self) -> int: ...
-
-    @property
-    def start(self) -> int: ...  # the decoder's first input
-
-    @property
-    def end(self) -> int: ...
-
-    @property
-    def label_smoothing(self) -> float: ...
-
-    @property
-    def cross_attention_shape(
-        self,
-    ) -> tuple[int, int]: ...  # blocks with attention to the source, heads in each
-
-    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]: ...  # of the weights, by name
-
-    def facts(self) -> dict[str, str]: ...  # a description for users
 
 
 class Selectable(Protocol):
@@ -151,10 +109,10 @@ class TranslationStep:
 
     def __call__(self, ids: Tensor) -> Tensor:
         """The newest ids, (B, T), in; logits of the next token, (B, V), out."""
-        tape = None if self.look is None else Tape(only=self.look.recorded_as)
+        tape = None if self.look is None else Tape(only=recorded_attention(self.look.block))
         x = self.model.decode(ids, self.memory, self.mask, self.cache, tape)
         if self.look is not None and tape is not None:
-            self.newest = self.look.of(tape)[:, -1]
+            self.newest = attention_of(self.look, tape)[:, -1]
         return self.model.output(x[:, -1])
 
     @property

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from qkv.core.pairs import CrossHeads
+from qkv.core.translation import CrossHeads
 from qkv.decoding.beam import LengthPenalty
 from qkv.decoding.step import Hypothesis
 from qkv.engine.library import WishStruct, library
 from qkv.engine.packing import Packed
 from qkv.engine.session import Session, check_ids
-from qkv.families.translator.model import Translator, TranslatorConfig
+from qkv.families.translator.config import TranslatorConfig
+from qkv.families.translator.model import Translator
 
 Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the maximum length of each output
 

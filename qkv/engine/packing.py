@@ -8,8 +8,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.attention import Attention
-from qkv.core.block import Block, Residual, Stack, StackConfig
+from qkv.core.block import Block, Residual, Stack
 from qkv.core.positions import RotaryPositions
+from qkv.core.stack_config import StackConfig
 from qkv.engine.library import (
     AttentionStruct,
     BlockStruct,

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from qkv.core.block import Block, Stack, StackConfig
+from qkv.core.block import Block, Stack
 from qkv.core.positions import RotaryPositions
+from qkv.core.stack_config import StackConfig
 from qkv.errors import UserError
 from qkv.hub.proof import allowed_of
 

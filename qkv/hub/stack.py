@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.hub.naming import Settings
 
 ACTIVATIONS = {

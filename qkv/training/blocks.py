@@ -1,6 +1,6 @@
 """From the settings of blocks to the config of a stack."""
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.training.settings import BlockSettings
 
 

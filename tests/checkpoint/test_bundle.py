@@ -9,11 +9,11 @@ import torch
 import qkv
 from qkv.checkpoint.bundle import FORMAT, load_bundle, read_config
 from qkv.checkpoint.files import read_tensors, write_json, write_tensors
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.errors import UserError
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
-from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.product import Translator
 from qkv.text.tokenizer import Tokenizer
 

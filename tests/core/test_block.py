@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.core.block import ACTIVATIONS, FeedForward, Residual, Stack, StackConfig
+from qkv.core.block import ACTIVATIONS, FeedForward, Residual, Stack
 from qkv.core.masks import causal_mask
+from qkv.core.stack_config import StackConfig
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D = H * K

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from qkv.core.block import Stack, StackConfig
+from qkv.core.block import Stack
 from qkv.core.cache import Cache, Fixed, Growing
 from qkv.core.masks import causal_mask
+from qkv.core.stack_config import StackConfig
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, DEPTH = H * K, 2

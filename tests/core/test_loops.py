@@ -8,8 +8,9 @@ from torch import Tensor
 
 from qkv.core import attention
 from qkv.core.attention import Attention, attend, compiled_loops
-from qkv.core.block import Stack, StackConfig
+from qkv.core.block import Stack
 from qkv.core.masks import as_scores, causal_mask, padding_mask
+from qkv.core.stack_config import StackConfig
 
 loops = pytest.importorskip("qkv.core.loops", reason="numba is not installed")
 

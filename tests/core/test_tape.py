@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape, inside
-from qkv.families.translator.model import Translator, TranslatorConfig
+from qkv.families.translator.config import TranslatorConfig
+from qkv.families.translator.model import Translator
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, F, V, DEPTH = H * K, 13, 11, 2

@@ -8,11 +8,12 @@ import torch
 from tables import END, START, TableStep, log_probability_after
 from torch import Tensor
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis
-from qkv.families.translator.model import Translator, TranslatorConfig
+from qkv.families.translator.config import TranslatorConfig
+from qkv.families.translator.model import Translator
 
 Answer = tuple[float, list[int], bool]  # score, ids without the end, whether the end was reached
 

@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.decoding.greedy import greedy
-from qkv.families.translator.model import Translator, TranslatorConfig
+from qkv.families.translator.config import TranslatorConfig
+from qkv.families.translator.model import Translator
 
 VOCAB, START, END = 5, 0, 1
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from qkv.core.block import StackConfig
-from qkv.core.pairs import CrossHeads
+from qkv.core.stack_config import StackConfig
+from qkv.core.translation import CrossHeads
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import NotEmpty
@@ -18,7 +18,8 @@ from qkv.decoding.step import Hypothesis, Step, Without
 from qkv.engine import Engine, PlainSearch
 from qkv.engine.rounding import RoundedTranslator
 from qkv.errors import UserError
-from qkv.families.translator.model import Translator, TranslatorConfig
+from qkv.families.translator.config import TranslatorConfig
+from qkv.families.translator.model import Translator
 
 PAD, START, END = 0, 1, 2
 STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import NoRepeat, TakeTurns
@@ -15,7 +15,8 @@ from qkv.decoding.sampling import Sampling, sample
 from qkv.engine import GPTEngine, NoEngineError
 from qkv.engine.library import library
 from qkv.engine.rounding import RoundedGPT
-from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.families.gpt.config import GPTConfig
+from qkv.families.gpt.model import GPT
 
 END = 2
 STACK = StackConfig(depth=2, width=20, heads=2, ffn_width=36, norm="pre", activation="gelu_tanh", dropout=0.0)

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.engine.library import NoEngineError, library
 from qkv.engine.texts import TextEngine, split_texts
-from qkv.families.bert.model import Encoder, EncoderConfig
+from qkv.families.bert.config import EncoderConfig
+from qkv.families.bert.model import Encoder
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -18,12 +18,15 @@ import qkv
 from qkv.checkpoint.files import read_tensors, write_json
 from qkv.checkpoint.header import LARGEST_HEADER, read_header
 from qkv.errors import UserError
-from qkv.families.dalle.codebook import Codebook, CodebookConfig
+from qkv.families.dalle.codebook import Codebook
 from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.config import CodebookConfig
 from qkv.families.gpt.classifier import ClassifierDefaults, GPTClassifier
-from qkv.families.gpt.model import GPTForTask, TaskConfig
+from qkv.families.gpt.config import TaskConfig
+from qkv.families.gpt.model import GPTForTask
 from qkv.families.translator.alignment import Aligner
-from qkv.families.translator.model import OneStream, OneStreamConfig
+from qkv.families.translator.config import OneStreamConfig
+from qkv.families.translator.model import OneStream
 from qkv.families.translator.product import Translator
 from qkv.families.translator.translations import Confidence
 

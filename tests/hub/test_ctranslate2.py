@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.decoding.greedy import greedy
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.ctranslate2 import save_translator
-from qkv.families.translator.model import Translator, TranslatorConfig
+from qkv.families.translator.model import Translator
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 

@@ -10,12 +10,12 @@ from published import mixed_lines, shaken
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from qkv import load
-from qkv.core.block import StackConfig
 from qkv.core.pairs import TranslationBatch
+from qkv.core.stack_config import StackConfig
 from qkv.errors import UserError
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
-from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.product import Translator
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model

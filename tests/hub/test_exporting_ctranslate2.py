@@ -11,11 +11,11 @@ from published import mixed_lines, shaken, write_bert, write_gpt1, write_gpt2, w
 from transformers import BertModel
 
 from qkv import load
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.errors import UserError
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
-from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.product import Translator
 from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2
 from qkv.hub.importing import import_model

@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
-from qkv.core.block import StackConfig
 from qkv.core.pairs import TranslationBatch
 from qkv.core.positions import sinusoid
+from qkv.core.stack_config import StackConfig
 from qkv.decoding.beam import Beam, beam_search, power_penalty
 from qkv.decoding.greedy import greedy
-from qkv.families.translator.model import Translator, TranslatorConfig
+from qkv.families.translator.config import TranslatorConfig
+from qkv.families.translator.model import Translator
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, V = H * K, 23

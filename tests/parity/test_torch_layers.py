@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from qkv.core.block import Block, Residual, StackConfig
+from qkv.core.block import Block, Residual
 from qkv.core.masks import causal_mask
+from qkv.core.stack_config import StackConfig
 
 B, T, S, H, K, F = 2, 5, 7, 3, 4, 13
 D = H * K

@@ -8,7 +8,8 @@ import pytest
 import torch
 from language_models import STACK
 
-from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.families.gpt.config import GPTConfig
+from qkv.families.gpt.model import GPT
 from qkv.families.gpt.options import GenerationOptions
 from qkv.families.gpt.product import Generator, GeneratorDefaults
 from qkv.text.published_pieces import PublishedPieces

@@ -11,8 +11,9 @@ from torch import Tensor
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.errors import UserError
+from qkv.families.bert.config import BertClassifierConfig
 from qkv.families.bert.encoding import Encoding
-from qkv.families.bert.model import BertClassifier, BertClassifierConfig
+from qkv.families.bert.model import BertClassifier
 from qkv.families.bert.product import check_longest, facts_of, pieces_of, rows_of
 from qkv.runtime.compute import Compute, silent
 from qkv.runtime.predictions import Prediction, check_inputs

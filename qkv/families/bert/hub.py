@@ -12,8 +12,8 @@ from torch import Tensor
 from qkv.checkpoint.files import json_bytes
 from qkv.errors import UserError
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
+from qkv.families.bert.config import EncoderConfig
 from qkv.families.bert.hub_weights import bert_from, classifier_from, their_config, their_name
-from qkv.families.bert.model import EncoderConfig
 from qkv.families.bert.options import Pooling
 from qkv.families.bert.product import Bert, BertDefaults
 from qkv.hub.folder import Published, bounded, read_json, read_object

@@ -7,7 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from qkv.errors import UserError
-from qkv.families.bert.model import Bert, BertClassifier, BertClassifierConfig, BertConfig, EncoderConfig
+from qkv.families.bert.config import BertClassifierConfig, BertConfig, EncoderConfig
+from qkv.families.bert.model import Bert, BertClassifier
 from qkv.hub.naming import Settings, built, check_copies, outputs_of, renamed
 from qkv.hub.stack import stack_from, their_stack
 

@@ -16,8 +16,9 @@ from qkv.data.labels import Labelled
 from qkv.errors import UserError, naming
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
+from qkv.families.bert.config import BertClassifierConfig
 from qkv.families.bert.encoding import Row
-from qkv.families.bert.model import BertClassifier, BertClassifierConfig, LabelBatch
+from qkv.families.bert.model import BertClassifier, LabelBatch
 from qkv.families.bert.product import Bert, rows_of
 from qkv.families.bert.settings import BertFineTuneSettings
 from qkv.families.loading import load_for

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.errors import InputError, UserError
+from qkv.families.bert.config import BertConfig, EncoderConfig
 from qkv.families.bert.encoding import Encoding, Row, normalize
 from qkv.families.bert.model import Bert as BertModel
-from qkv.families.bert.model import BertConfig, EncoderConfig
 from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
 from qkv.runtime.compute import Compute, silent
 from qkv.runtime.weights import build_model

@@ -9,13 +9,14 @@ from typing import Any
 import torch
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.sentences import Prose, all_sentences, hold_out_prose
 from qkv.errors import UserError
+from qkv.families.bert.config import BertConfig, EncoderConfig
 from qkv.families.bert.masking import Document, Hidden, hide, pairs_of, runs_of
 from qkv.families.bert.model import Bert as BertModel
-from qkv.families.bert.model import BertConfig, EncoderConfig, MaskedBatch
+from qkv.families.bert.model import MaskedBatch
 from qkv.families.bert.product import Bert, BertDefaults
 from qkv.families.bert.settings import BertModelSettings, BertSettings
 from qkv.text.word_pieces import WordPieces

@@ -12,8 +12,9 @@ import torch
 from qkv.checkpoint.bundle import save_report
 from qkv.data.images import Bytes
 from qkv.errors import UserError
-from qkv.families.dalle.codebook import Codebook, CodebookConfig, Pixels
+from qkv.families.dalle.codebook import Codebook, Pixels
 from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.config import CodebookConfig
 from qkv.families.dalle.settings import CodebookSettings
 from qkv.runtime.pixels import as_input
 from qkv.training.card import model_card

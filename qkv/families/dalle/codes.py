@@ -10,7 +10,8 @@ from torch import Tensor
 from qkv.checkpoint.bundle import Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes
-from qkv.families.dalle.codebook import Codebook, CodebookConfig
+from qkv.families.dalle.codebook import Codebook
+from qkv.families.dalle.config import CodebookConfig
 from qkv.runtime.pixels import AT_ONCE, as_input, as_pixels
 from qkv.runtime.weights import build_model
 

@@ -7,61 +7,21 @@ A caption has a fixed number of positions. Unused ones hold a blank, which toget
 vector of its own for each position, as in the paper. Codes have a row and a column instead of a position.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
 from qkv.core.batch import moved
-from qkv.core.block import Stack, StackConfig
+from qkv.core.block import Stack
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
-from qkv.core.limits import check_tokens
 from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import causal_mask
 from qkv.core.positions import LearnedPositions
 from qkv.core.tape import Tape, inside
-
-
-@dataclass(frozen=True, kw_only=True)
-class DalleConfig:
-    OLD_NAMES: ClassVar = {"vocab": "vocab_size", "smoothing": "label_smoothing"}
-
-    vocab_size: int  # of captions
-    places: int  # positions of a caption, including its end
-    codes: int
-    grid: int  # codes on a side of an image
-    pad: int  # the blank
-    start: int
-    end: int
-    stack: StackConfig
-    text_share: float = 1 / 8  # of the loss; the rest is the image's
-    label_smoothing: float = 0.0
-
-    def __post_init__(self) -> None:
-        if min(self.vocab_size, self.places, self.codes, self.grid) < 1:
-            raise ValueError("vocabulary, places, codes and grid must each be at least 1")
-        if not 0 <= self.text_share <= 1 or not 0 <= self.label_smoothing < 1:
-            raise ValueError("text_share must be from 0 to 1, and label smoothing at least 0 and below 1")
-        check_tokens(self.vocab_size, pad=self.pad, start=self.start, end=self.end)
-
-    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        tables = {
-            "words.weight": self.vocab_size,
-            "codes.weight": self.codes,
-            "positions.table": 1 + self.places,
-            "rows.table": self.grid,
-            "columns.table": self.grid,
-        }
-        for name, rows in tables.items():
-            yield name, (rows, self.stack.width)
-        yield from self.stack.shapes("stack")
-
-    @property
-    def area(self) -> int:
-        return self.grid**2
+from qkv.families.dalle.config import DalleConfig
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Step
 from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes
-from qkv.families.dalle.model import Dalle, DalleConfig
+from qkv.families.dalle.config import DalleConfig
+from qkv.families.dalle.model import Dalle
 from qkv.families.dalle.options import DrawingOptions, Ranking, drawing_rules
 from qkv.runtime.weights import build_model
 from qkv.text.tokenizer import Tokenizer

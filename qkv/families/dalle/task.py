@@ -15,7 +15,8 @@ from qkv.checkpoint.files import bytes_hash, canonical, tensors_hash
 from qkv.data.captioned import Captioned, words_of
 from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes
-from qkv.families.dalle.model import CaptionedBatch, Dalle, DalleConfig
+from qkv.families.dalle.config import DalleConfig
+from qkv.families.dalle.model import CaptionedBatch, Dalle
 from qkv.families.dalle.product import Painter, PainterDefaults
 from qkv.families.dalle.settings import DalleSettings, MeasuredSettings
 from qkv.text.tokenizer import Tokenizer

@@ -12,7 +12,8 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.batching import token_batches
 from qkv.errors import InputError, UserError
-from qkv.families.gpt.model import GPTForTask, TaskBatch, TaskConfig
+from qkv.families.gpt.config import TaskConfig
+from qkv.families.gpt.model import GPTForTask, TaskBatch
 from qkv.families.gpt.product import TokenType, facts_of_gpt, tokenizer_for
 from qkv.runtime.compute import silent
 from qkv.runtime.predictions import Prediction, check_inputs

@@ -8,7 +8,8 @@ from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.data.chorales import Music
 from qkv.errors import UserError
-from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.families.gpt.config import GPTConfig
+from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import Generator
 from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings
 from qkv.families.gpt.stream import StreamData

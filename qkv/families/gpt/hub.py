@@ -9,10 +9,11 @@ from tokenizers import Tokenizer as Pieces
 from torch import Tensor
 
 from qkv.checkpoint.files import json_bytes
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.decoding.greedy import greedy
 from qkv.errors import UserError
-from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.families.gpt.config import GPTConfig
+from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import Generator, GeneratorDefaults
 from qkv.hub.folder import Published, bounded, first_pieces, read_object
 from qkv.hub.mapping import Written

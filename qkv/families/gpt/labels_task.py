@@ -17,7 +17,8 @@ from qkv.data.labels import Labelled, read_labelled
 from qkv.errors import UserError
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, batches_of
-from qkv.families.gpt.model import GPTForTask, TaskBatch, TaskConfig
+from qkv.families.gpt.config import TaskConfig
+from qkv.families.gpt.model import GPTForTask, TaskBatch
 from qkv.families.gpt.product import Generator, tokenizer_for
 from qkv.families.gpt.settings import FineTuneSettings
 from qkv.families.loading import load_for

@@ -4,48 +4,25 @@ GPT-1 has post-norm and learned positions. GPT-2 has pre-norm, a final norm and 
 residual branches. A model fine-tuned for a task has one more matrix.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.batch import moved
-from qkv.core.block import Stack, StackConfig
+from qkv.core.block import Stack
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
-from qkv.core.limits import check_context, check_tokens
 from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import causal_mask
 from qkv.core.positions import LearnedPositions, RotaryPositions
 from qkv.core.tape import Tape, inside
+from qkv.families.gpt.config import GPTConfig, TaskConfig
 
 INITIAL_STD = 0.02  # of the weights, in both papers
-
-
-@dataclass(frozen=True, kw_only=True)
-class GPTConfig:
-    OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length"}
-
-    vocab_size: int
-    max_length: int  # tokens of context
-    end: int  # the token between documents
-    positions: Literal["learned", "rotary"]
-    stack: StackConfig
-
-    def __post_init__(self) -> None:
-        check_context(self.max_length, self.stack.width, least=2)
-        check_tokens(self.vocab_size, end=self.end)
-        if self.positions == "rotary" and self.stack.width // self.stack.heads % 2:
-            raise ValueError("rotary positions rotate pairs of columns: the width of a head must be even")
-
-    def shapes(self, name: str = "") -> Iterator[tuple[str, tuple[int, ...]]]:
-        yield f"{name}tokens.weight", (self.vocab_size, self.stack.width)
-        if self.positions == "learned":
-            yield f"{name}positions.table", (self.max_length, self.stack.width)
-        yield from self.stack.shapes(f"{name}stack")
 
 
 @dataclass(frozen=True)
@@ -178,24 +155,6 @@ class GPTStep:
 
 
 # Fine-tuning for a task (GPT-1, section 3.2) ---------------------------------------------------------------------
-
-Task = Literal["classes", "value", "choice"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskConfig:
-    gpt: GPTConfig
-    task: Task  # predict a class, predict a number, or choose among several texts
-    classes: int
-    auxiliary: float = 0.5  # weight of the language model's loss (λ)
-
-    def __post_init__(self) -> None:
-        if (self.classes < 2) is (self.task == "classes"):
-            raise ValueError("a task with classes needs at least 2 classes; any other task has 1")
-
-    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        yield from self.gpt.shapes("gpt.")
-        yield "head.weight", (self.classes, self.gpt.stack.width)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
 from qkv.engine.gpt import GPTEngine, GPTEngineStep
 from qkv.errors import UserError
-from qkv.families.gpt.model import GPT, GPTConfig, GPTStep, TextBatch
+from qkv.families.gpt.config import GPTConfig
+from qkv.families.gpt.model import GPT, GPTStep, TextBatch
 from qkv.families.gpt.options import GenerationOptions
 from qkv.runtime.compute import Compute, continuing_in, silent
 from qkv.runtime.weights import build_model

@@ -10,13 +10,14 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.data.chorales import Chorale, Music, room_to_transpose, transposed
 from qkv.data.documents import Documents, hold_out_text
 from qkv.data.windows import stream_of
 from qkv.errors import UserError
 from qkv.evaluation.perplexity import rounded
-from qkv.families.gpt.model import GPT, GPTConfig
+from qkv.families.gpt.config import GPTConfig
+from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import TOKENIZERS, GenerationOptions, Generator, GeneratorDefaults, TokenType
 from qkv.families.gpt.settings import (
     FineTuneMusicSettings,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from qkv.core.pairs import CrossHeads, TranslationModel
+from qkv.core.pairs import TranslationModel, attention_of, recorded_attention
 from qkv.core.tape import Tape
+from qkv.core.translation import CrossHeads
 from qkv.errors import UserError
 from qkv.families.translator.model import Translator as Transformer
 from qkv.families.translator.recurrent import Recurrent
@@ -54,11 +55,11 @@ class Aligner:
     def attention(self, model: TranslationModel, source: Sequence[int], output: Sequence[int]) -> Tensor:
         """The attention of each output id on each source id, including the end token. (T, S)"""
         config, device = model.config, model.tokens.weight.device
-        tape = Tape(only=self.cross_heads.recorded_as)
+        tape = Tape(only=recorded_attention(self.cross_heads.block))
         read = torch.tensor([[*source, config.end]], device=device)
         shifted = torch.tensor([[config.start, *output][: config.max_length]], device=device)
         model.decode(shifted, *model.encode(read), tape=tape)
-        weights = self.cross_heads.of(tape)[0]
+        weights = attention_of(self.cross_heads, tape)[0]
         return rows_of(weights, len(output), self.late)
 
 

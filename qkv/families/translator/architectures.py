@@ -3,10 +3,12 @@
 from typing import Any
 
 from qkv.configs import from_dict, shown
-from qkv.core.pairs import TranslationConfig, TranslationModel
+from qkv.core.pairs import TranslationModel
+from qkv.core.translation import TranslationConfig
 from qkv.errors import UserError
-from qkv.families.translator.model import OneStream, OneStreamConfig, Translator, TranslatorConfig
-from qkv.families.translator.recurrent import Recurrent, RecurrentConfig
+from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
+from qkv.families.translator.model import OneStream, Translator
+from qkv.families.translator.recurrent import Recurrent
 
 MODELS: dict[type[Any], type[Any]] = {
     TranslatorConfig: Translator,

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from qkv.errors import UserError
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.hub import MarianMapping
 from qkv.families.translator.model import Translator as TranslatorModel
-from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request

@@ -6,17 +6,16 @@ from typing import Any
 
 from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
-from qkv.core.pairs import TranslationConfig
+from qkv.core.translation import TranslationConfig
 from qkv.errors import UserError
 from qkv.evaluation.overlap import both_seen, read_seen, seen_in
 from qkv.evaluation.scores import Scorer
 from qkv.families.loading import load_for
 from qkv.families.translator.architectures import built
+from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairFiles
 from qkv.families.translator.defaults import Languages
-from qkv.families.translator.model import OneStreamConfig, TranslatorConfig
 from qkv.families.translator.product import Translator
-from qkv.families.translator.recurrent import RecurrentConfig
 from qkv.families.translator.settings import FineTuneTranslatorSettings
 from qkv.families.translator.task import TOKENIZER_FILE, both_parts, keep, measured, shown_translation
 from qkv.text.sentence_pieces import SentencePieces

@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 
 from qkv.configs import to_dict
-from qkv.core.block import StackConfig
-from qkv.core.pairs import TranslationConfig
 from qkv.core.positions import sinusoid
+from qkv.core.stack_config import StackConfig
+from qkv.core.translation import TranslationConfig
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Without
 from qkv.errors import UserError
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.hub_defaults import defaults_of
 from qkv.families.translator.hub_tokenizer import read_tokenizer, tokenizer_files
 from qkv.families.translator.model import Translator as TranslatorModel
-from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.product import Translator
 from qkv.hub.folder import Published
 from qkv.hub.mapping import Written

@@ -2,8 +2,8 @@
 
 from qkv.configs import from_dict
 from qkv.errors import UserError
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
-from qkv.families.translator.model import TranslatorConfig
 from qkv.hub.folder import Published
 from qkv.hub.mapping import NOTES
 

@@ -7,7 +7,7 @@ from tokenizers import processors
 
 from qkv.checkpoint.files import json_bytes
 from qkv.errors import UserError
-from qkv.families.translator.model import TranslatorConfig
+from qkv.families.translator.config import TranslatorConfig
 from qkv.hub.folder import LARGEST_JSON, Published, first_pieces, read_object
 from qkv.hub.mapping import NOTES
 from qkv.hub.tokenizer_settings import check_numbers, name_of, refuse_added, tokenizer_settings

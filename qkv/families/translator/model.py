@@ -4,93 +4,19 @@ Translator   the encoder-decoder Transformer of the paper (T-ED in deck 003)
 OneStream    the decoder alone (T-D): source and target are one causal stream, and the loss is on the target
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.core.block import Stack, StackConfig
+from qkv.core.block import Stack
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
-from qkv.core.limits import check_context, check_tokens
 from qkv.core.masks import causal_mask
 from qkv.core.pairs import TranslationModel, joint_embedding, source_mask
 from qkv.core.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions
+from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape, inside
-
-
-@dataclass(frozen=True, kw_only=True)
-class OneStreamConfig:
-    OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length", "smoothing": "label_smoothing"}
-
-    vocab_size: int
-    max_length: int  # positions on either side
-    pad: int
-    start: int  # what the decoder reads first
-    end: int
-    positions: Literal["interleaved", "halves", "learned", "rotary", "none"]
-    decoder: StackConfig
-    label_smoothing: float = 0.0
-    output_bias: bool = False  # added to the logits, as in Marian's models
-
-    def __post_init__(self) -> None:
-        if self.positions == "rotary" and any(stack.width // stack.heads % 2 for stack in self.stacks):
-            raise ValueError("rotary positions need an even head width")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError("label smoothing must be at least 0 and below 1")
-        check_context(self.max_length, self.decoder.width)
-        check_tokens(self.vocab_size, pad=self.pad, start=self.start, end=self.end)
-
-    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        yield from self.embedding_shapes()
-        yield "sides", (2, self.decoder.width)
-        yield from self.decoder.shapes("decoder")
-
-    def embedding_shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        yield "tokens.weight", (self.vocab_size, self.decoder.width)
-        if self.positions == "learned":
-            for side in ("source", "target"):
-                yield f"{side}_positions.table", (self.max_length, self.decoder.width)
-        if self.output_bias:
-            yield "bias", (self.vocab_size,)
-
-    @property
-    def stacks(self) -> tuple[StackConfig, ...]:
-        return (self.decoder,)
-
-    @property
-    def cross_attention_shape(self) -> tuple[int, int]:
-        return self.decoder.depth, self.decoder.heads
-
-    def facts(self) -> dict[str, str]:
-        return {"decoder": self.decoder.sentence(), "positions": self.positions}
-
-
-@dataclass(frozen=True, kw_only=True)
-class TranslatorConfig(OneStreamConfig):
-    encoder: StackConfig
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.encoder.width != self.decoder.width:
-            raise ValueError(
-                f"encoder width {self.encoder.width} must equal decoder width {self.decoder.width}"
-            )
-
-    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        yield from self.embedding_shapes()
-        yield from self.encoder.shapes("encoder")
-        yield from self.decoder.shapes("decoder", cross=True)
-
-    @property
-    def stacks(self) -> tuple[StackConfig, ...]:
-        return self.encoder, self.decoder
-
-    def facts(self) -> dict[str, str]:
-        return {"encoder": self.encoder.sentence(), **super().facts()}
+from qkv.families.translator.config import OneStreamConfig, TranslatorConfig
 
 
 class BlockModel(TranslationModel):

@@ -5,102 +5,18 @@ is not fed back into the first LSTM, so in training each LSTM runs over the whol
 computed for all tokens at once.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
-
 import torch
 from torch import Tensor, nn
 
 from qkv.core.attention import Attention
-from qkv.core.block import linear_shapes
 from qkv.core.cache import Fixed
 from qkv.core.dropout import Dropout
-from qkv.core.limits import check_context, check_tokens
 from qkv.core.masks import as_scores
 from qkv.core.pairs import TranslationModel, joint_embedding, source_mask
 from qkv.core.tape import Tape, inside
+from qkv.families.translator.config import RecurrentConfig
 
 States = list[tuple[Tensor, Tensor]]  # hidden and cell state of each LSTM, (1, B, F) each
-
-
-@dataclass(frozen=True, kw_only=True)
-class Side:
-    """One side of the model, described like a stack of blocks, for code that shows both kinds of model."""
-
-    depth: int
-    width: int
-    heads: int
-    hidden: int
-    norm: str = "none"
-    activation: str = "tanh"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecurrentConfig:
-    OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length", "smoothing": "label_smoothing"}
-
-    vocab_size: int
-    max_length: int  # tokens on either side
-    pad: int
-    start: int
-    end: int
-    width: int  # of the embeddings
-    hidden: int  # width of LSTM states; in the encoder, half of it for each direction
-    encoder_depth: int
-    decoder_depth: int
-    heads: int  # of the attention; the original paper has one
-    dropout: float
-    label_smoothing: float = 0.0
-
-    def __post_init__(self) -> None:
-        if min(self.width, self.hidden, self.encoder_depth, self.decoder_depth, self.heads) < 1:
-            raise ValueError("width, hidden, depths and heads must each be at least 1")
-        if self.hidden % 2:
-            raise ValueError(f"hidden {self.hidden} must be even: the encoder's two directions share it")
-        if self.hidden % self.heads:
-            raise ValueError(f"hidden {self.hidden} must be a multiple of heads {self.heads}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError("dropout must be at least 0 and below 1")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError("label smoothing must be at least 0 and below 1")
-        check_context(self.max_length, self.width)
-        check_tokens(self.vocab_size, pad=self.pad, start=self.start, end=self.end)
-
-    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        width, hidden = self.width, self.hidden
-        yield "tokens.weight", (self.vocab_size, width)
-        for depth in range(self.encoder_depth):
-            for direction in ("onward", "back"):
-                name = f"encoder.{depth}.{direction}"
-                yield from lstm_shapes(name, hidden if depth else width, hidden // 2)
-        yield from linear_shapes("first_states", hidden, self.decoder_depth * hidden)
-        for depth in range(self.decoder_depth):
-            yield from lstm_shapes(f"decoder.{depth}", hidden if depth else width, hidden)
-        for each in ("query", "key", "value", "output"):
-            yield from linear_shapes(f"cross_attention.{each}", hidden, hidden)
-        yield from linear_shapes("combine", 2 * hidden, hidden)
-        yield from linear_shapes("to_words", hidden, width)
-
-    @property
-    def cross_attention_shape(self) -> tuple[int, int]:
-        return 1, self.heads
-
-    @property
-    def encoder(self) -> Side:
-        """The encoder has no attention."""
-        return Side(depth=self.encoder_depth, width=self.width, heads=0, hidden=self.hidden)
-
-    @property
-    def decoder(self) -> Side:
-        """Only the first LSTM has attention."""
-        return Side(depth=1, width=self.hidden, heads=self.heads, hidden=self.hidden)
-
-    def facts(self) -> dict[str, str]:
-        return {
-            "encoder": f"{counted(self.encoder_depth, 'LSTM')} in both directions, hidden {self.hidden}, width {self.width}",
-            "decoder": f"{counted(self.decoder_depth, 'LSTM')}, hidden {self.hidden}, attention with {counted(self.heads, 'head')}",
-        }
 
 
 class Recurrent(TranslationModel):
@@ -232,13 +148,6 @@ class RecurrentCache:
         self.memory.select(rows)
 
 
-def lstm_shapes(name: str, width: int, hidden: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    yield f"{name}.weight_ih_l0", (4 * hidden, width)
-    yield f"{name}.weight_hh_l0", (4 * hidden, hidden)
-    yield f"{name}.bias_ih_l0", (4 * hidden,)
-    yield f"{name}.bias_hh_l0", (4 * hidden,)
-
-
 @torch.no_grad()
 def lstm(width: int, hidden: int) -> nn.LSTM:
     """One layer in one direction. Its forget gate is initialised open (bias 1)."""
@@ -268,10 +177,6 @@ def reversed_order(real: Tensor) -> Tensor:
 
 def rows_in(x: Tensor, order: Tensor) -> Tensor:
     return x.gather(1, order[:, :, None].expand_as(x))  # (B, S, D)
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def check_position(length: int, context: int) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.core.pairs import CrossHeads, TranslationModel
+from qkv.core.pairs import TranslationModel
+from qkv.core.translation import CrossHeads
 from qkv.data.batching import pad_rows, token_batches
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain

@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.bundle import save_report
-from qkv.core.block import StackConfig
-from qkv.core.pairs import TranslationConfig
+from qkv.core.stack_config import StackConfig
+from qkv.core.translation import TranslationConfig
 from qkv.errors import OptionError, UserError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.advice import advice_before
 from qkv.families.translator.architectures import built
+from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairData, PairFiles
 from qkv.families.translator.defaults import TranslatorDefaults
-from qkv.families.translator.model import OneStreamConfig, TranslatorConfig
 from qkv.families.translator.product import Translator
-from qkv.families.translator.recurrent import RecurrentConfig
 from qkv.families.translator.report import SCORED, make_report, model_card
 from qkv.families.translator.settings import (
     UNUSED_BY_LSTMS,

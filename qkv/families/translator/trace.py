@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from qkv.configs import to_dict
-from qkv.core.pairs import CrossHeads, TranslationModel
+from qkv.core.pairs import TranslationModel
 from qkv.core.tape import Tape
+from qkv.core.translation import CrossHeads
 from qkv.decoding.beam import paper_penalty
 from qkv.decoding.step import Hypothesis, Step
 from qkv.errors import UserError

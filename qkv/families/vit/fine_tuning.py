@@ -8,7 +8,7 @@ from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.errors import UserError
 from qkv.families.loading import load_for
-from qkv.families.vit.model import VitConfig
+from qkv.families.vit.config import VitConfig
 from qkv.families.vit.product import PictureClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
 from qkv.families.vit.task import Gallery, VitTask, accuracy, describe, percent

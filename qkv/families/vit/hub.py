@@ -10,7 +10,8 @@ from torch import Tensor
 
 from qkv.checkpoint.files import json_bytes
 from qkv.errors import UserError
-from qkv.families.vit.model import Vit, VitConfig
+from qkv.families.vit.config import VitConfig
+from qkv.families.vit.model import Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
 from qkv.hub.folder import Published
 from qkv.hub.mapping import Written

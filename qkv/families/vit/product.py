@@ -13,7 +13,8 @@ from qkv.checkpoint.bundle import Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes, Form, read_picture
 from qkv.errors import UserError
-from qkv.families.vit.model import Vit, VitConfig
+from qkv.families.vit.config import VitConfig
+from qkv.families.vit.model import Vit
 from qkv.families.vit.options import ClassificationOptions
 from qkv.runtime.pixels import AT_ONCE, as_input
 from qkv.runtime.predictions import Prediction

@@ -14,7 +14,8 @@ from qkv.data.augmentation import Augmentation
 from qkv.data.augmented import augmented
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
-from qkv.families.vit.model import PictureBatch, Vit, VitConfig
+from qkv.families.vit.config import VitConfig
+from qkv.families.vit.model import PictureBatch, Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
 from qkv.families.vit.settings import ClassedPictureSettings, VitSettings
 from qkv.runtime.pixels import as_input

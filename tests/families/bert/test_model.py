@@ -3,17 +3,10 @@
 import pytest
 import torch
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape
-from qkv.families.bert.model import (
-    Bert,
-    BertClassifier,
-    BertClassifierConfig,
-    BertConfig,
-    EncoderConfig,
-    LabelBatch,
-    MaskedBatch,
-)
+from qkv.families.bert.config import BertClassifierConfig, BertConfig, EncoderConfig
+from qkv.families.bert.model import Bert, BertClassifier, LabelBatch, MaskedBatch
 
 PAD = 0
 STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=17, norm="post", activation="gelu", dropout=0.1)

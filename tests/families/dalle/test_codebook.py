@@ -5,7 +5,8 @@ from typing import Literal
 import pytest
 import torch
 
-from qkv.families.dalle.codebook import Codebook, CodebookConfig, Lattice, Pixels
+from qkv.families.dalle.codebook import Codebook, Lattice, Pixels
+from qkv.families.dalle.config import CodebookConfig
 
 QUANTIZERS = pytest.mark.parametrize("quantizer", ["lattice", "gumbel"])
 Quantizer = Literal["lattice", "gumbel"]

@@ -4,8 +4,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from qkv.core.block import StackConfig
-from qkv.families.dalle.model import CaptionedBatch, Dalle, DalleConfig
+from qkv.core.stack_config import StackConfig
+from qkv.families.dalle.config import DalleConfig
+from qkv.families.dalle.model import CaptionedBatch, Dalle
 
 PAD, START, END = 0, 1, 2
 PLACES, GRID, CODES, VOCAB = 5, 3, 7, 11

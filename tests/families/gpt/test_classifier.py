@@ -11,7 +11,8 @@ from language_models import untrained
 import qkv
 from qkv.errors import UserError
 from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, laid_out, orders
-from qkv.families.gpt.model import GPTForTask, TaskConfig
+from qkv.families.gpt.config import TaskConfig
+from qkv.families.gpt.model import GPTForTask
 
 START, END = 1, 2
 

@@ -8,10 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.core.block import StackConfig
-from qkv.core.pairs import CrossHeads, TranslationBatch
+from qkv.core.pairs import TranslationBatch
+from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape
-from qkv.families.translator.model import OneStream, OneStreamConfig, Translator, TranslatorConfig
+from qkv.core.translation import CrossHeads
+from qkv.families.translator.config import OneStreamConfig, TranslatorConfig
+from qkv.families.translator.model import OneStream, Translator
 
 B, T, S, H, K = 2, 5, 7, 3, 4
 D, V = H * K, 11

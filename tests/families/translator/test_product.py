@@ -9,14 +9,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.errors import UserError
 from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading
 from qkv.families.translator.model import Translator as TranslatorModel
-from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request

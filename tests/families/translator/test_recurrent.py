@@ -9,10 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.core.pairs import CrossHeads, TranslationBatch
+from qkv.core.pairs import TranslationBatch, attention_of
 from qkv.core.tape import Tape
+from qkv.core.translation import CrossHeads
 from qkv.families.translator import recompute_recurrent as by_numpy
-from qkv.families.translator.recurrent import BothWays, Recurrent, RecurrentConfig, lstm, reversed_order
+from qkv.families.translator.config import RecurrentConfig
+from qkv.families.translator.recurrent import BothWays, Recurrent, lstm, reversed_order
 
 B, T, S, V = 2, 5, 7, 11
 PAD, START, END = 0, 1, 2
@@ -193,7 +195,7 @@ def test_a_step_returns_its_attention() -> None:
     step = model.begin(SOURCE, look)
     for position in range(3):
         step(SHIFTED[:, position : position + 1])
-        wanted = look.of(tape)[:, position]
+        wanted = attention_of(look, tape)[:, position]
         torch.testing.assert_close(step.attention[0], wanted[0], atol=1e-5, rtol=1e-5)
         torch.testing.assert_close(step.attention[1, :4], wanted[1, :4], atol=1e-5, rtol=1e-5)
         assert (step.attention[1, 4:] == 1).all(), "padding counts as fully seen"

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import torch
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.errors import UserError
+from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
-from qkv.families.translator.model import TranslatorConfig
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request

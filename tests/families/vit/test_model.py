@@ -4,9 +4,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from qkv.core.block import StackConfig
+from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape
-from qkv.families.vit.model import PictureBatch, Vit, VitConfig, patches_of
+from qkv.families.vit.config import VitConfig
+from qkv.families.vit.model import PictureBatch, Vit, patches_of
 
 B, CHANNELS, PATCH, HEIGHT, WIDTH, CLASSES = 2, 3, 2, 4, 6, 5
 STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=7, norm="pre", activation="gelu", dropout=0.0)

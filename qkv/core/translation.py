@@ -1,0 +1,44 @@
+"""What every translation model has in common, whatever computes it. Needs no torch."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossHeads:
+    """Cross-attention heads in one block of the decoder."""
+
+    block: int
+    heads: tuple[int, ...]
+
+
+class TranslationConfig(Protocol):
+    """What every translation model's config has, whatever its architecture."""
+
+    @property
+    def vocab_size(self) -> int: ...
+
+    @property
+    def max_length(self) -> int: ...  # most positions on either side
+
+    @property
+    def pad(self) -> int: ...
+
+    @property
+    def start(self) -> int: ...  # the decoder's first input
+
+    @property
+    def end(self) -> int: ...
+
+    @property
+    def label_smoothing(self) -> float: ...
+
+    @property
+    def cross_attention_shape(
+        self,
+    ) -> tuple[int, int]: ...  # blocks with attention to the source, heads in each
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]: ...  # of the weights, by name
+
+    def facts(self) -> dict[str, str]: ...  # a description for users
