@@ -270,9 +270,10 @@ class Searcher:
         return beam_search(step, start, config.end, limits, beam_of(search), rules, contain)
 
     def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
-        if len(self.runners) == 1:
-            return self.allowed(self.runners[0].begin(source, look))
-        return Ensemble([self.allowed(runner.begin(source)) for runner in self.runners])
+        runners: Sequence[Any] = self.runners
+        if len(runners) == 1:
+            return self.allowed(runners[0].begin(source, look))
+        return Ensemble([self.allowed(runner.begin(source)) for runner in runners])
 
     def allowed(self, step: Step) -> Step:
         """Mask padding before the softmax: Marian's models give it a large share of the probability."""
