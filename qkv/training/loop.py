@@ -11,8 +11,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from qkv.checkpoint.files import make_folders, read_tensors, tensors_hash, write_tensors
+from qkv.checkpoint.files import make_folders
 from qkv.checkpoint.state import State, save_state
+from qkv.checkpoint.tensors import read_tensors, tensors_hash, write_tensors
 from qkv.errors import UserError
 from qkv.training.distributed import Alone, Group
 from qkv.training.log import Log

@@ -22,13 +22,12 @@ from qkv.checkpoint.files import (
     file_hash,
     make_folders,
     read_sealed,
-    read_tensors,
     sealed,
-    tensors_hash,
     write_file,
     write_json,
 )
 from qkv.checkpoint.state import LOCK_FILE, load_latest, only_one_run, set_aside_after, states_in
+from qkv.checkpoint.tensors import read_tensors, tensors_hash
 from qkv.configs import changed_paths, from_dict
 from qkv.core.attention import compiled_loops
 from qkv.errors import ProcessEndedError, UserError
