@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from qkv.errors import UserError
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.model import Translator
 from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES
 from qkv.families.translator.task import architecture, recurrent_architecture
@@ -185,7 +185,7 @@ def test_with_lstms_a_recipe_has_about_as_many_weights(name: str) -> None:
     tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
     with torch.device("meta"):
         sizes = [
-            sum(p.numel() for n, p in built(config).named_parameters() if n != "tokens.weight")
+            sum(p.numel() for n, p in build(config).named_parameters() if n != "tokens.weight")
             for config in (
                 architecture(blocks.model, 100, tokenizer),
                 recurrent_architecture(lstms.model, 100, tokenizer),

@@ -10,7 +10,7 @@ import torch
 
 from qkv.cli.terminal import counting
 from qkv.core.pairs import TranslationBatch, TranslationModel
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.recipes import multi30k_tiny, recurrent
 from qkv.families.translator.settings import ModelSettings
 from qkv.families.translator.task import CONFIGS
@@ -43,7 +43,7 @@ def both_models() -> dict[str, TranslationModel]:
     torch.manual_seed(1)
     marks = cast(Any, SimpleNamespace(pad=PAD, start=START, end=END))
     return {
-        kind: built(CONFIGS[kind](model, VOCABULARY, marks)) for kind, model in settings_of_both().items()
+        kind: build(CONFIGS[kind](model, VOCABULARY, marks)) for kind, model in settings_of_both().items()
     }
 
 

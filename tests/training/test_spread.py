@@ -9,7 +9,7 @@ import torch
 from digit_runs import Recorder, digit_corpus, tiny_settings
 from torch import Tensor
 
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.corpus import PairData
 from qkv.families.translator.settings import TranslatorSettings
 from qkv.families.translator.task import architecture
@@ -29,7 +29,7 @@ def settings_of(**training: Any) -> TranslatorSettings:
 
 def spread_of(settings: TranslatorSettings, device: str = "cpu") -> Shared:
     torch.manual_seed(1)
-    model = built(architecture(settings.model, len(TOKENIZER), TOKENIZER))
+    model = build(architecture(settings.model, len(TOKENIZER), TOKENIZER))
     return Shared(model.to(device), Alone(), settings.training)
 
 

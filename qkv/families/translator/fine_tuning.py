@@ -11,7 +11,7 @@ from qkv.errors import UserError
 from qkv.evaluation.overlap import both_seen, read_seen, seen_in
 from qkv.evaluation.scores import Scorer
 from qkv.families.loading import load_for
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairFiles
 from qkv.families.translator.defaults import Languages
@@ -84,7 +84,7 @@ class FineTuneTranslatorTask(Task[Translator]):
         before, settings = self.before, self.settings
         tokenizer = load_vocabulary(folder / TOKENIZER_FILE)
         train, valid = both_parts(self.corpus, tokenizer, settings, before.model.config.max_length)
-        model = built(regularised(before.model.config, settings.dropout, settings.label_smoothing))
+        model = build(regularised(before.model.config, settings.dropout, settings.label_smoothing))
         model.load_state_dict(before.model.state_dict())
         defaults = replace(
             before.defaults,

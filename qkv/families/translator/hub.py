@@ -158,7 +158,7 @@ class MarianMapping:
         """Our greedy output for the probe, and the arguments of `generate` for the same."""
         config, source = product.model.config, inputs["input_ids"]
         limit = min(20, config.max_length - 1)
-        step = product.model.eval().begin(source)
+        step = TranslationStep(product.model.eval(), source)
         hypotheses = greedy(
             Without(step, config.pad) if config.pad == config.start else step,
             torch.full((len(source),), config.start),

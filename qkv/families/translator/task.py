@@ -12,7 +12,7 @@ from qkv.errors import OptionError, UserError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.advice import advice_before
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairData, PairFiles
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -82,7 +82,7 @@ class TranslatorTask(Task[Translator]):
         settings, corpus = self.settings, self.corpus
         tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
         train, valid = both_parts(corpus, tokenizer, settings, settings.model.max_length)
-        model = built(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
+        model = build(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
         longest = max(ALWAYS_WHOLE, *map(len, train.sources))
         defaults = TranslatorDefaults(
             languages=corpus.languages, max_source_length=longest, **asdict(settings.decoding)

@@ -13,10 +13,10 @@ from qkv.core.translation import CrossHeads
 from qkv.decoding.beam import paper_penalty
 from qkv.decoding.step import Hypothesis, Step
 from qkv.errors import UserError
-from qkv.families.translator.architectures import two_stacks
 from qkv.families.translator.guarantees.attempts import Attempt, Trial
 from qkv.families.translator.guarantees.job import Reading
 from qkv.families.translator.guarantees.retry import Retry
+from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recurrent import Recurrent
@@ -34,6 +34,16 @@ OF_LSTMS = {
 MAX_TRACED_TOKENS = 96  # without positions a model may not stop
 
 
+def two_stacks(model: TranslationModel) -> TranslatorModel | Recurrent:
+    """The model, if it has an encoder and a decoder, which the explorer needs."""
+    if not isinstance(model, TranslatorModel | Recurrent):
+        raise UserError(
+            f"this is a {model.config.architecture} model, but only models with an encoder and a decoder can be explored. "
+            "Word alignments show its attention."
+        )
+    return model
+
+
 class WatchedSearcher(Searcher):
     """A searcher of one sentence. Without the causal mask there is no cache: early states depend on later tokens."""
 
@@ -43,8 +53,11 @@ class WatchedSearcher(Searcher):
         super().__init__([model], boundary)
         self.model, self.anew = model, anew
 
-    def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
-        step = self.allowed(Anew(self.model, source)) if self.anew else super().begin(source, look)
+    def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None) -> Step:
+        if self.anew:
+            step = self.allowed(Anew(self.model, torch.tensor(sources, device=self.model.device)))
+        else:
+            step = super().begin(sources, look)
         self.watched = Watched(step)
         return self.watched
 
