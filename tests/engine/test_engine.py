@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -16,10 +17,11 @@ from qkv.decoding.rules import NotEmpty
 from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Hypothesis, Step, Without
 from qkv.engine import Engine, PlainSearch
-from qkv.engine.rounding import RoundedTranslator
 from qkv.errors import UserError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.model import Translator
+from qkv.runtime.compute import TensorEngine, arrays_of
+from qkv.runtime.rounded import RoundedTranslator
 
 PAD, START, END = 0, 1, 2
 STACK = StackConfig(depth=2, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)
@@ -95,7 +97,9 @@ def test_float32_steps_equal_the_model_also_after_rows_are_reordered(
     config: TranslatorConfig, threads: int
 ) -> None:
     model = translator(config)
-    for found, wanted in zip(walked(Engine(model, int8=False, threads=threads)), walked(model), strict=True):
+    for found, wanted in zip(
+        walked(TensorEngine(model, int8=False, threads=threads)), walked(model), strict=True
+    ):
         for one, other in zip(found, wanted, strict=True):
             torch.testing.assert_close(one, other, atol=1e-4, rtol=0)
 
@@ -105,7 +109,7 @@ def test_int8_steps_equal_the_same_arithmetic_spelled_out_and_are_near_the_model
     config: TranslatorConfig,
 ) -> None:
     model = translator(config)
-    found, _ = walked(Engine(model, int8=True, threads=1))
+    found, _ = walked(TensorEngine(model, int8=True, threads=1))
     spelled_out, _ = walked(RoundedTranslator(model))
     exact, _ = walked(model)
     for one, same, near in zip(found, spelled_out, exact, strict=True):
@@ -138,7 +142,7 @@ def test_the_compiled_search_equals_the_general_search(
     plain = PlainSearch(width=width, penalty=PENALTY, best=best, patience=patience)
     wanted = reference(model, plain)
     for threads in (1, 2):
-        found = Engine(model, int8=False, threads=threads).search(SOURCES, LIMITS, plain)
+        found = TensorEngine(model, int8=False, threads=threads).search(SOURCES, LIMITS, plain)
         for one, other in zip(found, wanted, strict=True):
             assert [(each.ids, each.finished) for each in one] == [
                 (each.ids, each.finished) for each in other
@@ -153,7 +157,7 @@ def test_the_compiled_search_equals_the_general_search(
 def test_hypotheses_depend_neither_on_threads_nor_on_neighbours(int8: bool, width: int) -> None:
     model = translator(VARIANTS["wide, a large vocabulary"])
     plain = PlainSearch(width=width, penalty=PENALTY)
-    alone, shared = (Engine(model, int8=int8, threads=threads) for threads in (1, 2))
+    alone, shared = (TensorEngine(model, int8=int8, threads=threads) for threads in (1, 2))
     together = alone.search(SOURCES, LIMITS, plain)
     assert shared.search(SOURCES, LIMITS, plain) == together
     one_by_one = [([source], [limit]) for source, limit in zip(SOURCES, LIMITS, strict=True)]
@@ -161,8 +165,22 @@ def test_hypotheses_depend_neither_on_threads_nor_on_neighbours(int8: bool, widt
         assert [found[0] for found in engine.search_batches(one_by_one, plain)] == together
 
 
+def test_steps_take_lists_and_return_arrays_of_numpy() -> None:
+    model = translator(CONFIG)
+    step = Engine(CONFIG, arrays_of(model), int8=False, threads=1).begin(
+        SOURCES, CrossHeads(block=1, heads=(0, 2))
+    )
+    logits = step(np.full((3, 1), START))
+    assert type(logits) is type(step.attention) is np.ndarray
+    assert logits.dtype == step.attention.dtype == np.float32
+    np.testing.assert_allclose(step.attention[0].sum(), 1, atol=1e-5)
+    assert (step.attention[2, 2:] == 1).all()  # padding
+    step.select([1])
+    assert step(np.array([[5]])).shape == (1, 37)
+
+
 def test_more_sentences_than_are_encoded_at_once_are_the_same() -> None:
-    engine = Engine(translator(CONFIG), int8=True, threads=1)
+    engine = TensorEngine(translator(CONFIG), int8=True, threads=1)
     plain = PlainSearch(width=2, penalty=PENALTY)
     many = engine.search(SOURCES * 60, LIMITS * 60, plain)  # 780 tokens
     assert many == engine.search(SOURCES, LIMITS, plain) * 60
@@ -173,7 +191,7 @@ def test_decoding_with_chance_works_on_its_steps() -> None:
     start, limits = torch.full((3,), START), torch.tensor(LIMITS)
     found, wanted = (
         sample(each.begin(SOURCE), start, END, limits, Sampling(temperature=0.7), [1, 2, 3])
-        for each in (Engine(model, int8=False, threads=1), model)
+        for each in (TensorEngine(model, int8=False, threads=1), model)
     )
     assert [each.ids for each in found] == [each.ids for each in wanted]
 
@@ -189,10 +207,12 @@ def test_an_excluded_id_has_no_probability(width: int, vocab: int) -> None:
     wanted = reference(model, plain)
     assert (
         never
-        in Engine(model, int8=False, threads=1).search(SOURCES, LIMITS, replace(plain, never=None))[0][0].ids
+        in TensorEngine(model, int8=False, threads=1)
+        .search(SOURCES, LIMITS, replace(plain, never=None))[0][0]
+        .ids
     )
     for threads in (1, 2):
-        found = Engine(model, int8=False, threads=threads).search(SOURCES, LIMITS, plain)
+        found = TensorEngine(model, int8=False, threads=threads).search(SOURCES, LIMITS, plain)
         for mine, theirs in zip(chain(*found), chain(*wanted), strict=True):
             assert mine.ids == theirs.ids
             assert never not in mine.ids
@@ -201,7 +221,7 @@ def test_an_excluded_id_has_no_probability(width: int, vocab: int) -> None:
 
 
 def test_no_hypothesis_is_shorter_than_the_minimum() -> None:
-    engine = Engine(translator(CONFIG), int8=True, threads=2)
+    engine = TensorEngine(translator(CONFIG), int8=True, threads=2)
     for width in (1, 5):
         plain = PlainSearch(width=width, penalty=PENALTY, least=9)
         for [answer] in engine.search(SOURCES, [9, 9, 9], plain):
@@ -214,7 +234,7 @@ def test_no_hypothesis_is_shorter_than_the_minimum() -> None:
     [([[]], ValueError), ([[3] * 30], ValueError), ([[37]], IndexError), ([[-1]], IndexError)],
 )
 def test_out_of_range_inputs_raise_an_error(source: list[list[int]], error: type[Exception]) -> None:
-    engine = Engine(translator(CONFIG), int8=False, threads=1)
+    engine = TensorEngine(translator(CONFIG), int8=False, threads=1)
     with pytest.raises(error):
         engine.search(source, [5], PlainSearch(width=1, penalty=PENALTY))
     step = engine.begin(SOURCE)
@@ -234,11 +254,11 @@ def test_nan_and_infinite_weights_raise_an_error(name: str, int8: bool) -> None:
     model = translator(CONFIG)
     dict(model.named_parameters())[name].view(-1)[3] = float("nan")
     with pytest.raises(UserError, match="NaN or infinite"):
-        Engine(model, int8=int8, threads=1)
+        TensorEngine(model, int8=int8, threads=1)
 
 
 def test_threads_get_batches_of_as_many_sources_and_tokens() -> None:
-    engine = Engine(translator(CONFIG), int8=False, threads=2)
+    engine = TensorEngine(translator(CONFIG), int8=False, threads=2)
     lengths = [3 + row * 7 % 40 for row in range(64)]
     batches = engine.batches(lengths, 1)
     assert sorted(row for batch in batches for row in batch) == list(range(64))
@@ -248,7 +268,7 @@ def test_threads_get_batches_of_as_many_sources_and_tokens() -> None:
 
 
 def test_batches_hold_sources_of_similar_length_and_keep_to_the_token_limit() -> None:
-    engine = Engine(translator(CONFIG), int8=False, threads=2)
+    engine = TensorEngine(translator(CONFIG), int8=False, threads=2)
     lengths = [1 + row * 13 % 30 for row in range(300)]
     batches = engine.batches(lengths, 4, 800)
     assert sorted(row for batch in batches for row in batch) == list(range(300))
@@ -258,4 +278,4 @@ def test_batches_hold_sources_of_similar_length_and_keep_to_the_token_limit() ->
 
 
 def test_a_few_sources_are_one_batch_for_all_threads() -> None:
-    assert Engine(translator(CONFIG), int8=False, threads=2).batches([5, 3, 9], 1) == [[1, 0, 2]]
+    assert TensorEngine(translator(CONFIG), int8=False, threads=2).batches([5, 3, 9], 1) == [[1, 0, 2]]

@@ -12,11 +12,12 @@ from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import NoRepeat, TakeTurns
 from qkv.decoding.sampling import Sampling, sample
-from qkv.engine import GPTEngine, NoEngineError
+from qkv.engine import NoEngineError
 from qkv.engine.library import library
-from qkv.engine.rounding import RoundedGPT
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
+from qkv.runtime.compute import TensorGPTEngine
+from qkv.runtime.rounded import RoundedGPT
 
 END = 2
 STACK = StackConfig(depth=2, width=20, heads=2, ffn_width=36, norm="pre", activation="gelu_tanh", dropout=0.0)
@@ -69,7 +70,7 @@ def test_float32_steps_equal_the_model_past_its_context_and_after_reordering(
     config: GPTConfig, threads: int
 ) -> None:
     model = gpt(config)
-    found, wanted = walked(GPTEngine(model, int8=False, threads=threads)), walked(model)
+    found, wanted = walked(TensorGPTEngine(model, int8=False, threads=threads)), walked(model)
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=0)
 
@@ -77,7 +78,9 @@ def test_float32_steps_equal_the_model_past_its_context_and_after_reordering(
 @every_variant
 def test_int8_steps_equal_the_same_arithmetic_spelled_out_and_are_near_the_model(config: GPTConfig) -> None:
     model = gpt(config)
-    each = (walked(other) for other in (GPTEngine(model, int8=True, threads=1), RoundedGPT(model), model))
+    each = (
+        walked(other) for other in (TensorGPTEngine(model, int8=True, threads=1), RoundedGPT(model), model)
+    )
     for one, same, near in zip(*each, strict=True):
         assert (one - same).abs().mean() < 0.03 * near.std()
         assert (one - near).abs().mean() < 0.1 * near.std()
@@ -86,8 +89,8 @@ def test_int8_steps_equal_the_same_arithmetic_spelled_out_and_are_near_the_model
 @every_variant
 @pytest.mark.parametrize("int8", [False, True])
 def test_read_at_once_or_token_by_token_is_the_same_to_the_last_bit(config: GPTConfig, int8: bool) -> None:
-    engine = GPTEngine(gpt(config), int8=int8, threads=2)
-    whole, bits = engine.begin(), GPTEngine(gpt(config), int8=int8, threads=1).begin()
+    engine = TensorGPTEngine(gpt(config), int8=int8, threads=2)
+    whole, bits = engine.begin(), TensorGPTEngine(gpt(config), int8=int8, threads=1).begin()
     for column in IDS.T:
         last = bits(column[:, None])
     assert torch.equal(whole(IDS), last)
@@ -98,7 +101,7 @@ def test_more_than_is_read_at_once_is_the_same() -> None:
     many = torch.arange(600)[None] * 7 % 41
     with torch.inference_mode():
         wanted = model.begin()(many)
-    found = GPTEngine(model, int8=False, threads=1).begin()(many)
+    found = TensorGPTEngine(model, int8=False, threads=1).begin()(many)
     torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
 
 
@@ -123,7 +126,7 @@ def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> 
             *beam_search(each.begin(), start, END, LIMITS, beam, rules),
         ]
 
-    engine = GPTEngine(model, int8=False, threads=2)
+    engine = TensorGPTEngine(model, int8=False, threads=2)
     found, wanted = (
         [[hypothesis.ids for hypothesis in way] for way in all_ways(each)] for each in (engine, model)
     )
@@ -132,9 +135,9 @@ def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> 
 
 
 def test_out_of_range_inputs_raise_an_error() -> None:
-    step = GPTEngine(gpt(CONFIG), int8=False, threads=1).begin()
+    step = TensorGPTEngine(gpt(CONFIG), int8=False, threads=1).begin()
     with pytest.raises(IndexError):
         step(torch.tensor([[41]]))
     step(IDS)
     with pytest.raises(ValueError, match="3 rows"):
-        step.session.step(IDS[:2])  # type: ignore[union-attr]
+        step.step.session.step(IDS[:2].numpy())

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -15,10 +15,10 @@ from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import TakeTurns
 from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
-from qkv.engine.gpt import GPTEngine, GPTEngineStep
+from qkv.engine.gpt import GPTEngine
 from qkv.errors import UserError
 from qkv.families.gpt.config import GPTConfig
-from qkv.families.gpt.model import GPT, GPTStep, TextBatch
+from qkv.families.gpt.model import GPT, TextBatch
 from qkv.families.gpt.options import GenerationOptions
 from qkv.runtime.compute import Compute, continuing_in, silent
 from qkv.runtime.weights import build_model
@@ -139,7 +139,7 @@ class Generator:
         self.model.eval()
         config, device = self.model.config, self.model.tokens.weight.device
         read = torch.tensor([prompt or [config.end]], device=device)  # (1, T)
-        step: GPTStep | GPTEngineStep = (self.engine or self.model).begin()
+        step: Any = (self.engine or self.model).begin()
         limits = torch.tensor([generation.max_new_tokens], device=device)
         if read.shape[1] > 1:
             step(read[:, :-1])

@@ -10,7 +10,7 @@ from language_models import TEXT, untrained
 import qkv
 from qkv.engine import NoEngineError
 from qkv.errors import UserError
-from qkv.families.gpt.model import first_read
+from qkv.families.gpt.config import first_read
 from qkv.families.gpt.options import GenerationOptions
 from qkv.families.gpt.product import Generator, TokenType
 
