@@ -16,7 +16,7 @@ from qkv.families.translator.defaults import Languages
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import DecodingSettings, ModelSettings, TranslatorSettings
 from qkv.families.translator.task import translator_task
-from qkv.training.loop import Position
+from qkv.training.position import Position
 from qkv.training.runs import Outcome
 from qkv.training.runs import train as train_task
 from qkv.training.settings import TrainingSettings

@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> None:
 def set_aside(out: Path) -> Path | None:
     """Move an earlier demo aside until the new one is complete. Nothing else is ever replaced."""
     from qkv.checkpoint.files import read_json
-    from qkv.training.runs import RUN_FILE
+    from qkv.training.run_file import RUN_FILE
 
     run_file = out / "training" / RUN_FILE
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from qkv.errors import UserError
-from qkv.training.loop import Position, Watch
+from qkv.training.position import Position
+from qkv.training.watch import Watch
 
 FOLDER = "tensorboard"  # in OUT/training
 

@@ -15,8 +15,8 @@ from rich.text import Text
 from qkv.environment import is_helper
 
 if TYPE_CHECKING:
-    from qkv.training.loop import Position
-    from qkv.training.runs import Example
+    from qkv.training.position import Position
+    from qkv.training.task import Example
 
 LINE_EVERY = 10.0  # seconds between progress lines, if there is no bar
 STEP_LINE_EVERY = 30.0  # seconds between progress lines of a training run, which may take hours

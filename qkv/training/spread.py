@@ -26,7 +26,7 @@ Part = tuple[Any, float]  # a batch, and its share of the tokens of the step
 
 
 class Spread(Protocol):
-    """What the loop and the optimiser know of a model."""
+    """What the loop and the optimizer know of a model."""
 
     model: nn.Module
 

@@ -4,7 +4,7 @@ import pytest
 
 from qkv.cli import terminal
 from qkv.cli.terminal import TrainingDisplay
-from qkv.training.loop import Position
+from qkv.training.position import Position
 
 
 class Clock:

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from qkv.checkpoint.files import read_tensors
 from qkv.errors import UserError
 from qkv.training.distributed import Alone
-from qkv.training.loop import BAD_BATCHES, Plan, Position, Run, parts_that_fit
+from qkv.training.loop import BAD_BATCHES, Run, parts_that_fit
+from qkv.training.position import Plan, Position
 from qkv.training.settings import TrainingSettings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import Shared

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from qkv.training.distributed import Alone
-from qkv.training.optimiser import Optimiser
+from qkv.training.optimizer import Optimizer
 from qkv.training.settings import TrainingSettings
 from qkv.training.spread import Part, Shared
 
@@ -70,7 +70,7 @@ def batches(step: int) -> Tensor:
 
 def train(spread: Shared, parts: list[int], settings: TrainingSettings) -> dict[str, Tensor]:
     """Some steps in which this process computes these sixths of every batch; its state afterwards."""
-    optimiser = Optimiser(spread, settings)
+    optimiser = Optimizer(spread, settings)
     for step in range(STEPS):
         given: list[Part] = [(batches(step)[part], 1 / 6) for part in parts]
         spread.backward(given)

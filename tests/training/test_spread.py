@@ -15,7 +15,8 @@ from qkv.families.translator.settings import TranslatorSettings
 from qkv.families.translator.task import architecture
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.distributed import Alone
-from qkv.training.loop import Plan, Run
+from qkv.training.loop import Run
+from qkv.training.position import Plan
 from qkv.training.spread import Part, Shared
 
 CORPUS = digit_corpus()
@@ -89,7 +90,7 @@ def test_a_step_never_waits_for_a_device_to_tell_a_number(
     settings = settings_of(gradient_accumulation_steps=2, optimizer=optimiser, weight_decay=0.1)
     run = run_of(spread_of(settings, "meta"), settings, tmp_path)
     monkeypatch.setattr(
-        run.optimiser.adamw.fused, "step", lambda: None
+        run.optimizer.adamw.fused, "step", lambda: None
     )  # torch's fused kernel knows no such device
     done = run.one_step(list(run.train.epoch(1)[0]))
     assert run.position.step == 1

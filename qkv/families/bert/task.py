@@ -22,8 +22,10 @@ from qkv.text.word_pieces import WordPieces
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import Chosen
 from qkv.training.settings import share_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
 NORM_EPS = 1e-12  # the paper's

@@ -23,9 +23,11 @@ from qkv.families.gpt.task import (
 )
 from qkv.families.loading import load_for
 from qkv.training.device import choose_device, with_precision
-from qkv.training.loop import Run, loss_on
-from qkv.training.runs import Assembled, Chosen, Example, Task, with_epochs
+from qkv.training.loop import Run
+from qkv.training.selection import Chosen
+from qkv.training.task import Assembled, Example, Task, with_epochs
 from qkv.training.trainable import Setup
+from qkv.training.validation import loss_on
 
 
 def text_task(data: TextData, inputs: Any, settings: FineTuneTextSettings, setup: Setup) -> "FineTuneGPTTask":

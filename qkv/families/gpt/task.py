@@ -32,8 +32,10 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import Chosen
 from qkv.training.settings import RunSettings, share_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
 SHOWN = 60  # characters of an example

@@ -12,7 +12,9 @@ from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import PairSettings
 from qkv.training.card import cell
 from qkv.training.loop import Run
-from qkv.training.runs import Chosen, Counter, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import Chosen
+from qkv.training.task import Counter
 
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
 

@@ -21,11 +21,15 @@ from qkv.runtime.pixels import as_input
 from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.loop import Position, Run, Watch
+from qkv.training.loop import Run
 from qkv.training.picture_data import Rows, hash_of, split
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.position import Position
+from qkv.training.report import facts_of_run
+from qkv.training.selection import Chosen
 from qkv.training.settings import number_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
+from qkv.training.watch import Watch
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 

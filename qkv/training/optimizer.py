@@ -11,7 +11,7 @@ from qkv.training.shares import Moments, Share
 from qkv.training.spread import Spread, gather, shard_like
 
 
-class Optimiser:
+class Optimizer:
     """Updates all weights of a model from the gradients of all processes."""
 
     def __init__(self, spread: Spread, settings: TrainingSettings):
