@@ -82,7 +82,7 @@ class Together:
             own, devices = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
             if own >= devices:
                 raise UserError(
-                    f"there are more processes than GPUs ({devices}). Start torchrun with --nproc-per-node {devices}."
+                    f"there are more processes than GPUs ({devices}). Start torchrun with one process per GPU."
                 )
             torch.cuda.set_device(own)
         # Both backends: gradients are on the device, the numbers of `agree` on the CPU.

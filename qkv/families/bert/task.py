@@ -236,8 +236,8 @@ def within(sentences: Sequence[list[int]], longest: int) -> Document:
 def refuse_without_next(prose: Prose) -> None:
     if not any(len(document) > 1 for document in prose.documents):
         raise UserError(
-            f"no document of {prose.origin} has two sentences, so there is no next sentence to learn: give text with "
-            "several sentences between blank lines, or --no-next-sentence."
+            f"no document of {prose.origin} has two sentences, so next sentences cannot be learned. Give text with "
+            "several sentences between blank lines, or train without next-sentence prediction."
         )
 
 

@@ -72,7 +72,7 @@ class CodebookTask(Task[Codes]):
         try:
             config = CodebookConfig(side=side, channels=channels, **asdict(self.settings.model))
         except ValueError as error:
-            raise UserError(f"such a codebook cannot be built: {error}; give another --patch.") from None
+            raise UserError(f"this codebook cannot be built: {error}. Choose another patch size.") from None
         at_once = self.settings.training.batch_tokens // config.grid**2
         train, valid = (
             Rows(len(part), at_once, config.grid**2, batches_of(part), shuffled=shuffled)

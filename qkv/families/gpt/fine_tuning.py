@@ -54,8 +54,8 @@ def fine_tune_task(
 def model_in(base: Path, *, music: bool) -> Generator:
     found = load_for(base, "train gpt --fine-tune", Generator)
     if (found.defaults.token_type == "notes") != music:
-        does, wants = ("text", "--text") if music else ("music", "--music")
-        raise UserError(f"{base} is a model of {does}: give {wants} to go on with it.")
+        known = "text" if music else "music"
+        raise UserError(f"{base} is a model of {known}. Fine-tune it on {known}.")
     return found
 
 

@@ -285,7 +285,7 @@ def measured(
 def keep(out: Path, product: Generator, report: Mapping[str, Any]) -> None:
     """The report, with a model card."""
     music = product.defaults.token_type == "notes"
-    usage = "qkv generate . -o music.mid --tokens 1024" if music else 'qkv generate . "…"'
+    usage = "qkv generate . -o music.mid --max-new-tokens 1024" if music else 'qkv generate . "…"'
     title = "GPT, a model of music" if music else "GPT, a language model"
     save_report(out, report, model_card(title, usage, report))
 
