@@ -80,13 +80,13 @@ class Recorder:
         if position.step == self.at and self.action is not None:
             self.action()
 
-    def validated(self, position: Position, loss: float, improved: bool) -> None:
+    def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         self.validations.append((position.step, loss, improved))
 
-    def logged(self, facts: Mapping[str, Any]) -> None:
+    def on_log(self, facts: Mapping[str, Any]) -> None:
         pass
 
-    def working(self, what: str, completed: int, total: int) -> None:
+    def on_work(self, what: str, completed: int, total: int) -> None:
         self.work.append((what, completed, total))
 
     def warn(self, sentence: str) -> None:

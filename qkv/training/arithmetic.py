@@ -36,7 +36,11 @@ def loops_pay(task: Task[Made], device: torch.device) -> bool:
 def arithmetic_of(task: Task[Made]) -> dict[str, str]:
     """What affects rounding on this machine, besides the settings."""
     device = choose_device()
-    loops = f"loops of Numba {installed('numba')}" if loops_pay(task, device) and installed("numba") else ""
+    loops = (
+        f"loops of Numba {installed_version('numba')}"
+        if loops_pay(task, device) and installed_version("numba")
+        else ""
+    )
     return {
         "torch": torch.__version__,
         "products": products_of(task.settings.training, device),
@@ -52,7 +56,7 @@ def products_of(settings: TrainingSettings, device: torch.device) -> str:
     return settings.precision if here else "float32"
 
 
-def installed(package: str) -> str | None:
+def installed_version(package: str) -> str | None:
     """The version of a package, or None."""
     try:
         return version(package)

@@ -99,7 +99,7 @@ class Run:
         self.mean.since = clock.seconds()
         stopping = False
         while not stopping and self.plan.progress(position) < 1.0 and not self.out_of_patience():
-            with self.mean.paused(clock):
+            with self.mean.pause(clock):
                 batches = self.train.epoch(self.order_of_epoch())
             self.batches_of_epoch = len(batches)
             for rows in batches[position.cursor :]:
@@ -115,11 +115,11 @@ class Run:
                 if reports:
                     self.report(clock)
                 if validates:
-                    with self.mean.paused(clock):
+                    with self.mean.pause(clock):
                         loss, improved = self.validate(clock)
                         self.save()
                         if self.writes:
-                            self.watch.validated(position, loss, improved)
+                            self.watch.on_validation(position, loss, improved)
                 if over or stopping or self.out_of_patience():
                     break
             if position.cursor == len(batches):
@@ -313,7 +313,7 @@ class Run:
             for log, line in ((self.log, step | facts), (self.timing, step | timing)):
                 with self.tolerate_write_errors(log.path.name):
                     log.add(line)
-            self.watch.logged(step | facts | timing)
+            self.watch.on_log(step | facts | timing)
 
 
 def is_milestone(step: int) -> bool:

@@ -29,7 +29,7 @@ class Mean:
         self.total, self.tokens = self.total + loss * tokens, self.tokens + tokens
 
     @contextmanager
-    def paused(self, clock: Clock) -> Iterator[None]:
+    def pause(self, clock: Clock) -> Iterator[None]:
         """Leave out time in which no steps are made."""
         began = clock.seconds()
         yield

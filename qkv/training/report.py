@@ -14,7 +14,7 @@ from qkv.training.selection import Chosen
 from qkv.training.settings import RunSettings
 
 
-def ended_by(run: Run) -> str:
+def end_reason(run: Run) -> str:
     """Which limit ended a run."""
     plan, position = run.plan, run.position
     if plan.steps is not None and position.step >= plan.steps:
@@ -37,7 +37,7 @@ def facts_of_run(
             "minutes": round(position.seconds / 60, 2),
             f"{counted}_per_second": round(position.tokens / max(1e-9, position.seconds)),
             "seed": settings.seed,
-            "ended_by": ended_by(run),
+            "ended_by": end_reason(run),
             "still_falling": is_still_falling(validation_losses(run.log.path)),  # the validation loss
             "weights": chosen.sentence,
         },

@@ -12,7 +12,7 @@ from qkv.checkpoint.files import (
     canonical,
     file_hash,
     read_sealed,
-    sealed,
+    seal,
     write_file,
     write_json,
 )
@@ -28,7 +28,7 @@ RUN_FILE = "run.json"  # in OUT/training
 
 
 @contextmanager
-def removed_on_error(folder: Path) -> Iterator[None]:
+def remove_on_error(folder: Path) -> Iterator[None]:
     """Remove the run file if the data turn out to be unusable: resuming would fail in the same way."""
     try:
         yield
@@ -52,7 +52,7 @@ def write_run_file(folder: Path, task: Task[Made], remember: Mapping[str, Any]) 
         **remember,
     }
     # Last: a run with this file can be resumed.
-    write_json(folder / RUN_FILE, sealed(facts))
+    write_json(folder / RUN_FILE, seal(facts))
 
 
 def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings) -> dict[str, Any]:

@@ -9,19 +9,19 @@ from typing import Any, Generic
 import torch
 from torch import Tensor
 
-from qkv.checkpoint.files import sealed, write_json
+from qkv.checkpoint.files import seal, write_json
 from qkv.checkpoint.state import load_latest, set_aside_after
 from qkv.errors import UserError
 from qkv.training.arithmetic import arithmetic_changes, arithmetic_of, attention_loops
 from qkv.training.claim import claim_output
 from qkv.training.device import check_precision, choose_device
-from qkv.training.distributed import Alone, Group
+from qkv.training.distributed import Group, SingleProcess
 from qkv.training.extension import current_settings, raised_limits, with_extension
 from qkv.training.loop import Run
 from qkv.training.position import Plan
 from qkv.training.product import Made
 from qkv.training.randomness import seed_for
-from qkv.training.run_file import RUN_FILE, check_same_run, removed_on_error, run_identity, write_run_file
+from qkv.training.run_file import RUN_FILE, check_same_run, remove_on_error, run_identity, write_run_file
 from qkv.training.selection import choose_weights, keep_average
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
@@ -55,7 +55,7 @@ def train(
     """
     settings = task.settings
     settings.check()
-    group = Alone() if group is None else group
+    group = SingleProcess() if group is None else group
     check_spread(group, settings.training)
     if not resume:
         check_precision(settings.training, choose_device())
@@ -67,8 +67,8 @@ def train(
         group.wait()
         stored = check_same_run(folder, task.fingerprint(), settings)
         if not resume:
-            group.wait()  # all have read the file that `removed_on_error` may remove
-        with removed_on_error(folder) if starts else nullcontext():
+            group.wait()  # all have read the file that `remove_on_error` may remove
+        with remove_on_error(folder) if starts else nullcontext():
             run, product = assemble(task, out, watch, group, run_identity(stored))
         if resume:
             restore(run)
@@ -87,7 +87,7 @@ def train(
             return Outcome(product=product, report=None, exit_code=stop.exit_code, saved=saved)
         if group.rank > 0:
             return Outcome(product=product, report=None, exit_code=0)
-        run.watch.working("choosing weights and scoring", 0, 1)
+        run.watch.on_work("choosing weights and scoring", 0, 1)
         chosen = choose_weights(run, product, out)
         report = task.finish(product, run, chosen, out)
         return Outcome(product=product, report=report, exit_code=0)
@@ -120,7 +120,7 @@ def assemble(
         if better:
             product.save(out)
 
-    watching = task.watched(watch(product), product, out)
+    watching = task.wrap_watch(watch(product), product, out)
     return Run(spread_model, made.train, made.valid, plan, keep, watching, group), product
 
 
@@ -147,7 +147,7 @@ def extend(run: Run, task: Task[Made], stored: Mapping[str, Any]) -> dict[str, A
     """Record the new limits in run.json, which all processes have read by now. Return its new content."""
     extended = with_extension(stored, asdict(task.settings), run.position.step, arithmetic_of(task))
     if run.writes:
-        write_json(run.plan.folder / RUN_FILE, sealed(extended))
+        write_json(run.plan.folder / RUN_FILE, seal(extended))
     return extended
 
 

@@ -32,13 +32,13 @@ class Counter:
     """Counts finished work and reports it."""
 
     def __init__(self, working: Callable[[str, int, int], None], what: str, total: int):
-        self.working, self.what, self.total, self.completed = working, what, total, 0
+        self.on_work, self.what, self.total, self.completed = working, what, total, 0
         working(what, 0, total)
 
     def __call__(self, count: int) -> None:
         # A long text is counted once for each of its segments.
         self.completed = min(self.total, self.completed + count)
-        self.working(self.what, self.completed, self.total)
+        self.on_work(self.what, self.completed, self.total)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Task(ABC, Generic[Made]):
     def example(self) -> Example[Made] | None:
         return None
 
-    def watched(self, watch: Watch, product: Made, out: Path) -> Watch:
+    def wrap_watch(self, watch: Watch, product: Made, out: Path) -> Watch:
         """A watch that also records what this task measures during training."""
         return watch
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from qkv.training.batches import Data
-from qkv.training.distributed import Alone, Group
+from qkv.training.distributed import Group, SingleProcess
 from qkv.training.spread import device_of
 
 
@@ -33,4 +33,4 @@ def validation_loss(model: nn.Module, loss: Callable[[Any], Tensor], data: Data,
 
 def loss_on(model: nn.Module, data: Data) -> float:
     """The validation loss of a model that this process holds entirely."""
-    return validation_loss(model, model.loss, data, Alone())  # type: ignore[arg-type]
+    return validation_loss(model, model.loss, data, SingleProcess())  # type: ignore[arg-type]

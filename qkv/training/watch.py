@@ -12,13 +12,13 @@ class Watch(Protocol):
 
     def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None: ...
 
-    def validated(self, position: Position, loss: float, improved: bool) -> None: ...
+    def on_validation(self, position: Position, loss: float, improved: bool) -> None: ...
 
     def warn(self, sentence: str) -> None: ...
 
-    def logged(self, facts: Mapping[str, Any]) -> None: ...  # a line of the log
+    def on_log(self, facts: Mapping[str, Any]) -> None: ...  # a line of the log
 
-    def working(self, what: str, completed: int, total: int) -> None: ...  # after the last step: scoring etc.
+    def on_work(self, what: str, completed: int, total: int) -> None: ...  # after the last step: scoring etc.
 
 
 class SafeWatch:
@@ -31,10 +31,10 @@ class SafeWatch:
         with suppress(OSError):
             self.inner.step(position, progress, loss, tokens_per_second)
 
-    def validated(self, position: Position, loss: float, improved: bool) -> None:
+    def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         """The watch may decode an example with a half-trained model, which may fail in any way."""
         try:
-            self.inner.validated(position, loss, improved)
+            self.inner.on_validation(position, loss, improved)
         except OSError:
             return
         except Exception as error:
@@ -47,10 +47,10 @@ class SafeWatch:
         with suppress(OSError):
             self.inner.warn(sentence)
 
-    def logged(self, facts: Mapping[str, Any]) -> None:
+    def on_log(self, facts: Mapping[str, Any]) -> None:
         with suppress(OSError):
-            self.inner.logged(facts)
+            self.inner.on_log(facts)
 
-    def working(self, what: str, completed: int, total: int) -> None:
+    def on_work(self, what: str, completed: int, total: int) -> None:
         with suppress(OSError):
-            self.inner.working(what, completed, total)
+            self.inner.on_work(what, completed, total)

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from qkv.engine.int16 import Int16
-from qkv.training.distributed import Alone
+from qkv.training.distributed import SingleProcess
 from qkv.training.optimizer import Optimizer, orthogonal
 from qkv.training.settings import TrainingSettings
-from qkv.training.shares import alike
+from qkv.training.shares import parameter_groups
 from qkv.training.spread import Shared
 
 SETTINGS = TrainingSettings(
@@ -30,7 +30,7 @@ YES = torch.tensor(True)  # the gradients are numbers
 
 
 def spread_of(model: nn.Module, settings: TrainingSettings = SETTINGS) -> Shared:
-    return Shared(model, Alone(), settings)
+    return Shared(model, SingleProcess(), settings)
 
 
 def gradients_into(spread: Shared, seed: int) -> None:
@@ -93,7 +93,7 @@ def test_the_singular_vectors_stay() -> None:
 
 def test_the_linear_layers_are_its_own_and_nothing_else() -> None:
     model = make_model()
-    kinds = alike(model, SETTINGS)
+    kinds = parameter_groups(model, SETTINGS)
     own = [id(p) for kind in kinds if kind.rule == "muon" for p in kind.parameters]
     others = [id(p) for kind in kinds if kind.rule == "adamw" for p in kind.parameters]
     assert set(own) == {id(model[i].weight) for i in range(1, 5)}  # type: ignore[index]

@@ -15,7 +15,7 @@ from qkv.data.chorales import Chorale, Music, room_to_transpose, transposed
 from qkv.data.documents import Documents, hold_out_text
 from qkv.data.windows import stream_of
 from qkv.errors import UserError
-from qkv.evaluation.perplexity import rounded
+from qkv.evaluation.perplexity import perplexity_from
 from qkv.families.gpt.model import GPT, GPTConfig
 from qkv.families.gpt.product import TOKENIZERS, GenerationOptions, Generator, GeneratorDefaults, TokenType
 from qkv.families.gpt.settings import (
@@ -90,7 +90,7 @@ class TextPassages:
         size = sum(len(text.encode()) for text in self.valid.texts)
         return {
             "validation loss": f"{loss:.4f} per token, {tokens:,} tokens",
-            "perplexity": f"{rounded(loss)} per token",
+            "perplexity": f"{perplexity_from(loss)} per token",
             "bits per byte": f"{loss * tokens / size / math.log(2):.4f}",
         }
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from qkv.configs import from_dict, shown
+from qkv.configs import from_dict, shorten_value
 from qkv.core.pairs import TranslationConfig, TranslationModel
 from qkv.errors import UserError
 from qkv.families.translator.model import OneStream, OneStreamConfig, Translator, TranslatorConfig
@@ -26,7 +26,7 @@ def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig
     known = {model.architecture: config for config, model in MODELS.items()}
     if str(architecture) not in known:
         raise UserError(
-            f"{where}: unknown architecture {shown(architecture)}. This version of qkv has {', '.join(known)}."
+            f"{where}: unknown architecture {shorten_value(architecture)}. This version of qkv has {', '.join(known)}."
         )
     config: TranslationConfig = from_dict(known[architecture], values, where)
     return config

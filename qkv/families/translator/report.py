@@ -30,7 +30,7 @@ def make_report(
     seen: Seen,
 ) -> dict[str, Any]:
     """`validated` are the translations of the first sentences of the validation part."""
-    train, valid, working = run.train, run.valid, run.watch.working
+    train, valid, working = run.train, run.valid, run.watch.on_work
     working("scoring", 0, 1)
     return {
         **facts_of_run(run, translator.model, chosen, settings),

@@ -131,9 +131,9 @@ def measured(
     """The report; on the way the product learns what makes its answers ones that can be trusted."""
     fast = product.computing_in("float32")  # the same translations, several times as fast
     sources = corpus.valid.source[:SCORED]
-    done = Counter(run.watch.working, "translating the validation set", len(sources))
+    done = Counter(run.watch.on_work, "translating the validation set", len(sources))
     answers = [best for best, *_ in fast.hypotheses(sources, done=done)]
-    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.working)
+    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.on_work)
     validated = [answer.text for answer in answers]
     report = make_report(fast, corpus, settings, run, chosen, validated, scorer, seen)
     product.defaults = fast.defaults

@@ -86,7 +86,7 @@ class VitTask(Task[PictureClassifier]):
     def width(self) -> int:
         return self.config.stack.width
 
-    def watched(self, watch: Watch, product: PictureClassifier, out: Path) -> Watch:
+    def wrap_watch(self, watch: Watch, product: PictureClassifier, out: Path) -> Watch:
         return Accuracies(watch, product, self.gallery, out / "training" / CURVE_FILE)
 
     def example(self) -> Example[PictureClassifier]:
@@ -195,23 +195,23 @@ class Accuracies:
     def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
         self.inner.step(position, progress, loss, tokens_per_second)
 
-    def validated(self, position: Position, loss: float, improved: bool) -> None:
+    def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         share = accuracy(self.product, self.gallery.valid)
         self.gallery.accuracies.append(share)
         minutes = round(position.seconds / 60, 2)
         line = {"step": position.step, "minutes": minutes, "accuracy": round(share, 5)}
         with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-        self.inner.validated(position, loss, improved)
+        self.inner.on_validation(position, loss, improved)
 
     def warn(self, sentence: str) -> None:
         self.inner.warn(sentence)
 
-    def logged(self, facts: Mapping[str, Any]) -> None:
-        self.inner.logged(facts)
+    def on_log(self, facts: Mapping[str, Any]) -> None:
+        self.inner.on_log(facts)
 
-    def working(self, what: str, completed: int, total: int) -> None:
-        self.inner.working(what, completed, total)
+    def on_work(self, what: str, completed: int, total: int) -> None:
+        self.inner.on_work(what, completed, total)
 
 
 def curve(path: Path) -> list[dict[str, float]]:

@@ -11,7 +11,7 @@ import pytest
 import torch
 from digit_runs import Recorder, digit_corpus, hashes, logged, send, tiny_settings, train
 
-from qkv.checkpoint.files import file_hash, read_sealed, read_tensors, sealed, write_json
+from qkv.checkpoint.files import file_hash, read_sealed, read_tensors, seal, write_json
 from qkv.core.pairs import TranslationModel
 from qkv.engine.library import NoEngineError, library
 from qkv.errors import ProcessEndedError, UserError
@@ -188,7 +188,7 @@ def test_a_run_that_is_computed_otherwise_than_it_began_says_so_by_name(tmp_path
         "threads",
     }
     facts["arithmetic"] |= {"torch": "1.0", "attention": "loops of Numba 0.1"}
-    write_json(path, sealed(facts))
+    write_json(path, seal(facts))
     _, rest = train(tmp_path / "out", resume=True)
     assert len(rest.warnings) == 1
     assert (

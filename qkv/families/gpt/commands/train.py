@@ -87,7 +87,7 @@ class GPTLabels(LabelInputs):
     def read(self, settings: Any, say: Callable[[str], None]) -> Labels:
         from qkv.families.gpt.labels_task import read_labels
 
-        _, labels = self.required()
+        _, labels = self.model_and_labels()
         return read_labels(labels, self.valid_labels, self.columns, settings, say)
 
 
