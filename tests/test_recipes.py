@@ -12,8 +12,8 @@ from qkv.families.translator.architectures import build
 from qkv.families.translator.model import Translator
 from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES
 from qkv.families.translator.task import architecture, recurrent_architecture
-from qkv.training.distributed import Alone
-from qkv.training.optimiser import Optimiser
+from qkv.training.distributed import SingleProcess
+from qkv.training.optimizer import Optimizer
 from qkv.training.schedule import rate_at
 from qkv.training.settings import find_recipe
 from qkv.training.spread import Shared
@@ -88,7 +88,7 @@ def test_training_is_that_of_section_5(name: str) -> None:
 def test_the_optimiser_gets_the_papers_adam(name: str) -> None:
     training = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS).training
     model = torch.nn.Linear(3, 4)
-    optimiser = Optimiser(Shared(model, Alone(), training), training)
+    optimiser = Optimizer(Shared(model, SingleProcess(), training), training)
     assert not optimiser.muon
     for group in optimiser.adamw.fused.param_groups:  # AdamW without decay is Adam
         assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import torch
 
-from qkv.cli.terminal import counting
+from qkv.cli.terminal import count_progress
 from qkv.core.pairs import TranslationBatch, TranslationModel
 from qkv.families.translator.architectures import build
 from qkv.families.translator.recipes import multi30k_tiny, recurrent
@@ -111,7 +111,7 @@ def measured(lengths: Sequence[int], rounds: int, seconds: float) -> dict[str, l
     """For each kind of work and each length both models in turns, so that a slow minute is a slow one for both."""
     models = both_models()
     found: dict[str, list[Speed]] = {}
-    with counting("speed", len(WORKS) * len(lengths)) as done:
+    with count_progress("speed", len(WORKS) * len(lengths)) as done:
         for name, prepared in WORKS.items():
             found[name] = []
             for length in lengths:

@@ -1,7 +1,7 @@
 """The interface of all translation models: batch, loss, decoding step and attention to the source."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Protocol, Self
 
 import torch
 import torch.nn.functional as F

@@ -9,7 +9,7 @@ from commands import code_of, refused
 from digits import digit_lines
 
 import qkv
-from qkv.checkpoint.files import held
+from qkv.checkpoint.files import lock_file
 from qkv.cli import file_job, terminal
 from qkv.errors import UserError
 from qkv.families.translator.commands import translate
@@ -167,7 +167,7 @@ def test_two_processes_cannot_run_the_same_job(
 ) -> None:
     out = tmp_path / "out.txt"
     part = tmp_path / "out.txt.part"
-    with held(part, "not reached"):
+    with lock_file(part, "not reached"):
         code = code_of("translate", model, "--input", source, "--output", out)
         shown = capsys.readouterr()
         assert "another process is writing" in refused(shown.err, shown.out, code)

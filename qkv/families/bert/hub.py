@@ -16,17 +16,17 @@ from qkv.families.bert.config import EncoderConfig
 from qkv.families.bert.hub_weights import bert_from, classifier_from, their_config, their_name
 from qkv.families.bert.options import Pooling
 from qkv.families.bert.product import Bert, BertDefaults
-from qkv.hub.folder import Published, bounded, read_json, read_object
+from qkv.hub.folder import Published, check_size, read_json, read_object
 from qkv.hub.mapping import NOTES, Written
 from qkv.hub.naming import classes
 from qkv.hub.tokenizer_settings import (
     BY_ITS_FILE,
+    check_added_tokens,
     check_numbers,
     choice,
     class_of,
     must_be,
     name_of,
-    refuse_added,
     tokenizer_settings,
 )
 from qkv.text.word_pieces import BEGIN, MASK, PAD, SEPARATOR, SPECIAL, UNKNOWN, WordPieces
@@ -140,13 +140,13 @@ def word_pieces(published: Published, encoder: EncoderConfig) -> WordPieces:
     folder, where = published.folder, published.where
     settings = tokenizer_settings(published, TOKENIZERS)
     if published.has("tokenizer.json"):
-        pieces = WordPieces.load(bounded(folder / "tokenizer.json"))
+        pieces = WordPieces.load(check_size(folder / "tokenizer.json"))
     elif published.has("vocab.txt"):
-        pieces = WordPieces.load(bounded(folder / "vocab.txt"))
+        pieces = WordPieces.load(check_size(folder / "vocab.txt"))
     else:
         raise UserError(f"{where} has neither tokenizer.json nor vocab.txt; one of them is needed.")
     numbers = pieces.pieces.get_vocab()
-    refuse_added(published, numbers)
+    check_added_tokens(published, numbers)
     check_numbers(published, numbers.values(), encoder.vocab_size)
     if pieces.pad != encoder.pad:
         raise UserError(

@@ -13,7 +13,7 @@ from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.labels import Labelled
-from qkv.errors import UserError, naming
+from qkv.errors import UserError, name_inputs
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
 from qkv.families.bert.config import BertClassifierConfig
@@ -26,8 +26,10 @@ from qkv.text.word_pieces import WordPieces
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Task, facts_of_run, with_epochs
+from qkv.training.report import facts_of_run
+from qkv.training.selection import Chosen
 from qkv.training.settings import share_of
+from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
 
 HEAD = "labels."  # how the names of its weights begin
@@ -272,7 +274,7 @@ def rows_with_lines(examples: Labelled, pieces: WordPieces, longest: int) -> lis
     """A text with no pieces, or with more than the model reads, is refused with its line, and never cut."""
     flat = pieces.encode_all([text for texts in examples.inputs for text in texts])
     size = 1 if examples.seconds is None else 2
-    with naming(lambda number: f"{examples.where}, line {examples.lines[number]}"):
+    with name_inputs(lambda number: f"{examples.where}, line {examples.lines[number]}"):
         return rows_of(pieces, [flat[start : start + size] for start in range(0, len(flat), size)], longest)
 
 

@@ -23,8 +23,10 @@ from qkv.text.word_pieces import WordPieces
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import Chosen
 from qkv.training.settings import share_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
 NORM_EPS = 1e-12  # the paper's
@@ -235,8 +237,8 @@ def within(sentences: Sequence[list[int]], longest: int) -> Document:
 def refuse_without_next(prose: Prose) -> None:
     if not any(len(document) > 1 for document in prose.documents):
         raise UserError(
-            f"no document of {prose.origin} has two sentences, so there is no next sentence to learn: give text with "
-            "several sentences between blank lines, or --no-next-sentence."
+            f"no document of {prose.origin} has two sentences, so next sentences cannot be learned. Give text with "
+            "several sentences between blank lines, or train without next-sentence prediction."
         )
 
 

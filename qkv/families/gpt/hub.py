@@ -15,15 +15,15 @@ from qkv.errors import UserError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import Generator, GeneratorDefaults
-from qkv.hub.folder import Published, bounded, first_pieces, read_object
+from qkv.hub.folder import Published, added_tokens, check_size, read_object
 from qkv.hub.mapping import Written
-from qkv.hub.naming import Settings, built, check_copies
+from qkv.hub.naming import Settings, build_model, check_copies
 from qkv.hub.tokenizer_settings import (
     BY_ITS_FILE,
+    check_added_tokens,
     check_numbers,
     class_of,
     must_be,
-    refuse_added,
     tokenizer_settings,
 )
 from qkv.text.published_pieces import PublishedPieces
@@ -67,7 +67,7 @@ class GPTMapping:
         weights = {name.removeprefix("transformer."): each for name, each in published.weights.items()}
         check_copies(weights, {"lm_head.weight": TOKENS[config["model_type"]]}, where)
         architecture = gpt_config(config, end_of(published, tokenizer), where)
-        model = built(lambda: GPT(architecture), gpt_weights(weights), architecture.stack.depth, where)
+        model = build_model(lambda: GPT(architecture), gpt_weights(weights), architecture.stack.depth, where)
         check_numbers(published, tokenizer.pieces.get_vocab().values(), architecture.vocab_size)
         if isinstance(tokenizer, PublishedPieces):
             tokenizer.end = architecture.end
@@ -237,7 +237,7 @@ def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
     ours = published.json("qkv.json").get("pieces")
     path = published.folder / "tokenizer.json"
     if published.has("tokenizer.json"):
-        if ours in ("subwords", "characters", "notes") and first_pieces(path) == SPECIAL:
+        if ours in ("subwords", "characters", "notes") and added_tokens(path) == SPECIAL:
             from qkv.families.gpt.product import TOKENIZERS
 
             return TOKENIZERS[ours].load(path), ours
@@ -251,9 +251,9 @@ def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
         )
     byte_level = published.config["model_type"] == "gpt2"
     check_settings(published, False)
-    vocabulary, merges = (bounded(published.folder / name) for name in ("vocab.json", "merges.txt"))
+    vocabulary, merges = (check_size(published.folder / name) for name in ("vocab.json", "merges.txt"))
     found = PublishedPieces.of_merges(vocabulary, merges, byte_level=byte_level)
-    refuse_added(published, found.pieces.get_vocab())
+    check_added_tokens(published, found.pieces.get_vocab())
     return found, "published"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from qkv.configs import from_dict, shown
+from qkv.configs import from_dict, shorten_value
 from qkv.core.limits import check_context, check_tokens
 from qkv.core.stack_config import StackConfig, linear_shapes
 from qkv.core.translation import TranslationConfig
@@ -185,7 +185,7 @@ def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig
     """The config that a file contains."""
     if str(architecture) not in CONFIGS:
         raise UserError(
-            f"{where}: unknown architecture {shown(architecture)}. This version of qkv has {', '.join(CONFIGS)}."
+            f"{where}: unknown architecture {shorten_value(architecture)}. This version of qkv has {', '.join(CONFIGS)}."
         )
     config: TranslationConfig = from_dict(CONFIGS[architecture], values, where)
     return config

@@ -22,9 +22,11 @@ from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
-from qkv.training.loop import Run, loss_on
-from qkv.training.runs import Assembled, Chosen, Example, Task, with_epochs
+from qkv.training.loop import Run
+from qkv.training.selection import Chosen
+from qkv.training.task import Assembled, Example, Task, with_epochs
 from qkv.training.trainable import Setup
+from qkv.training.validation import loss_on
 
 SHOWN = 40  # characters of a sentence in a complaint
 

@@ -22,7 +22,7 @@ from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.product import Translator
 from qkv.hub.folder import Published
 from qkv.hub.mapping import Written
-from qkv.hub.naming import Settings, built, check_copies, renamed
+from qkv.hub.naming import Settings, build_model, check_copies, rename_weights
 from qkv.text.sentence_pieces import SentencePieces
 
 ACTIVATIONS = {
@@ -72,11 +72,11 @@ class MarianMapping:
         bias = weights.pop(BIAS, None)
         has_bias = bias is not None and bool(bias.any())
         config = translator_config(published.config, where, output_bias=has_bias)
-        ours = renamed(weights, our_name, where)
+        ours = rename_weights(weights, our_name, where)
         config = with_positions(config, ours)
         if bias is not None and has_bias:
             ours["bias"] = bias.flatten()
-        model = built(
+        model = build_model(
             lambda: TranslatorModel(config), ours, config.encoder.depth + config.decoder.depth, where
         )
         tokenizer = read_tokenizer(published, config, language)

@@ -8,9 +8,9 @@ from tokenizers import processors
 from qkv.checkpoint.files import json_bytes
 from qkv.errors import UserError
 from qkv.families.translator.config import TranslatorConfig
-from qkv.hub.folder import LARGEST_JSON, Published, first_pieces, read_object
+from qkv.hub.folder import LARGEST_JSON, Published, added_tokens, read_object
 from qkv.hub.mapping import NOTES
-from qkv.hub.tokenizer_settings import check_numbers, name_of, refuse_added, tokenizer_settings
+from qkv.hub.tokenizer_settings import check_added_tokens, check_numbers, name_of, tokenizer_settings
 from qkv.text.sentence_pieces import SentencePieces
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 from qkv.text.unigram import UnigramModel
@@ -51,7 +51,7 @@ def sentence_pieces(published: Published, config: TranslatorConfig, language: st
     if settings.get("sp_model_kwargs"):
         raise UserError(f"{where} uses SentencePiece options (sp_model_kwargs) that qkv does not support.")
     vocabulary = vocabulary_of(published)
-    refuse_added(published, set(vocabulary))
+    check_added_tokens(published, set(vocabulary))
     unknown = name_of(settings.get("unk_token"), "<unk>")
     if unknown not in vocabulary:
         raise UserError(f"{where}/{VOCABULARY} lacks {unknown}, the unknown token.")
@@ -98,7 +98,7 @@ def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
     path = published.folder / FAST
     stored = read_object(path)
     ids = (config.pad, config.start, config.end)
-    if first_pieces(path)[: len(SPECIAL)] != SPECIAL or ids != (
+    if added_tokens(path)[: len(SPECIAL)] != SPECIAL or ids != (
         Tokenizer.pad,
         Tokenizer.start,
         Tokenizer.end,

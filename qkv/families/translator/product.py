@@ -11,8 +11,8 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
 from qkv.errors import UserError
-from qkv.families.translator.alignment import Aligner, WordAttention, attention_between_words
-from qkv.families.translator.architectures import build, config_from, two_stacks
+from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.architectures import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.avoidance import avoiding, cannot_avoid, check_copied

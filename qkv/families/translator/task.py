@@ -29,7 +29,8 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Counter, Example, Task
+from qkv.training.selection import Chosen
+from qkv.training.task import Assembled, Counter, Example, Task
 from qkv.training.trainable import Setup
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
@@ -129,9 +130,9 @@ def measured(
     """The report; on the way the product learns what makes its answers ones that can be trusted."""
     fast = product.computing_in("float32")  # the same translations, several times as fast
     sources = corpus.valid.source[:SCORED]
-    done = Counter(run.watch.working, "translating the validation set", len(sources))
+    done = Counter(run.watch.on_work, "translating the validation set", len(sources))
     answers = [best for best, *_ in fast.hypotheses(sources, done=done)]
-    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.working)
+    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.on_work)
     validated = [answer.text for answer in answers]
     report = make_report(fast, corpus, settings, run, chosen, validated, scorer, seen)
     product.defaults = fast.defaults

@@ -95,7 +95,7 @@ def prompt_of(command: Generate) -> str:
 
 
 def compose(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
-    from qkv.cli.terminal import counting, say
+    from qkv.cli.terminal import count_progress, say
     from qkv.data.chorales import PER_BEAT, read_midi, write_midi
 
     if command.output is None:
@@ -104,7 +104,7 @@ def compose(generator: Generator, command: Generate, generation: GenerationOptio
         raise UserError("--stop is for text: leave it out for music.")
     check_output("--output", command.output)
     beginning = read_midi(Path(command.prompt), say) if command.prompt else []
-    with counting("composing", command.options.max_new_tokens) as done:
+    with count_progress("composing", command.options.max_new_tokens) as done:
         chorale = generator.compose(beginning, generation, lambda: warn_of_sliding(generator), done)
     if not chorale:
         raise UserError("no note was generated: --max-new-tokens must be at least 4.")

@@ -87,7 +87,7 @@ class GPTLabels(LabelInputs):
     def read(self, settings: Any, say: Callable[[str], None]) -> Labels:
         from qkv.families.gpt.labels_task import read_labels
 
-        _, labels = self.required()
+        _, labels = self.model_and_labels()
         return read_labels(labels, self.valid_labels, self.columns, settings, say)
 
 
@@ -164,6 +164,14 @@ MORE_MUSIC = Trainable(
     starts_with=frozenset(("music",)),
     usage="generate {out} -o music.mid --max-new-tokens 1024",
 )
+
+
+def example_texts(report: Mapping[str, Any]) -> str:
+    """As many texts as `qkv classify` needs for one prediction of this form."""
+    texts = {"entailment": 2, "similarity": 2, "choice": 3}.get(report["data"]["form"], 1)
+    return " ".join(['"…"'] * texts)
+
+
 LABELS = Trainable(
     name="gpt",
     summary="Fine-tune a language model on labelled texts, for example\n"
@@ -177,6 +185,7 @@ LABELS = Trainable(
     task="qkv.families.gpt.labels_task:labels_task",
     needs=frozenset(("fine_tune", "labels")),
     starts_with=frozenset(("labels",)),
-    usage="classify {out} {texts}",
+    usage="classify {out} {example}",
+    example=example_texts,
 )
 TRAINABLES = (TEXT, MUSIC, LABELS, MORE_TEXT, MORE_MUSIC)

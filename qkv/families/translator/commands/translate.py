@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> None:
     )
     check(command)
     from qkv.cli.file_job import FileJob
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
 
     decoding = replace(command.options, alignments=command.options.alignments or command.json)
     translator = open_model(command)
@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> None:
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     number, pace = 1, Pace(LINES_AT_ONCE)
     for lines in chunks(command):
-        with counting("translating", len(lines)) as done:
+        with count_progress("translating", len(lines)) as done:
             for portion in pace.portions(lines):
                 for record in records(command, translator, decoding, portion, done, first=number):
                     print(record)
