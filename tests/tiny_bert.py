@@ -7,7 +7,7 @@ from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
 from qkv.families.bert.model import Bert as BertModel
 from qkv.families.bert.model import BertClassifier, BertClassifierConfig, BertConfig, EncoderConfig
 from qkv.families.bert.product import Bert, BertDefaults
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 
 TEXTS = [
     "The cat sat on the mat. It slept there for hours, and nobody cared.",
@@ -17,8 +17,8 @@ TEXTS = [
 CONTEXT = 24
 
 
-def pieces() -> WordPieces:
-    return WordPieces.learn(TEXTS, 120)
+def pieces() -> WordPieceTokenizer:
+    return WordPieceTokenizer.learn(TEXTS, 120)
 
 
 def encoder_config(vocab: int) -> EncoderConfig:

@@ -21,7 +21,7 @@ from qkv.families.bert.model import BertClassifier, BertClassifierConfig, LabelB
 from qkv.families.bert.product import Bert, rows_of
 from qkv.families.bert.settings import BertFineTuneSettings
 from qkv.families.loading import load_for
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
@@ -145,7 +145,7 @@ class LabelTask(Task[TextClassifier]):
     def files(self) -> dict[str, bytes]:
         return {TOKENIZER_FILE: self.before.pieces.text().encode()}
 
-    def data(self, examples: Labelled, pieces: WordPieces, *, shuffled: bool) -> "LabelData":
+    def data(self, examples: Labelled, pieces: WordPieceTokenizer, *, shuffled: bool) -> "LabelData":
         return LabelData(
             examples,
             pieces,
@@ -156,7 +156,7 @@ class LabelTask(Task[TextClassifier]):
         )
 
     def assemble(self, folder: Path) -> Assembled[TextClassifier]:
-        pieces, examples = WordPieces.load(folder / TOKENIZER_FILE), self.examples
+        pieces, examples = WordPieceTokenizer.load(folder / TOKENIZER_FILE), self.examples
         mean, deviation = examples.scale
         defaults = TextClassifierDefaults(
             max_length=self.before.defaults.max_length,
@@ -234,7 +234,7 @@ class LabelData:
     def __init__(
         self,
         examples: Labelled,
-        pieces: WordPieces,
+        pieces: WordPieceTokenizer,
         whole: Examples,
         longest: int,
         batch_tokens: int,
@@ -267,7 +267,7 @@ class LabelData:
         return len(rows)
 
 
-def rows_with_lines(examples: Labelled, pieces: WordPieces, longest: int) -> list[Row]:
+def rows_with_lines(examples: Labelled, pieces: WordPieceTokenizer, longest: int) -> list[Row]:
     """A text with no pieces, or with more than the model reads, is refused with its line, and never cut."""
     flat = pieces.encode_all([text for texts in examples.inputs for text in texts])
     size = 1 if examples.seconds is None else 2

@@ -14,7 +14,7 @@ from qkv.families.translator.model import Translator as Transformer
 from qkv.families.translator.recurrent import Recurrent
 from qkv.families.translator.translations import Links
 from qkv.text.vocabulary import Vocabulary
-from qkv.text.words import owners, spans
+from qkv.text.words import spans, words_of_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +129,8 @@ def align(
     attention = aligner.attention(model, ids, output)
     weights = word_weights(
         attention,
-        owners(places, source_words),
-        owners(tokenizer.spans(output), target_words),
+        words_of_tokens(places, source_words),
+        words_of_tokens(tokenizer.spans(output), target_words),
         (len(target_words), len(source_words)),
     )
     return links_in(weights)
@@ -167,7 +167,8 @@ def attention_between_words(
     model(read, torch.tensor([[config.start, *output]], device=device), tape)
     words = pattern.findall(source), pattern.findall(target)
     of_source, of_target = (
-        owners(each, spans(text, pattern)) for each, text in [(places, source), (output_places, target)]
+        words_of_tokens(each, spans(text, pattern))
+        for each, text in [(places, source), (output_places, target)]
     )
     cross, encoder, decoder = dict[tuple[int, int], Links](), {}, {}
     for block in range(config.decoder.depth):

@@ -37,7 +37,7 @@ from qkv.families.translator.translations import Links, Translation, distinct, s
 from qkv.runtime.compute import Compute, computing_in, silent
 from qkv.runtime.weights import build_model
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
-from qkv.text.words import FINE
+from qkv.text.words import WORDS_AND_MARKS
 
 MORE = 8  # hypotheses per segment, if the best ones contain a phrase to avoid once joined
 GREEDY = TranslationOptions(beam_size=1)
@@ -244,13 +244,13 @@ class Translator:
 
     def word_links(self, source: str, target: str) -> Links:
         """Align the words of a translation with those of its source. A punctuation mark counts as a word."""
-        return self.texts.links(source, self.tokenizer.target.encode(target), FINE)
+        return self.texts.links(source, self.tokenizer.target.encode(target), WORDS_AND_MARKS)
 
     def word_attention(self, source: str, target: str) -> WordAttention:
         """The attention of every head between words, for a given translation. A punctuation mark counts as a word."""
         self.model.eval()
         return attention_between_words(
-            two_stacks(self.model), self.tokenizer, source, target, FINE, self.aligner.late
+            two_stacks(self.model), self.tokenizer, source, target, WORDS_AND_MARKS, self.aligner.late
         )
 
     # Other ways to decode -----------------------------------------------------------------------------------
