@@ -1,5 +1,6 @@
 """The interface of all translation models: batch, loss, decoding step and attention to the source."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 

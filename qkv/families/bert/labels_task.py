@@ -22,7 +22,7 @@ from qkv.families.bert.model import BertClassifier, LabelBatch
 from qkv.families.bert.product import Bert, rows_of
 from qkv.families.bert.settings import BertFineTuneSettings
 from qkv.families.loading import load_for
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
@@ -148,7 +148,7 @@ class LabelTask(Task[TextClassifier]):
     def files(self) -> dict[str, bytes]:
         return {TOKENIZER_FILE: self.before.pieces.text().encode()}
 
-    def data(self, examples: Labelled, pieces: WordPieces, *, shuffled: bool) -> "LabelData":
+    def data(self, examples: Labelled, pieces: WordPieceTokenizer, *, shuffled: bool) -> "LabelData":
         return LabelData(
             examples,
             pieces,
@@ -159,7 +159,7 @@ class LabelTask(Task[TextClassifier]):
         )
 
     def assemble(self, folder: Path) -> Assembled[TextClassifier]:
-        pieces, examples = WordPieces.load(folder / TOKENIZER_FILE), self.examples
+        pieces, examples = WordPieceTokenizer.load(folder / TOKENIZER_FILE), self.examples
         mean, deviation = examples.scale
         defaults = TextClassifierDefaults(
             max_length=self.before.defaults.max_length,
@@ -237,7 +237,7 @@ class LabelData:
     def __init__(
         self,
         examples: Labelled,
-        pieces: WordPieces,
+        pieces: WordPieceTokenizer,
         whole: Examples,
         longest: int,
         batch_tokens: int,
@@ -270,7 +270,7 @@ class LabelData:
         return len(rows)
 
 
-def rows_with_lines(examples: Labelled, pieces: WordPieces, longest: int) -> list[Row]:
+def rows_with_lines(examples: Labelled, pieces: WordPieceTokenizer, longest: int) -> list[Row]:
     """A text with no pieces, or with more than the model reads, is refused with its line, and never cut."""
     flat = pieces.encode_all([text for texts in examples.inputs for text in texts])
     size = 1 if examples.seconds is None else 2

@@ -27,7 +27,7 @@ from qkv.families.gpt.settings import (
     TextSettings,
 )
 from qkv.families.gpt.stream import Stream, StreamData
-from qkv.text.characters import Characters
+from qkv.text.characters import CharacterTokenizer
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
@@ -113,7 +113,7 @@ class TextMaterial(TextPassages):
     def learn(self) -> Tokenizer:
         """Subwords from the training part alone; characters of both, which tell nothing but that they are there."""
         if self.pieces == "characters":
-            return Characters.of([*self.train.texts, *self.valid.texts])
+            return CharacterTokenizer.of([*self.train.texts, *self.valid.texts])
         return Tokenizer.learn(self.train.texts, self.settings.vocab_size, sentences=False)
 
 
@@ -137,7 +137,7 @@ class MusicMaterial:
         return Notes.all()
 
     def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
-        notes, most = Notes(tokenizer.pieces), self.settings.transpose
+        notes, most = Notes(tokenizer.library), self.settings.transpose
         valid = stream_of(map(notes.encode_frames, self.music.valid), notes.end)
 
         def train(seed: int) -> Tensor:

@@ -11,7 +11,7 @@ from qkv.decoding.arrays import arrays_for
 from qkv.errors import UserError
 from qkv.families.translator.translations import Links
 from qkv.text.vocabulary import Vocabulary
-from qkv.text.words import owners, spans
+from qkv.text.words import spans, words_of_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,8 +132,8 @@ def align(
     attention = aligner.attention(runner, ids, output)
     weights = word_weights(
         attention,
-        owners(places, source_words),
-        owners(tokenizer.spans(output), target_words),
+        words_of_tokens(places, source_words),
+        words_of_tokens(tokenizer.spans(output), target_words),
         (len(target_words), len(source_words)),
     )
     return links_in(weights)

@@ -18,7 +18,7 @@ from qkv.families.translator.defaults import Languages
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import FineTuneTranslatorSettings
 from qkv.families.translator.task import TOKENIZER_FILE, both_parts, keep, measured, shown_translation
-from qkv.text.sentence_pieces import SentencePieces
+from qkv.text.marian_tokenizer import MarianTokenizer
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
@@ -112,7 +112,7 @@ class FineTuneTranslatorTask(Task[Translator]):
 
 def with_language(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vocabulary:
     """The tokenizer that puts the target language before each source, if the model knows several."""
-    if not tokenizer.languages or not isinstance(tokenizer, SentencePieces):
+    if not tokenizer.languages or not isinstance(tokenizer, MarianTokenizer):
         if language is not None:
             raise UserError("this model translates into one language. Leave out the language token.")
         return tokenizer

@@ -11,7 +11,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
 from qkv.errors import UserError
-from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.alignment import Aligner, forced_attention
 from qkv.families.translator.architectures import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
@@ -35,7 +35,7 @@ from qkv.families.translator.translations import Links, Translation, distinct, s
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
-from qkv.text.words import FINE
+from qkv.text.words import WORDS_AND_MARKS
 
 MORE = 8  # hypotheses per segment, if the best ones contain a phrase to avoid once joined
 GREEDY = TranslationOptions(beam_size=1)
@@ -262,7 +262,7 @@ class Translator:
 
     def word_links(self, source: str, target: str) -> Links:
         """Align the words of a translation with those of its source. A punctuation mark counts as a word."""
-        return self.texts.links(source, self.tokenizer.target.encode(target), FINE)
+        return self.texts.links(source, self.tokenizer.target.encode(target), WORDS_AND_MARKS)
 
     # Other ways to decode -----------------------------------------------------------------------------------
 

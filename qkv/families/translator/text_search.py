@@ -22,7 +22,7 @@ from qkv.families.translator.translations import Links, Translation, Word, featu
 from qkv.text.avoid import automaton
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.whole_characters import whole_characters
-from qkv.text.words import FINE, SPACED, owners, spans
+from qkv.text.words import SPACE_SEPARATED, WORDS_AND_MARKS, spans, words_of_tokens
 
 HALF = "\ufffd"  # how an incomplete character decodes
 
@@ -43,7 +43,7 @@ class TextSearch:
             tables = [automaton_for(phrase, self.tokenizer) for phrase in options.avoid]
             automata = stacked(tables)  # (P, states, V)
         characters = partial(characters_of, self.tokenizer)  # slow, and rarely needed
-        return Searcher(self.runners, self.tokenizer.begins_anew, automata, characters)
+        return Searcher(self.runners, self.tokenizer.starts_word, automata, characters)
 
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
@@ -108,12 +108,12 @@ class TextSearch:
         output = self.tokenizer.decode(ids)
         text = reading.written(output)
         if reading.marks or not reading.job.is_kept_by(reading.back(output)):
-            links = self.links(reading.text, ids, FINE, language)
+            links = self.links(reading.text, ids, WORDS_AND_MARKS, language)
             text = completed(reading, output, links, len(self.beginning(options)))
         confidence = self.defaults.confidence
         alignment = None
         if options.alignments:
-            alignment = self.links(reading.text, ids, SPACED, language)
+            alignment = self.links(reading.text, ids, SPACE_SEPARATED, language)
             if reading.left_out:
                 alignment = renumbered(alignment, (reading.text, reading.job.text), (output, text))
         return Translation(
@@ -141,7 +141,7 @@ class TextSearch:
         output = self.tokenizer.decode(hypothesis.ids)
         words = [reading.written(word) for word in output.split()]
         scores = [0.0] * len(words)
-        places = owners(self.tokenizer.spans(hypothesis.ids), spans(output, SPACED))
+        places = words_of_tokens(self.tokenizer.spans(hypothesis.ids), spans(output, SPACE_SEPARATED))
         for word, score in zip(
             places, hypothesis.log_probabilities, strict=False
         ):  # the end token belongs to no word

@@ -118,7 +118,7 @@ def searched(
     """The hypotheses, best first, and how they were found. Unlike in `translate`, all finished ones are kept."""
     defaults, tokenizer = translator.defaults, translator.tokenizer
     model = two_stacks(translator.model)
-    searcher = WatchedSearcher(model, tokenizer.begins_anew, anew=experiment.no_mask)
+    searcher = WatchedSearcher(model, tokenizer.starts_word, anew=experiment.no_mask)
     search = translator.texts.search(TranslationOptions(num_hypotheses=defaults.beam_size))
     [found] = searcher.find([request], search, lambda count: None)
     watched = searcher.watched

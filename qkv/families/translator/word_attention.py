@@ -12,7 +12,7 @@ from qkv.families.translator.alignment import links_in, membership, rows_of, wor
 from qkv.families.translator.product import Translator
 from qkv.families.translator.trace import two_stacks
 from qkv.families.translator.translations import Links
-from qkv.text.words import FINE, owners, spans
+from qkv.text.words import WORDS_AND_MARKS, spans, words_of_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +39,9 @@ def word_attention(translator: Translator, source: str, target: str) -> WordAtte
     output, output_places = tokenizer.target.encode_with_spans(target)
     read = torch.tensor([[*ids, config.end]], device=device)
     model(read, torch.tensor([[config.start, *output]], device=device), tape)
-    words = FINE.findall(source), FINE.findall(target)
+    words = WORDS_AND_MARKS.findall(source), WORDS_AND_MARKS.findall(target)
     of_source, of_target = (
-        owners(each, spans(text, FINE)) for each, text in [(places, source), (output_places, target)]
+        words_of_tokens(each, spans(text, WORDS_AND_MARKS)) for each, text in [(places, source), (output_places, target)]
     )
     cross, encoder, decoder = dict[tuple[int, int], Links](), {}, {}
     for block in range(config.decoder.depth):

@@ -17,7 +17,7 @@ from qkv.errors import UserError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import PictureBatch, Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
-from qkv.families.vit.settings import ClassedPictureSettings, VitSettings
+from qkv.families.vit.settings import LabelledImageSettings, VitSettings
 from qkv.runtime.pixels import as_input
 from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
@@ -80,7 +80,7 @@ def describe(gallery: Gallery, setup: Setup) -> None:
 @dataclass(frozen=True)
 class VitTask(Task[PictureClassifier]):
     gallery: Gallery
-    settings: ClassedPictureSettings
+    settings: LabelledImageSettings
     config: VitConfig
 
     @property

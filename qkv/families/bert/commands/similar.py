@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> None:
         check_text(text)
     model = load_for(command.model, "similar", Bert).computing_in("float32", warn)
     if command.labels is not None:
-        print(json.dumps(agreement(model.embed, command.labels, command.columns)))
+        print(json.dumps(correlation(model.embed, command.labels, command.columns)))
         return
     if command.pairs is None:
         found = cosines(model.embed, [command.text[0]], [command.text[1]])
@@ -91,7 +91,7 @@ def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[
     return found
 
 
-def agreement(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, float | None]:
+def correlation(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, float | None]:
     from qkv.cli.terminal import say
     from qkv.data.labels import read_labelled
     from qkv.evaluation.classification import pearson, round_or_none, spearman

@@ -147,13 +147,13 @@ def draw_own_captions(command: EvaluateDrawing, painter: Painter) -> tuple[dict[
     settings = from_dict(DalleSettings, read_json(report)["settings"], str(report))
     size = painter.codes.model.config.side if command.images.is_dir() else None  # as --size in training
     files = CaptionedPictures(images=command.images, captions=command.captions, size=size)
-    shown, unshown = files.parts(settings.data.valid_size)
+    train, held_out = files.parts(settings.data.valid_size)
     exhibits = [
         each
-        for part, name in ((shown, "in the training data"), (unshown, "held out"))
+        for part, name in ((train, "in the training data"), (held_out, "held out"))
         for each in side_by_side(painter, part, name, command.how)
     ]
-    return {"sheet": str(command.sheet), "in training": len(shown), "held out": len(unshown)}, exhibits
+    return {"sheet": str(command.sheet), "in training": len(train), "held out": len(held_out)}, exhibits
 
 
 def side_by_side(painter: Painter, part: Captioned, name: str, how: DrawingOptions) -> list[Exhibit]:
@@ -167,5 +167,5 @@ def side_by_side(painter: Painter, part: Captioned, name: str, how: DrawingOptio
         drawings = painter.draw_each(captions, how, done=done)
     return [
         Exhibit(f"{name}: drawn", captions, [each[0].pixels for each in drawings]),
-        Exhibit(f"{name}: the real ones", captions, list(chosen.pictures)),
+        Exhibit(f"{name}: real images", captions, list(chosen.pictures)),
     ]

@@ -57,10 +57,10 @@ def main(arguments: list[str]) -> None:
     if command.json:
         print(json.dumps(facts, indent=2))
         return
-    wide = max(map(len, facts)) + 2
+    width = max(map(len, facts)) + 2
     for name, value in facts.items():
         shown = "infinite" if value is None else f"{value:,}" if isinstance(value, int) else value
-        print(f"{name.replace('_', ' '):<{wide}}{shown}")
+        print(f"{name.replace('_', ' '):<{width}}{shown}")
 
 
 def score_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class System:
         from qkv.families.translator.product import Translator
 
         if path.is_dir():
-            # The engine gives the same translations in float32, several times faster.
+            # The engine is faster and gives the same translations in float32.
             translator = load_for(path, "evaluate", Translator).computing_in("float32", warn)
             scoring = scoring_in_report(path / "report.json")
             return cls(
@@ -240,7 +240,7 @@ def scorer_for(command: Evaluate, system: System) -> Scorer:
 def translations_of(system: System, sentences: Sentences, belongs: list[int], command: Evaluate) -> list[str]:
     """One translation per sentence. If several lines of a file belong to a sentence, the first one."""
     from qkv.cli.terminal import count_progress
-    from qkv.families.translator.commands.translate import without_breaks
+    from qkv.families.translator.commands.translate import without_line_breaks
 
     if system.translator is None or sentences.source is None:
         by_place = dict(zip(reversed(belongs), reversed(system.translations), strict=True))  # the first wins
@@ -252,7 +252,7 @@ def translations_of(system: System, sentences: Sentences, belongs: list[int], co
             length_penalty=command.length_penalty,
             done=done,
         )
-    return [without_breaks(each) for each in translations]
+    return [without_line_breaks(each) for each in translations]
 
 
 def write_translations(path: Path, translations: list[str]) -> None:
