@@ -161,13 +161,13 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     from qkv.data.worlds import pairs, reference_agrees
     from qkv.evaluation.scores import score_translations
     from qkv.families.translator.report import model_card
+    from qkv.runtime.running import EXACT
 
     tested = pairs(
         command.source_language, command.target_language, TESTED_ON, part="test", seed=command.seed
     )
     with count_progress("translating", len(tested), lines=True) as done:
-        fast = translator.computing_in("float32")
-        answers = fast.translate([pair.source for pair in tested], done=done)
+        answers = translator.running(EXACT).translate([pair.source for pair in tested], done=done)
     scores = score_translations(answers, [pair.target for pair in tested])
     right = [answer == pair.target for answer, pair in zip(answers, tested, strict=True)]
     agrees = [reference_agrees(pair, answer) for answer, pair in zip(answers, tested, strict=True)]

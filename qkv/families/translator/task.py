@@ -25,6 +25,7 @@ from qkv.families.translator.settings import (
     TranslatorSettings,
 )
 from qkv.families.translator.trust import learn_trust
+from qkv.runtime.running import EXACT
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
@@ -128,7 +129,7 @@ def measured(
     seen: Seen,
 ) -> dict[str, Any]:
     """The report; on the way the product learns what makes its answers ones that can be trusted."""
-    fast = product.computing_in("float32")  # the same translations, several times as fast
+    fast = product.running(EXACT)
     sources = corpus.valid.source[:SCORED]
     done = Counter(run.watch.on_work, "translating the validation set", len(sources))
     answers = [best for best, *_ in fast.hypotheses(sources, done=done)]
