@@ -9,7 +9,9 @@ def rotate(x: Floats, rotation: Floats) -> Floats:
     """Rotate columns i and i + K/2 of x, (B, H, T, K), as a pair by the angle of their row; rotation is (T, 2, K)."""
     half = x.shape[-1] // 2
     swapped = np.concatenate([x[..., half:], x[..., :half]], axis=-1)
-    return x * rotation[:, 0] + swapped * rotation[:, 1]
+    cosines: Floats = rotation[:, 0]
+    sines: Floats = rotation[:, 1]
+    return x * cosines + swapped * sines
 
 
 def rows_between(table: Floats | None, start: int, length: int) -> Floats | None:
