@@ -49,7 +49,7 @@ def clean(
     check_clean(settings)
     reasons = decide(corpus, Judge(settings, languages, held_out or HeldOut()), processes, progress)
     examples = Examples()
-    for record, number in decided(corpus, reasons):
+    for record, number in with_reasons(corpus, reasons):
         if number == KEPT:
             write(record)
         else:
@@ -81,7 +81,7 @@ def judge_one_by_one(corpus: Corpus, judge: Judge, total: int, processes: int, p
         for judged in in_processes(judge, chunks(texts), processes):
             parts.append(judged)
             done(len(judged.reasons))
-    return Judged.joined(parts)
+    return Judged.join(parts)
 
 
 def without_duplicates(judged: Judged, settings: CleanSettings, held_out: HeldOut) -> Reasons:
@@ -106,31 +106,31 @@ def without_misaligned(corpus: Corpus, least: float, reasons: Reasons, progress:
     rows = np.flatnonzero(reasons == KEPT)
     if not len(rows):
         return reasons
-    lexicon = learned_from(corpus, reasons, len(rows))
+    lexicon = learn_from_sample(corpus, reasons, len(rows))
     scores = []
     with progress("scoring alignments", len(rows)) as done:
-        for chunk in chunks(undecided(corpus, reasons)):
+        for chunk in chunks(kept_pairs(corpus, reasons)):
             scores.append(lexicon.scores(chunk))
             done(len(chunk))
     reasons[rows[np.concatenate(scores) < least]] = NUMBER[MISALIGNED]
     return reasons
 
 
-def learned_from(corpus: Corpus, reasons: Reasons, total: int) -> Lexicon:
+def learn_from_sample(corpus: Corpus, reasons: Reasons, total: int) -> Lexicon:
     """Learn from pairs spread evenly over the corpus."""
-    sample = islice(undecided(corpus, reasons), 0, None, max(1, total // SAMPLE))
+    sample = islice(kept_pairs(corpus, reasons), 0, None, max(1, total // SAMPLE))
     short = (pair for pair in sample if max(map(len, pair)) <= SHORT)
     return learn_lexicon(islice(short, SAMPLE))
 
 
-def decided(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[Record, int]]:
+def with_reasons(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[Record, int]]:
     for record, number in zip_longest(corpus(), reasons.tolist()):
         if record is None or number is None:
             raise UserError("the corpus has changed while it was read: clean it again.")
         yield record, number
 
 
-def undecided(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[str, str]]:
+def kept_pairs(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[str, str]]:
     kept = compress(corpus(), (reasons == KEPT).tolist())
     return ((record.source, record.target) for record in kept)
 

@@ -58,7 +58,7 @@ def signatures_of(pairs: Sequence[tuple[str, str]]) -> Signatures:
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     flat = np.fromiter((number for row in rows for number in row), dtype=np.uint64, count=int(lengths.sum()))
     ends = np.cumsum(lengths)
-    neighbours = mixed(flat[:-1] * ODD + flat[1:])
+    neighbours = mix(flat[:-1] * ODD + flat[1:])
     inside = np.ones(len(neighbours), dtype=np.bool_)
     inside[ends[:-1] - 1] = False  # the last word of a row and the first of the next
     starts = np.concatenate([[0], np.cumsum(lengths - 1)[:-1]])
@@ -74,13 +74,13 @@ def signatures_of(pairs: Sequence[tuple[str, str]]) -> Signatures:
 
 def constants() -> list[tuple[np.uint64, np.uint64]]:
     """Odd factors and offsets of multiply-shift hashing (Dietzfelbinger 1996)."""
-    numbers = mixed(np.arange(1, 2 * PERMUTATIONS + 1, dtype=np.uint64) * ODD)
+    numbers = mix(np.arange(1, 2 * PERMUTATIONS + 1, dtype=np.uint64) * ODD)
     return [
         (factor | np.uint64(1), offset) for factor, offset in zip(numbers[::2], numbers[1::2], strict=True)
     ]
 
 
-def mixed(numbers: Hashes) -> Hashes:
+def mix(numbers: Hashes) -> Hashes:
     """Every bit depends on every bit (the finaliser of splitmix64)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -107,5 +107,5 @@ def originals(found: Signatures, similarity: float) -> NDArray[np.int64]:
 def band_keys(band: Signatures) -> Hashes:
     keys = np.zeros(len(band), dtype=np.uint64)
     for column in band.T:
-        keys = mixed(keys * ODD + column.astype(np.uint64))
+        keys = mix(keys * ODD + column.astype(np.uint64))
     return keys

@@ -47,7 +47,7 @@ class Judged:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence["Judged"]) -> "Judged":
+    def join(cls, parts: Sequence["Judged"]) -> "Judged":
         return cls(
             reasons=np.concatenate([part.reasons for part in parts]),
             fingerprints=np.concatenate([part.fingerprints for part in parts]),

@@ -1,7 +1,7 @@
 """What can be trained: its inputs, its settings and its task. Importing this needs no torch.
 
 The command line derives its options from the `Trainable` record. `Trainable.task` names the function that makes the
-`qkv.training.runs.Task`.
+`qkv.training.task.Task`.
 """
 
 import dataclasses
@@ -96,13 +96,15 @@ class Trainable:
     unit: str
     """What is counted: "pairs"."""
     task: str
-    """Reference to a function of (data, inputs, settings, setup) that returns a `qkv.training.runs.Task`."""
+    """Reference to a function of (data, inputs, settings, setup) that returns a `qkv.training.task.Task`."""
     needs: frozenset[str] = frozenset()
     """Inputs that choose this trainable when they are given, such as `fine_tune`."""
     starts_with: frozenset[str] = frozenset()
     """Inputs of which one must be given to start a run; none if there is built-in data."""
     usage: str
-    """How to use the result, after the program's name. {out} is the bundle."""
+    """How to use the result, after the program's name. {out} is the bundle, {example} is `example(report)`."""
+    example: Callable[[Mapping[str, Any]], str] = lambda report: '"…"'
+    """An example input for the model that this report describes."""
     tells: Callable[[Mapping[str, Any]], list[str]] = lambda report: []
     """More lines for the end of a run."""
     shows: Callable[[Mapping[str, Any]], None] | None = None

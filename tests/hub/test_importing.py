@@ -145,7 +145,7 @@ def test_a_model_that_computes_something_else_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_bert(tmp_path / "published", BertForMaskedLM)
-    real = proof.opened_by_transformers
+    real = proof.open_with_transformers
     monkeypatch.setattr(proof, "opened_by_transformers", lambda *each: shaken(real(*each), seed=9))
     refused(tmp_path / "published", "the logits differ by up to .* nothing was written")
 

@@ -14,17 +14,17 @@ function limits(cursor, [rows, columns]) {
   return [Math.min(cursor.row, rows - 1), Math.min(cursor.column, columns - 1)];
 }
 
-// The step that a row of the last side has led to, where it has.
+// The decoding step of a row of the last side, if it has one.
 export function stepOfRow(trace, row) {
   const step = trace.choices.findIndex((choice) => choice.row === row);
-  return step >= 0 && trace.sides.at(-1).said.length ? { step } : {};
+  return step >= 0 && trace.sides.at(-1).output.length ? { step } : {};
 }
 
 function named(site, cursor, ...parts) {
   return parts.map((part) => `${prefixOf(site, cursor.layer)}.${part}`);
 }
 
-// What the keys and values are made from: the memory, where the attention is on another sentence.
+// The input of keys and values: the memory in encoder-decoder attention.
 function keySource(site, cursor, trace) {
   return site.id === "cross" ? `${site.keys.name}.output` : inputOf(site.side, cursor.layer, site.sublayer, trace);
 }
@@ -35,7 +35,7 @@ function projection(name, { site, cursor, trace }) {
   return { weight: `${place}.weight`, bias: `${place}.bias`, source };
 }
 
-// One number of Q, K or V with the row of x and the column of W that it is made of.
+// One value of Q, K or V, with the row of x and the column of W that give it.
 function projected(name, context, row, column, value) {
   const { trace, site, cursor } = context, { weight, bias, source } = projection(name, context);
   const input = trace.get(source), own = trace.get(weight), shift = trace.get(bias);
@@ -71,7 +71,7 @@ export const projections = {
   },
 };
 
-// The stream that a query is made of: what the layer below has left, or, before the first, embedding and position.
+// The input of a query: the result of the layer below or, in the first layer, embedding plus position.
 function cameFrom({ trace, site, cursor, t }, row) {
   const side = site.side.name;
   if (cursor.layer || lstmsOf(trace, site.side)) return [t("station layers"), { station: 13, side, row: cursor.layer, column: row }];
@@ -143,7 +143,7 @@ export const mask = {
   }),
 };
 
-// The maximum that softmax subtracts from a row before it exponentiates; null where e^x is readable without.
+// The maximum that softmax subtracts from a row before the exponential; null if e^x is readable without it.
 function shiftOf({ arrays, row }) {
   const largest = Math.max(...rowAt(arrays.masked, row));
   return Math.abs(largest) > 12 ? largest : null;

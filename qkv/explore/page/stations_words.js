@@ -1,4 +1,4 @@
-// Stations 1 to 3, from text to vectors that know their place, and 13, the layers one after another.
+// Stations 1 to 3, from text to vectors with positions, and 13, layer by layer.
 
 import { unpacked } from "./api.js";
 import { element, isolated, number } from "./dom.js";
@@ -23,7 +23,7 @@ export const pieces = {
   },
 };
 
-// The part of a picture that a piece is; the first piece stands for the class and is no part of it.
+// The patch of an image that a token stands for. The first token is the class token and has none.
 function patchOf(trace, piece) {
   if (piece === 0) return null;
   const { shape: [channels, height, width], values } = unpacked(trace.picture), size = trace.config.patch, across = width / size;

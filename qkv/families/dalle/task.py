@@ -25,7 +25,9 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.picture_data import Rows
-from qkv.training.runs import Assembled, Chosen, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import Chosen
+from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup
 
 CODES_FILE = "codes.npy"  # in OUT/training

@@ -27,8 +27,10 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Task, facts_of_run, with_epochs
+from qkv.training.report import facts_of_run
+from qkv.training.selection import Chosen
 from qkv.training.settings import share_of
+from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
 
 FEWEST = 10  # examples of which some can be held out

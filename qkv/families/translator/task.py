@@ -12,7 +12,7 @@ from qkv.errors import OptionError, UserError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.advice import advice_before
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairData, PairFiles
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -29,7 +29,8 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Counter, Example, Task
+from qkv.training.selection import Chosen
+from qkv.training.task import Assembled, Counter, Example, Task
 from qkv.training.trainable import Setup
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
@@ -82,7 +83,7 @@ class TranslatorTask(Task[Translator]):
         settings, corpus = self.settings, self.corpus
         tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
         train, valid = both_parts(corpus, tokenizer, settings, settings.model.max_length)
-        model = built(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
+        model = build(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
         longest = max(ALWAYS_WHOLE, *map(len, train.sources))
         defaults = TranslatorDefaults(
             languages=corpus.languages, max_source_length=longest, **asdict(settings.decoding)
@@ -129,9 +130,9 @@ def measured(
     """The report; on the way the product learns what makes its answers ones that can be trusted."""
     fast = product.computing_in("float32")  # the same translations, several times as fast
     sources = corpus.valid.source[:SCORED]
-    done = Counter(run.watch.working, "translating the validation set", len(sources))
+    done = Counter(run.watch.on_work, "translating the validation set", len(sources))
     answers = [best for best, *_ in fast.hypotheses(sources, done=done)]
-    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.working)
+    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.on_work)
     validated = [answer.text for answer in answers]
     report = make_report(fast, corpus, settings, run, chosen, validated, scorer, seen)
     product.defaults = fast.defaults

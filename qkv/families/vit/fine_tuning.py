@@ -14,7 +14,8 @@ from qkv.families.vit.settings import FineTuneVitSettings
 from qkv.families.vit.task import Gallery, VitTask, accuracy, describe, percent
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, with_epochs
+from qkv.training.selection import Chosen
+from qkv.training.task import Assembled, with_epochs
 from qkv.training.trainable import Setup
 
 HEAD = "head."  # how the names of its weights begin

@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> None:
     )
     check(command)
     from qkv.cli.file_job import FileJob
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
 
     decoding = replace(command.options, alignments=command.options.alignments or command.json)
     translator = open_model(command)
@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> None:
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     number, pace = 1, Pace(LINES_AT_ONCE)
     for lines in chunks(command):
-        with counting("translating", len(lines)) as done:
+        with count_progress("translating", len(lines)) as done:
             for portion in pace.portions(lines):
                 for record in records(command, translator, decoding, portion, done, first=number):
                     print(record)
@@ -158,44 +158,44 @@ def records(
 ) -> list[str]:
     """The output lines for some input lines. `first` is the number of the first one."""
     found = []
-    for number, (line, answers) in enumerate(
+    for number, (line, hypotheses) in enumerate(
         zip(lines, translator.hypotheses(lines, decoding, done=done), strict=True), first
     ):
         if command.json:
-            found.append(as_json(command, number, line, answers))
+            found.append(as_json(command, number, line, hypotheses))
             continue
-        for answer in answers:
+        for hypothesis in hypotheses:
             columns = [str(number)] if command.options.num_hypotheses > 1 else []
-            columns.append(without_breaks(shown_text(command, answer)))
+            columns.append(without_line_breaks(shown_text(command, hypothesis)))
             if command.options.num_hypotheses > 1 or command.scores or command.options.alignments:
-                columns[-1] = columns[-1].replace("\t", " ")  # the separator of columns
+                columns[-1] = columns[-1].replace("\t", " ")  # a tab separates columns
             if command.scores:
-                sure = "" if answer.confidence is None else f"{answer.confidence:.3f}"
-                columns += [f"{answer.log_probability:.4f}", sure]
+                confidence = "" if hypothesis.confidence is None else f"{hypothesis.confidence:.3f}"
+                columns += [f"{hypothesis.log_probability:.4f}", confidence]
             if command.options.alignments:
-                shift = 1 if is_unsure(command, answer) else 0  # for the mark, which is a word
-                columns.append("" if shift and command.withhold else answer.pharaoh(shift))
+                shift = 1 if is_unsure(command, hypothesis) else 0  # the mark is a word
+                columns.append("" if shift and command.withhold else hypothesis.pharaoh(shift))
             found.append("\t".join(columns))
     return found
 
 
-def shown_text(command: Translate, answer: "Translation") -> str:
-    if not is_unsure(command, answer):
-        return answer.text
-    return "" if command.withhold else f"{UNSURE}{answer.text}"
+def shown_text(command: Translate, hypothesis: "Translation") -> str:
+    if not is_unsure(command, hypothesis):
+        return hypothesis.text
+    return "" if command.withhold else f"{UNSURE}{hypothesis.text}"
 
 
-def is_unsure(command: Translate, answer: "Translation") -> bool:
+def is_unsure(command: Translate, hypothesis: "Translation") -> bool:
     """A copied line has no confidence and is never unsure."""
-    least, sure = command.min_confidence, answer.confidence
-    return least is not None and sure is not None and sure < least
+    minimum, confidence = command.min_confidence, hypothesis.confidence
+    return minimum is not None and confidence is not None and confidence < minimum
 
 
-def is_withheld(command: Translate, answer: "Translation") -> bool:
-    return command.withhold and is_unsure(command, answer)
+def is_withheld(command: Translate, hypothesis: "Translation") -> bool:
+    return command.withhold and is_unsure(command, hypothesis)
 
 
-def as_json(command: Translate, number: int, line: str, answers: "list[Translation]") -> str:
+def as_json(command: Translate, number: int, line: str, hypotheses: "list[Translation]") -> str:
     translations = [
         {
             "text": None if is_withheld(command, each) else each.text,
@@ -208,12 +208,12 @@ def as_json(command: Translate, number: int, line: str, answers: "list[Translati
             else [[word.text, round(word.log_probability, 5)] for word in each.words],
             "alignment": None if each.alignment is None or is_withheld(command, each) else each.pharaoh(),
         }
-        for each in answers
+        for each in hypotheses
     ]
     return json.dumps({"line": number, "source": line, "translations": translations}, ensure_ascii=False)
 
 
-def without_breaks(text: str) -> str:
+def without_line_breaks(text: str) -> str:
     """Each input line gets one output line, whatever the model generates."""
     return text.replace("\r", " ").replace("\n", " ")
 
@@ -238,8 +238,8 @@ def identity(command: Translate) -> dict[str, Any]:
     from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE
     from qkv.checkpoint.files import file_hash
 
-    elsewhere = ("model", "ensemble", "input", "output", "threads")
-    options = {name: value for name, value in asdict(command).items() if name not in elsewhere}
+    irrelevant = ("model", "ensemble", "input", "output", "threads")
+    options = {name: value for name, value in asdict(command).items() if name not in irrelevant}
     del options["options"]["batch_tokens"]
     models = [
         file_hash(folder / name)

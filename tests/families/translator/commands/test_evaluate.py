@@ -19,7 +19,7 @@ from qkv.cli import main, terminal
 from qkv.core.pairs import TranslationModel
 from qkv.engine import Engine, NoEngineError
 from qkv.evaluation.overlap import SEEN_FILE, seen_in, write_seen
-from qkv.families.translator.commands.translate import without_breaks
+from qkv.families.translator.commands.translate import without_line_breaks
 
 SENTENCES = 60
 
@@ -88,7 +88,7 @@ def test_the_engine_gives_the_translations_of_the_model(
 
     monkeypatch.setattr(TranslationModel, "begin", refuse)
     answer_of(capsys, model, "--source", "a.en", "--reference", "a.xx", "--output", "said.xx")
-    assert Path("said.xx").read_text().split("\n") == [*map(without_breaks, expected), ""]
+    assert Path("said.xx").read_text().split("\n") == [*map(without_line_breaks, expected), ""]
 
 
 def test_progress_is_printed_without_a_terminal(
