@@ -188,7 +188,7 @@ class Run:
         self.unread = []
         if self.writes:
             speed = self.mean.tokens_per_second(clock.seconds())
-            self.watch.step(position, self.plan.progress(position), self.mean.value(), speed)
+            self.watch.on_step(position, self.plan.progress(position), self.mean.value(), speed)
 
     def count_bad_batch(self, step: int) -> None:
         self.position.bad_batches += 1

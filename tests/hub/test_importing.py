@@ -146,7 +146,7 @@ def test_a_model_that_computes_something_else_is_not_written(
 ) -> None:
     write_bert(tmp_path / "published", BertForMaskedLM)
     real = proof.open_with_transformers
-    monkeypatch.setattr(proof, "opened_by_transformers", lambda *each: shaken(real(*each), seed=9))
+    monkeypatch.setattr(proof, "open_with_transformers", lambda *each: shaken(real(*each), seed=9))
     refused(tmp_path / "published", "the logits differ by up to .* Nothing was written")
 
 

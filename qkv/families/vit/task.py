@@ -196,8 +196,8 @@ class Accuracies:
     def __init__(self, inner: Watch, product: PictureClassifier, gallery: Gallery, path: Path):
         self.inner, self.product, self.gallery, self.path = inner, product, gallery, path
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
-        self.inner.step(position, progress, loss, tokens_per_second)
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        self.inner.on_step(position, progress, loss, tokens_per_second)
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         share = accuracy(self.product, self.gallery.valid)
