@@ -13,8 +13,8 @@ import tyro
 from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import check_output, read_options
 from qkv.errors import UserError
-from qkv.runtime.running import EXACT, Running
 from qkv.families.translator.settings import ScoringSettings
+from qkv.runtime.running import EXACT, Running
 
 if TYPE_CHECKING:
     from qkv.evaluation.evaluation import Evaluation, Sentences
