@@ -46,7 +46,7 @@ def attention_picture(path: Path, attention: AttentionMap) -> None:
         axes.set_title(f"decoder block {index + 1}, mean of {attention.weights.shape[1]} heads", fontsize=10)
         axes.set_xlabel("source word")
         if index == 0:
-            axes.set_ylabel("word said")
+            axes.set_ylabel("output word")
     figure.colorbar(image, ax=figure.axes, label="attention weight", shrink=0.8)
     figure.suptitle("Encoder-decoder attention")
     figure.savefig(path)

@@ -65,7 +65,7 @@ def json_bytes(value: Any) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def sealed(value: Mapping[str, Any]) -> dict[str, Any]:
+def seal(value: Mapping[str, Any]) -> dict[str, Any]:
     """Add a hash of the content, which shows a changed bit."""
     return {**value, HASH: bytes_hash(canonical(value))}
 
@@ -76,8 +76,8 @@ def read_sealed(path: Path, *, from_the_disk: bool = False) -> dict[str, Any]:
         drop_cached_pages(path)
     value = read_json(path)
     if isinstance(value, dict):
-        seal = value.pop(HASH, None)
-        if seal == bytes_hash(canonical(value)) and path.read_bytes() == json_bytes(sealed(value)):
+        stored_hash = value.pop(HASH, None)
+        if stored_hash == bytes_hash(canonical(value)) and path.read_bytes() == json_bytes(seal(value)):
             return value
     raise UserError(
         f"{path} is damaged, or was written by an earlier version of qkv. Restore it from a copy or train again."
@@ -117,8 +117,8 @@ def read_json(path: Path) -> Any:
 
 
 @contextmanager
-def held(path: Path, otherwise: str) -> Iterator[None]:
-    """Lock a file until the process ends. `otherwise` is the error if another process holds the lock."""
+def lock_file(path: Path, otherwise: str) -> Iterator[None]:
+    """Hold a lock on a file. `otherwise` is the error if another process holds it."""
     try:
         import fcntl
     except ImportError:  # Windows, where an open file could not be renamed either

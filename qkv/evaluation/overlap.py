@@ -130,10 +130,10 @@ def warning(name: str, overlap: Overlap, without: TranslationScores | None, plac
         rest = without_them(None if without is None else without.bleu.value)
     return (
         f"{count:,} of {overlap.total:,} test sentences occur in the training data of {name} "
-        f"({len(overlap.same_translation):,} with the very same translation; {place}{'' if count == 1 else 's'} "
-        f"{first}{more}): the scores on them say little; {rest}."
+        f"({len(overlap.same_translation):,} with the same translation; {place}{'' if count == 1 else 's'} "
+        f"{first}{more}): scores on them measure memory; {rest}."
     )
 
 
 def without_them(bleu: float | None) -> str:
-    return "no sentence is left without them" if bleu is None else f"without them BLEU is {bleu:.2f}"
+    return "none remain without them" if bleu is None else f"without them BLEU is {bleu:.2f}"

@@ -12,7 +12,9 @@ from qkv.families.translator.product import Translator
 SENTENCES = 150
 
 
-def measured(translator: Translator, done: Callable[[int], None], count: int = SENTENCES) -> dict[str, Any]:
+def measure_heads(
+    translator: Translator, done: Callable[[int], None], count: int = SENTENCES
+) -> dict[str, Any]:
     """The error of every head's alignment, and how often a pronoun's strongest weight is on its antecedent."""
     languages = translator.defaults.languages
     tested = pairs(languages.source, languages.target, count, part="test")

@@ -1,4 +1,4 @@
-"""A phrase to avoid as an automaton over the tokens of a vocabulary."""
+"""A finite automaton over tokens that finds a banned phrase."""
 
 from collections.abc import Sequence
 
@@ -10,20 +10,20 @@ from qkv.errors import UserError
 NO = -1  # instead of a state: this token would complete the phrase
 
 
-def automaton(phrase: str, pieces: Sequence[bytes]) -> Tensor:
-    """(states, V): how many bytes of the phrase the text ends with after each token, or NO."""
+def automaton(phrase: str, tokens: Sequence[bytes]) -> Tensor:
+    """For each state and token, how many bytes of the phrase the text then ends with, or NO. (states, V)"""
     wanted = phrase.encode("utf-8")
     if not wanted:
         raise UserError("an empty phrase cannot be avoided: every text contains it.")
-    back = failures(wanted)
-    table = torch.zeros(len(wanted), len(pieces), dtype=torch.int16)
+    back = failure_links(wanted)
+    table = torch.zeros(len(wanted), len(tokens), dtype=torch.int16)
     for state in range(len(wanted)):
-        table[state] = torch.tensor([after(state, piece, wanted, back) for piece in pieces])
+        table[state] = torch.tensor([next_state(state, token, wanted, back) for token in tokens])
     return table
 
 
-def failures(wanted: bytes) -> list[int]:
-    """For each number of matching bytes, the most that still match if the next one does not (Knuth, Morris, Pratt)."""
+def failure_links(wanted: bytes) -> list[int]:
+    """The failure function of the Knuth–Morris–Pratt algorithm."""
     back, length = [0] * len(wanted), 0
     for place in range(1, len(wanted)):
         while length and wanted[place] != wanted[length]:
@@ -33,8 +33,8 @@ def failures(wanted: bytes) -> list[int]:
     return back
 
 
-def after(state: int, piece: bytes, wanted: bytes, back: Sequence[int]) -> int:
-    for byte in piece:
+def next_state(state: int, token: bytes, wanted: bytes, back: Sequence[int]) -> int:
+    for byte in token:
         while state and byte != wanted[state]:
             state = back[state - 1]
         state += byte == wanted[state]

@@ -1,4 +1,4 @@
-"""An automaton over a vocabulary that accepts only valid UTF-8, so that no character is cut."""
+"""A finite automaton over tokens that accepts only valid UTF-8, so that no character is incomplete."""
 
 from collections.abc import Sequence
 
@@ -31,23 +31,30 @@ MOVES: dict[int, list[tuple[range, int]]] = {
     NOT_OVERLONG_4: [(range(0x90, 0xC0), TWO)],
     NOT_TOO_LARGE: [(range(0x80, 0x90), TWO)],
 }
-NEXT = {(state, byte): after for state, moves in MOVES.items() for bytes_, after in moves for byte in bytes_}
+NEXT = {
+    (state, byte): next_state
+    for state, moves in MOVES.items()
+    for bytes_, next_state in moves
+    for byte in bytes_
+}
 
 
-def whole_characters(pieces: Sequence[bytes], end: int) -> Tensor | None:
-    """(states, V): the state after each token, or NO if it cannot follow; None if all tokens are whole characters.
+def whole_characters(tokens: Sequence[bytes], end: int) -> Tensor | None:
+    """For each state and token, the next state, or NO if the token must not follow. (states, V)
 
-    The end follows upon whole characters only.
+    None if all tokens are whole characters. The end token may follow only after a whole character.
     """
-    if all(after(WHOLE, piece) == WHOLE for piece in pieces):
+    if all(next_state(WHOLE, token) == WHOLE for token in tokens):
         return None
-    table = torch.tensor([[after(state, piece) for piece in pieces] for state in MOVES], dtype=torch.int16)
+    table = torch.tensor(
+        [[next_state(state, token) for token in tokens] for state in MOVES], dtype=torch.int16
+    )
     table[1:, end] = NO
     return table
 
 
-def after(state: int, piece: bytes) -> int:
-    for byte in piece:
+def next_state(state: int, token: bytes) -> int:
+    for byte in token:
         state = NEXT.get((state, byte), NO)
         if state == NO:
             break

@@ -13,7 +13,7 @@ from qkv.checkpoint.files import read_sealed
 from qkv.checkpoint.state import damage
 from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import UserError
-from qkv.training.runs import check_same_run
+from qkv.training.run_file import check_same_run
 
 FLIPS = 1_000
 SETTINGS = tiny_settings(precision="float32")

@@ -13,7 +13,7 @@ from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.labels import Labelled
-from qkv.errors import UserError, naming
+from qkv.errors import UserError, name_inputs
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
 from qkv.families.bert.config import BertClassifierConfig
@@ -22,12 +22,14 @@ from qkv.families.bert.model import BertClassifier, LabelBatch
 from qkv.families.bert.product import Bert, rows_of
 from qkv.families.bert.settings import BertFineTuneSettings
 from qkv.families.loading import load_for
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Task, facts_of_run, with_epochs
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import share_of
+from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
 
 HEAD = "labels."  # how the names of its weights begin
@@ -146,7 +148,7 @@ class LabelTask(Task[TextClassifier]):
     def files(self) -> dict[str, bytes]:
         return {TOKENIZER_FILE: self.before.pieces.text().encode()}
 
-    def data(self, examples: Labelled, pieces: WordPieces, *, shuffled: bool) -> "LabelData":
+    def data(self, examples: Labelled, pieces: WordPieceTokenizer, *, shuffled: bool) -> "LabelData":
         return LabelData(
             examples,
             pieces,
@@ -157,7 +159,7 @@ class LabelTask(Task[TextClassifier]):
         )
 
     def assemble(self, folder: Path) -> Assembled[TextClassifier]:
-        pieces, examples = WordPieces.load(folder / TOKENIZER_FILE), self.examples
+        pieces, examples = WordPieceTokenizer.load(folder / TOKENIZER_FILE), self.examples
         mean, deviation = examples.scale
         defaults = TextClassifierDefaults(
             max_length=self.before.defaults.max_length,
@@ -193,7 +195,7 @@ class LabelTask(Task[TextClassifier]):
             model.load_state_dict(own | given)
         return model
 
-    def finish(self, product: TextClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: TextClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         examples, settings = self.examples, self.settings
         report: dict[str, Any] = {
             **facts_of_run(run, product.model, chosen, settings, counted="examples"),
@@ -235,7 +237,7 @@ class LabelData:
     def __init__(
         self,
         examples: Labelled,
-        pieces: WordPieces,
+        pieces: WordPieceTokenizer,
         whole: Examples,
         longest: int,
         batch_tokens: int,
@@ -268,11 +270,11 @@ class LabelData:
         return len(rows)
 
 
-def rows_with_lines(examples: Labelled, pieces: WordPieces, longest: int) -> list[Row]:
+def rows_with_lines(examples: Labelled, pieces: WordPieceTokenizer, longest: int) -> list[Row]:
     """A text with no pieces, or with more than the model reads, is refused with its line, and never cut."""
     flat = pieces.encode_all([text for texts in examples.inputs for text in texts])
     size = 1 if examples.seconds is None else 2
-    with naming(lambda number: f"{examples.where}, line {examples.lines[number]}"):
+    with name_inputs(lambda number: f"{examples.where}, line {examples.lines[number]}"):
         return rows_of(pieces, [flat[start : start + size] for start in range(0, len(flat), size)], longest)
 
 

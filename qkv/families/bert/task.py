@@ -19,12 +19,14 @@ from qkv.families.bert.model import Bert as BertModel
 from qkv.families.bert.model import MaskedBatch
 from qkv.families.bert.product import Bert, BertDefaults
 from qkv.families.bert.settings import BertModelSettings, BertSettings
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import share_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
 NORM_EPS = 1e-12  # the paper's
@@ -91,13 +93,13 @@ class BertTask(Task[Bert]):
     def files(self) -> dict[str, bytes]:
         settings = self.settings
         texts = all_sentences(self.reading.train)
-        pieces = WordPieces.learn(texts, settings.vocab_size, lowercase=not settings.cased)
+        pieces = WordPieceTokenizer.learn(texts, settings.vocab_size, lowercase=not settings.cased)
         MaskedData(self.reading.valid, pieces, settings, shuffled=False)  # refused before anything is written
         return {TOKENIZER_FILE: pieces.text().encode()}
 
     def assemble(self, folder: Path) -> Assembled[Bert]:
         settings = self.settings
-        pieces = WordPieces.load(folder / TOKENIZER_FILE)
+        pieces = WordPieceTokenizer.load(folder / TOKENIZER_FILE)
         model = BertModel(
             BertConfig(
                 encoder=architecture(settings.model, pieces),
@@ -112,7 +114,7 @@ class BertTask(Task[Bert]):
         defaults = BertDefaults(max_length=settings.model.max_length)
         return Assembled(product=Bert(model, pieces, defaults), train=train, valid=valid)
 
-    def finish(self, product: Bert, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Bert, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         reading, valid = self.reading, run.valid
         assert isinstance(valid, MaskedData)
         report = {
@@ -144,7 +146,7 @@ class BertTask(Task[Bert]):
         return Example(f"What it puts for [MASK] in   {hidden}", lambda bert: guesses(bert, hidden))
 
 
-def architecture(model: BertModelSettings, pieces: WordPieces) -> EncoderConfig:
+def architecture(model: BertModelSettings, pieces: WordPieceTokenizer) -> EncoderConfig:
     sizes = asdict(model)
     context = sizes.pop("max_length")
     try:
@@ -160,7 +162,7 @@ class MaskedData:
     Every epoch pairs and hides anew; what is not shuffled is made once, so that validations can be compared.
     """
 
-    def __init__(self, prose: Prose, pieces: WordPieces, settings: BertSettings, *, shuffled: bool):
+    def __init__(self, prose: Prose, pieces: WordPieceTokenizer, settings: BertSettings, *, shuffled: bool):
         self.pieces, self.settings, self.shuffled = pieces, settings, shuffled
         special = 3 if settings.next_sentence else 2
         self.room = settings.model.max_length - special
@@ -184,9 +186,9 @@ class MaskedData:
         joined: list[tuple[tuple[list[int], list[int]], int]]
         if self.settings.next_sentence:
             pairs = pairs_of(self.documents, self.room, generator)
-            joined = [(pieces.joined([pair.first, pair.second]), 1 - pair.follows) for pair in pairs]
+            joined = [(pieces.join_texts([pair.first, pair.second]), 1 - pair.follows) for pair in pairs]
         else:
-            joined = [(pieces.joined([run]), 0) for run in runs_of(self.documents, self.room, generator)]
+            joined = [(pieces.join_texts([run]), 0) for run in runs_of(self.documents, self.room, generator)]
         masking = self.settings.masking
         self.rows = [
             (hide(ids, pieces.special, pieces.continues, pieces.mask, masking, generator), segments, follows)
@@ -235,8 +237,8 @@ def within(sentences: Sequence[list[int]], longest: int) -> Document:
 def refuse_without_next(prose: Prose) -> None:
     if not any(len(document) > 1 for document in prose.documents):
         raise UserError(
-            f"no document of {prose.origin} has two sentences, so there is no next sentence to learn: give text with "
-            "several sentences between blank lines, or --no-next-sentence."
+            f"no document of {prose.origin} has two sentences, so next sentences cannot be learned. Give text with "
+            "several sentences between blank lines, or train without next-sentence prediction."
         )
 
 

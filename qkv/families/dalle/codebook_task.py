@@ -21,7 +21,9 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.picture_data import Rows, hash_of
-from qkv.training.runs import Assembled, Chosen, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup
 
 
@@ -71,7 +73,7 @@ class CodebookTask(Task[Codes]):
         try:
             config = CodebookConfig(side=side, channels=channels, **asdict(self.settings.model))
         except ValueError as error:
-            raise UserError(f"such a codebook cannot be built: {error}; give another --patch.") from None
+            raise UserError(f"this codebook cannot be built: {error}. Choose another patch size.") from None
         at_once = self.settings.training.batch_tokens // config.grid**2
         train, valid = (
             Rows(len(part), at_once, config.grid**2, batches_of(part), shuffled=shuffled)
@@ -79,7 +81,7 @@ class CodebookTask(Task[Codes]):
         )
         return Assembled(product=Codes(Codebook(config)), train=train, valid=valid)
 
-    def finish(self, product: Codes, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Codes, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         measured, known = reconstruction(product, self.sights.valid), self.sights.measure(product)
         config = product.model.config
         report = {

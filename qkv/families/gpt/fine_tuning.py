@@ -24,9 +24,11 @@ from qkv.families.gpt.task import (
 )
 from qkv.families.loading import load_for
 from qkv.training.device import choose_device, with_precision
-from qkv.training.loop import Run, loss_on
-from qkv.training.runs import Assembled, Chosen, Example, Task, with_epochs
+from qkv.training.loop import Run
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Assembled, Example, Task, with_epochs
 from qkv.training.trainable import Setup
+from qkv.training.validation import loss_on
 
 
 def text_task(data: TextData, inputs: Any, settings: FineTuneTextSettings, setup: Setup) -> "FineTuneGPTTask":
@@ -53,8 +55,8 @@ def fine_tune_task(
 def model_in(base: Path, *, music: bool) -> Generator:
     found = load_for(base, "train gpt --fine-tune", Generator)
     if (found.defaults.token_type == "notes") != music:
-        does, wants = ("text", "--text") if music else ("music", "--music")
-        raise UserError(f"{base} is a model of {does}: give {wants} to go on with it.")
+        known = "text" if music else "music"
+        raise UserError(f"{base} is a model of {known}. Fine-tune it on {known}.")
     return found
 
 
@@ -90,7 +92,7 @@ class FineTuneGPTTask(Task[Generator]):
         product = Generator(model, before.tokenizer, before.defaults)
         return Assembled(product=product, train=train, valid=valid)
 
-    def finish(self, product: Generator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Generator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = measured(product, self.passages, self.settings, run, chosen)
         with run.spread.arithmetic():  # as the loss was computed that stands beside it
             loss = loss_on(self.before.model, run.valid)

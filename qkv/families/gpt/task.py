@@ -15,7 +15,7 @@ from qkv.data.chorales import Chorale, Music, room_to_transpose, transposed
 from qkv.data.documents import Documents, hold_out_text
 from qkv.data.windows import stream_of
 from qkv.errors import UserError
-from qkv.evaluation.perplexity import rounded
+from qkv.evaluation.perplexity import perplexity_from
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import TOKENIZERS, GenerationOptions, Generator, GeneratorDefaults, TokenType
@@ -27,14 +27,16 @@ from qkv.families.gpt.settings import (
     TextSettings,
 )
 from qkv.families.gpt.stream import Stream, StreamData
-from qkv.text.characters import Characters
+from qkv.text.characters import CharacterTokenizer
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import RunSettings, share_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
 SHOWN = 60  # characters of an example
@@ -89,7 +91,7 @@ class TextPassages:
         size = sum(len(text.encode()) for text in self.valid.texts)
         return {
             "validation loss": f"{loss:.4f} per token, {tokens:,} tokens",
-            "perplexity": f"{rounded(loss)} per token",
+            "perplexity": f"{perplexity_from(loss)} per token",
             "bits per byte": f"{loss * tokens / size / math.log(2):.4f}",
         }
 
@@ -111,7 +113,7 @@ class TextMaterial(TextPassages):
     def learn(self) -> Tokenizer:
         """Subwords from the training part alone; characters of both, which tell nothing but that they are there."""
         if self.pieces == "characters":
-            return Characters.of([*self.train.texts, *self.valid.texts])
+            return CharacterTokenizer.of([*self.train.texts, *self.valid.texts])
         return Tokenizer.learn(self.train.texts, self.settings.vocab_size, sentences=False)
 
 
@@ -135,7 +137,7 @@ class MusicMaterial:
         return Notes.all()
 
     def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
-        notes, most = Notes(tokenizer.pieces), self.settings.transpose
+        notes, most = Notes(tokenizer.library), self.settings.transpose
         valid = stream_of(map(notes.encode_frames, self.music.valid), notes.end)
 
         def train(seed: int) -> Tensor:
@@ -243,7 +245,7 @@ class GPTTask(Task[Generator]):
             valid=valid,
         )
 
-    def finish(self, product: Generator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Generator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = measured(product, self.material, self.settings, run, chosen)
         keep(out, product, report)
         return report
@@ -264,7 +266,7 @@ def both_parts(
 
 
 def measured(
-    product: Generator, passages: Passages, settings: RunSettings, run: Run, chosen: Chosen
+    product: Generator, passages: Passages, settings: RunSettings, run: Run, chosen: ChosenWeights
 ) -> dict[str, Any]:
     """The report of a run."""
     return {
@@ -284,7 +286,7 @@ def measured(
 def keep(out: Path, product: Generator, report: Mapping[str, Any]) -> None:
     """The report, with a model card."""
     music = product.defaults.token_type == "notes"
-    usage = "qkv generate . -o music.mid --tokens 1024" if music else 'qkv generate . "…"'
+    usage = "qkv generate . -o music.mid --max-new-tokens 1024" if music else 'qkv generate . "…"'
     title = "GPT, a model of music" if music else "GPT, a language model"
     save_report(out, report, model_card(title, usage, report))
 

@@ -14,7 +14,7 @@ from qkv.data.parallel import ParallelText
 from qkv.errors import UserError
 from qkv.families.translator.defaults import Languages
 from qkv.families.translator.settings import DataSettings, PairSettings
-from qkv.text.subword_dropout import SubwordDropout
+from qkv.text.bpe_dropout import BPEDropout
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.settings import number_of
@@ -153,11 +153,11 @@ class PairData:
         self.sources, self.targets = list(compress(sources, fits)), list(compress(targets, fits))
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
         self.longest = max_length - 1
-        self.dropout: SubwordDropout | None = None
+        self.dropout: BPEDropout | None = None
         if bpe_dropout and isinstance(tokenizer, Tokenizer):
             self.whole = [*self.sources, *self.targets]
             texts = [*compress(pairs.source, fits), *compress(pairs.target, fits)]
-            self.dropout = SubwordDropout(tokenizer, texts, bpe_dropout)
+            self.dropout = BPEDropout(tokenizer, texts, bpe_dropout)
 
     def __len__(self) -> int:
         return len(self.sources)

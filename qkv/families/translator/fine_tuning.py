@@ -11,20 +11,22 @@ from qkv.errors import UserError
 from qkv.evaluation.overlap import both_seen, read_seen, seen_in
 from qkv.evaluation.scores import Scorer
 from qkv.families.loading import load_for
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairFiles
 from qkv.families.translator.defaults import Languages
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import FineTuneTranslatorSettings
 from qkv.families.translator.task import TOKENIZER_FILE, both_parts, keep, measured, shown_translation
-from qkv.text.sentence_pieces import SentencePieces
+from qkv.text.marian_tokenizer import MarianTokenizer
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
-from qkv.training.loop import Run, loss_on
-from qkv.training.runs import Assembled, Chosen, Example, Task, with_epochs
+from qkv.training.loop import Run
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Assembled, Example, Task, with_epochs
 from qkv.training.trainable import Setup
+from qkv.training.validation import loss_on
 
 SHOWN = 40  # characters of a sentence in a complaint
 
@@ -84,7 +86,7 @@ class FineTuneTranslatorTask(Task[Translator]):
         before, settings = self.before, self.settings
         tokenizer = load_vocabulary(folder / TOKENIZER_FILE)
         train, valid = both_parts(self.corpus, tokenizer, settings, before.model.config.max_length)
-        model = built(regularised(before.model.config, settings.dropout, settings.label_smoothing))
+        model = build(regularised(before.model.config, settings.dropout, settings.label_smoothing))
         model.load_state_dict(before.model.state_dict())
         defaults = replace(
             before.defaults,
@@ -93,7 +95,7 @@ class FineTuneTranslatorTask(Task[Translator]):
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 
-    def finish(self, product: Translator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Translator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         corpus = self.corpus
         seen = both_seen(read_seen(self.base), seen_in(corpus.train.source, corpus.train.target))
         report = measured(product, corpus, self.settings, self.scorer, run, chosen, seen)
@@ -110,7 +112,7 @@ class FineTuneTranslatorTask(Task[Translator]):
 
 def with_language(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vocabulary:
     """The tokenizer that puts the target language before each source, if the model knows several."""
-    if not tokenizer.languages or not isinstance(tokenizer, SentencePieces):
+    if not tokenizer.languages or not isinstance(tokenizer, MarianTokenizer):
         if language is not None:
             raise UserError("this model translates into one language. Leave out the language token.")
         return tokenizer

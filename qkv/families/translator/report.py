@@ -12,7 +12,9 @@ from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import PairSettings
 from qkv.training.card import cell
 from qkv.training.loop import Run
-from qkv.training.runs import Chosen, Counter, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Counter
 
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
 
@@ -22,13 +24,13 @@ def make_report(
     corpus: Corpus,
     settings: PairSettings,
     run: Run,
-    chosen: Chosen,
+    chosen: ChosenWeights,
     validated: Sequence[str],
     scorer: Scorer,
     seen: Seen,
 ) -> dict[str, Any]:
     """`validated` are the translations of the first sentences of the validation part."""
-    train, valid, working = run.train, run.valid, run.watch.working
+    train, valid, working = run.train, run.valid, run.watch.on_work
     working("scoring", 0, 1)
     return {
         **facts_of_run(run, translator.model, chosen, settings),

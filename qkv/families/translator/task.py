@@ -12,7 +12,7 @@ from qkv.errors import OptionError, UserError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.advice import advice_before
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairData, PairFiles
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -25,11 +25,13 @@ from qkv.families.translator.settings import (
     TranslatorSettings,
 )
 from qkv.families.translator.trust import learn_trust
+from qkv.runtime.running import EXACT
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Counter, Example, Task
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Assembled, Counter, Example, Task
 from qkv.training.trainable import Setup
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
@@ -82,14 +84,14 @@ class TranslatorTask(Task[Translator]):
         settings, corpus = self.settings, self.corpus
         tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
         train, valid = both_parts(corpus, tokenizer, settings, settings.model.max_length)
-        model = built(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
+        model = build(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
         longest = max(ALWAYS_WHOLE, *map(len, train.sources))
         defaults = TranslatorDefaults(
             languages=corpus.languages, max_source_length=longest, **asdict(settings.decoding)
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 
-    def finish(self, product: Translator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Translator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         seen = seen_in(self.corpus.train.source, self.corpus.train.target)
         report = measured(product, self.corpus, self.settings, self.scorer, run, chosen, seen)
         keep(out, product, report, seen)
@@ -123,15 +125,15 @@ def measured(
     settings: PairSettings,
     scorer: Scorer,
     run: Run,
-    chosen: Chosen,
+    chosen: ChosenWeights,
     seen: Seen,
 ) -> dict[str, Any]:
     """The report; on the way the product learns what makes its answers ones that can be trusted."""
-    fast = product.computing_in("float32")  # the same translations, several times as fast
+    fast = product.running(EXACT)
     sources = corpus.valid.source[:SCORED]
-    done = Counter(run.watch.working, "translating the validation set", len(sources))
+    done = Counter(run.watch.on_work, "translating the validation set", len(sources))
     answers = [best for best, *_ in fast.hypotheses(sources, done=done)]
-    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.working)
+    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.on_work)
     validated = [answer.text for answer in answers]
     report = make_report(fast, corpus, settings, run, chosen, validated, scorer, seen)
     product.defaults = fast.defaults

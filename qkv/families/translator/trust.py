@@ -26,7 +26,7 @@ from qkv.families.translator.alignment import Aligner, links_in, rows_of, word_w
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.translations import RISING, Confidence, Translation, distinct, features_of
-from qkv.text.words import FINE, owners, spans
+from qkv.text.words import WORDS_AND_MARKS, spans, words_of_tokens
 
 NEAR = 50.0  # chrF from which on a translation counts as good
 ENOUGH = 20  # sentences to fit a confidence on
@@ -154,7 +154,7 @@ def examples_of(
 
 def words_of(pairs: ParallelText, most: int) -> list[tuple[list[str], list[str]]]:
     both = zip(pairs.source[:most], pairs.target[:most], strict=True)
-    found = [(FINE.findall(source), FINE.findall(target)) for source, target in both]
+    found = [(WORDS_AND_MARKS.findall(source), WORDS_AND_MARKS.findall(target)) for source, target in both]
     return [(source, target) for source, target in found if max(len(source), len(target)) <= LONGEST]
 
 
@@ -173,14 +173,14 @@ def chosen_aligner(
     for source, target in zip(valid.source[:ALIGNED_ON], valid.target[:ALIGNED_ON], strict=True):
         ids, places = tokenizer.encode_with_spans(source)
         said, places_said = tokenizer.target.encode_with_spans(target)
-        words = FINE.findall(source), FINE.findall(target)
+        words = WORDS_AND_MARKS.findall(source), WORDS_AND_MARKS.findall(target)
         if not ids or not said or max(len(ids), len(said)) >= config.max_length or not all(words):
             continue
         tape, device = Tape(), model.tokens.weight.device
         read = torch.tensor([[*ids, config.end]], device=device)
         model(read, torch.tensor([[config.start, *said]], device=device), tape)
-        of_source = owners(places, spans(source, FINE))
-        of_target = owners(places_said, spans(target, FINE))
+        of_source = words_of_tokens(places, spans(source, WORDS_AND_MARKS))
+        of_target = words_of_tokens(places_said, spans(target, WORDS_AND_MARKS))
         seen += len(words[1])
         for block, late in product(range(blocks), (False, True)):
             heads = tape[recorded_attention(block)][0]  # (H, T, S)

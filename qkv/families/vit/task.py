@@ -17,16 +17,20 @@ from qkv.errors import UserError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import PictureBatch, Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
-from qkv.families.vit.settings import ClassedPictureSettings, VitSettings
+from qkv.families.vit.settings import LabelledImageSettings, VitSettings
 from qkv.runtime.pixels import as_input
 from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.loop import Position, Run, Watch
+from qkv.training.loop import Run
 from qkv.training.picture_data import Rows, hash_of, split
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.position import Position
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import number_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
+from qkv.training.watch import Watch
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 
@@ -76,14 +80,14 @@ def describe(gallery: Gallery, setup: Setup) -> None:
 @dataclass(frozen=True)
 class VitTask(Task[PictureClassifier]):
     gallery: Gallery
-    settings: ClassedPictureSettings
+    settings: LabelledImageSettings
     config: VitConfig
 
     @property
     def width(self) -> int:
         return self.config.stack.width
 
-    def watched(self, watch: Watch, product: PictureClassifier, out: Path) -> Watch:
+    def wrap_watch(self, watch: Watch, product: PictureClassifier, out: Path) -> Watch:
         return Accuracies(watch, product, self.gallery, out / "training" / CURVE_FILE)
 
     def example(self) -> Example[PictureClassifier]:
@@ -114,12 +118,16 @@ class VitTask(Task[PictureClassifier]):
             valid=self.data(gallery.valid, shuffled=False),
         )
 
-    def finish(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(
+        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
+    ) -> dict[str, Any]:
         report = self.report(product, run, chosen, out)
         save_report(out, report, model_card("Picture classifier", "qkv classify . picture.png", report))
         return report
 
-    def report(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def report(
+        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
+    ) -> dict[str, Any]:
         gallery = self.gallery
         results = {"validation accuracy": percent(accuracy(product, gallery.valid), len(gallery.valid))}
         if gallery.test is not None:
@@ -189,26 +197,26 @@ class Accuracies:
     def __init__(self, inner: Watch, product: PictureClassifier, gallery: Gallery, path: Path):
         self.inner, self.product, self.gallery, self.path = inner, product, gallery, path
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
-        self.inner.step(position, progress, loss, tokens_per_second)
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        self.inner.on_step(position, progress, loss, tokens_per_second)
 
-    def validated(self, position: Position, loss: float, improved: bool) -> None:
+    def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         share = accuracy(self.product, self.gallery.valid)
         self.gallery.accuracies.append(share)
         minutes = round(position.seconds / 60, 2)
         line = {"step": position.step, "minutes": minutes, "accuracy": round(share, 5)}
         with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-        self.inner.validated(position, loss, improved)
+        self.inner.on_validation(position, loss, improved)
 
     def warn(self, sentence: str) -> None:
         self.inner.warn(sentence)
 
-    def logged(self, facts: Mapping[str, Any]) -> None:
-        self.inner.logged(facts)
+    def on_log(self, facts: Mapping[str, Any]) -> None:
+        self.inner.on_log(facts)
 
-    def working(self, what: str, completed: int, total: int) -> None:
-        self.inner.working(what, completed, total)
+    def on_work(self, what: str, completed: int, total: int) -> None:
+        self.inner.on_work(what, completed, total)
 
 
 def curve(path: Path) -> list[dict[str, float]]:

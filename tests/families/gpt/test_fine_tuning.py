@@ -17,7 +17,12 @@ from qkv.data.documents import Documents
 from qkv.errors import UserError
 from qkv.families.gpt.fine_tuning import fine_tune_task
 from qkv.families.gpt.product import GenerationOptions, TokenType
-from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings, more_music, more_text
+from qkv.families.gpt.settings import (
+    FineTuneMusicSettings,
+    FineTuneTextSettings,
+    fine_tune_music,
+    fine_tune_text,
+)
 from qkv.families.gpt.task import MusicMaterial, TextPassages
 from qkv.families.loading import load
 from qkv.hub.exporting import export_to_transformers
@@ -120,8 +125,8 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("base", "given", "how", "sentence"),
     [
-        ("notes", passages(), settings(), "is a model of music: give --music to go on with it."),
-        ("gpt2", music(), music().settings, "is a model of text: give --text to go on with it."),
+        ("notes", passages(), settings(), "is a model of music. Fine-tune it on music."),
+        ("gpt2", music(), music().settings, "is a model of text. Fine-tune it on text."),
         ("characters", passages("the cæt danced\n" * 20), settings(), "but not 'æ'"),
         (
             "gpt2",
@@ -160,6 +165,9 @@ def test_epochs_say_how_long_it_takes_where_nothing_else_does(bases: Path, tmp_p
 
 
 def test_little_is_seen_more_often_and_a_wide_model_changes_more_slowly() -> None:
-    assert [more_text(size, 128).epochs for size in (1_000, 100_000, 10_000_000)] == [20, 5, 3]
-    assert [more_music(size, 128).epochs for size in (100, 10_000, 1_000_000)] == [20, 5, 3]
-    assert more_text(1_000, 768).training.learning_rate < more_text(1_000, 128).training.learning_rate / 5
+    assert [fine_tune_text(size, 128).epochs for size in (1_000, 100_000, 10_000_000)] == [20, 5, 3]
+    assert [fine_tune_music(size, 128).epochs for size in (100, 10_000, 1_000_000)] == [20, 5, 3]
+    assert (
+        fine_tune_text(1_000, 768).training.learning_rate
+        < fine_tune_text(1_000, 128).training.learning_rate / 5
+    )

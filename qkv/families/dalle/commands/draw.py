@@ -52,13 +52,13 @@ def main(arguments: list[str]) -> None:
     from qkv.cli.texts import check_text
 
     check_text(command.caption)
-    from qkv.cli.terminal import counting, say
+    from qkv.cli.terminal import count_progress, say
     from qkv.families.dalle.product import Painter
     from qkv.families.loading import load_for
 
     use_threads(command.threads)
     painter = load_for(command.model, "draw", Painter)
-    with counting("drawing", command.how.candidates) as done:
+    with count_progress("drawing", command.how.candidates) as done:
         drawings = painter.draw(command.caption, command.how, done=done)
     write_sheet(command.output, drawings[: command.top_k], command.scale)
     for drawing in drawings[: command.top_k]:

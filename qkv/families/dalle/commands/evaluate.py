@@ -117,7 +117,7 @@ def evaluate_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
 
 
 def draw_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
     from qkv.families.dalle.scene_scores import PARTS, scene_scores
     from qkv.pictures import Exhibit
 
@@ -129,7 +129,7 @@ def draw_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, A
         best = [each[0].pixels for each in drawings[:ON_SHEET]]
         exhibits.append(Exhibit(f"{name} of colour and shape", captions[:ON_SHEET], best))
 
-    with counting("drawing", len(PARTS[command.part]) * command.scenes, lines=True) as done:
+    with count_progress("drawing", len(PARTS[command.part]) * command.scenes, lines=True) as done:
         found = scene_scores(painter, command.scenes, command.how, command.part, done=done, keep=keep)
     return {"part": command.part, "captions": command.scenes, "how": asdict(command.how), **found}, exhibits
 
@@ -147,25 +147,25 @@ def draw_own_captions(command: EvaluateDrawing, painter: Painter) -> tuple[dict[
     settings = from_dict(DalleSettings, read_json(report)["settings"], str(report))
     size = painter.codes.model.config.side if command.images.is_dir() else None  # as --size in training
     files = CaptionedPictures(images=command.images, captions=command.captions, size=size)
-    shown, unshown = files.parts(settings.data.valid_size)
+    train, held_out = files.parts(settings.data.valid_size)
     exhibits = [
         each
-        for part, name in ((shown, "in the training data"), (unshown, "held out"))
+        for part, name in ((train, "in the training data"), (held_out, "held out"))
         for each in side_by_side(painter, part, name, command.how)
     ]
-    return {"sheet": str(command.sheet), "in training": len(shown), "held out": len(unshown)}, exhibits
+    return {"sheet": str(command.sheet), "in training": len(train), "held out": len(held_out)}, exhibits
 
 
 def side_by_side(painter: Painter, part: Captioned, name: str, how: DrawingOptions) -> list[Exhibit]:
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
     from qkv.pictures import Exhibit
 
     step = max(1, len(part) // (ON_SHEET // 2))
     chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])
     captions = [each[0] for each in chosen.captions]
-    with counting("drawing", len(captions), lines=True) as done:
+    with count_progress("drawing", len(captions), lines=True) as done:
         drawings = painter.draw_each(captions, how, done=done)
     return [
         Exhibit(f"{name}: drawn", captions, [each[0].pixels for each in drawings]),
-        Exhibit(f"{name}: the real ones", captions, list(chosen.pictures)),
+        Exhibit(f"{name}: real images", captions, list(chosen.pictures)),
     ]
