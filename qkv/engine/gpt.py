@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qkv.engine.library import library
-from qkv.engine.packing import Packed, Store, Weights
+from qkv.engine.packed_file import pack
+from qkv.engine.packing import Packed, Weights
 from qkv.engine.rounding import Floats
 from qkv.engine.session import Session, check_ids
 from qkv.families.gpt.config import GPTConfig, first_read
@@ -25,11 +26,10 @@ class GPTEngine:
         int8: bool,
         threads: int,
         prefix: str = "",
-        store: Store | None = None,
     ):
         library()  # fail before packing weights if it is unavailable
         self.config, self.threads = config, threads
-        self.packed = Packed.gpt(config, weights, int8=int8, store=store, prefix=prefix)
+        self.packed = pack(Packed.gpt, config, weights, int8=int8, prefix=prefix)
 
     def begin(self) -> "GPTEngineStep":
         return GPTEngineStep(self)
