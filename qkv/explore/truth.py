@@ -6,14 +6,17 @@ from typing import Any
 
 from qkv.data.worlds import Pair, pairs
 from qkv.evaluation.alignment import alignment_error
-from qkv.families.translator.alignment import WordAttention
 from qkv.families.translator.product import Translator
+from qkv.families.translator.word_attention import WordAttention, word_attention
 
 SENTENCES = 150
 
 
 def measure_heads(
-    translator: Translator, done: Callable[[int], None], count: int = SENTENCES
+    translator: Translator,
+    done: Callable[[int], None],
+    count: int = SENTENCES,
+    attend: Callable[[Translator, str, str], WordAttention] = word_attention,
 ) -> dict[str, Any]:
     """The error of every head's alignment, and how often a pronoun's strongest weight is on its antecedent."""
     languages = translator.defaults.languages
@@ -22,7 +25,7 @@ def measure_heads(
     right: dict[tuple[str, int, int], int] = defaultdict(int)
     pronouns, words, best = 0, 0, []
     for pair in tested:
-        looks = translator.word_attention(pair.source, pair.target)
+        looks = attend(translator, pair.source, pair.target)
         best.append(translator.word_links(pair.source, pair.target))
         for place, head in looks.cross.items():
             links[place].append(head)

@@ -12,7 +12,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
 from qkv.errors import UserError
 from qkv.families.translator.alignment import Aligner, forced_attention
-from qkv.families.translator.architectures import config_from
+from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.avoidance import avoiding, cannot_avoid, check_copied
@@ -346,9 +346,7 @@ class Translator:
             if other.tokenizer.text() != self.tokenizer.text():
                 raise UserError("the models of an ensemble must share one vocabulary.")
         more = [each for other in others for each in (other, *other.others)]
-        return Translator(
-            self.runner, self.tokenizer, self.defaults, [*self.others, *more], self.network
-        )
+        return Translator(self.runner, self.tokenizer, self.defaults, [*self.others, *more], self.network)
 
     def attention(self, text: str) -> AttentionMap:
         """Translate greedily and return the cross-attention of every block and head."""
