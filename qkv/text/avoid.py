@@ -2,24 +2,31 @@
 
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.errors import UserError
 
 NO = -1  # instead of a state: this token would complete the phrase
 
 
-def automaton(phrase: str, pieces: Sequence[bytes]) -> Tensor:
+def automaton(phrase: str, pieces: Sequence[bytes]) -> NDArray[np.int16]:
     """(states, V): how many bytes of the phrase the text ends with after each token, or NO."""
     wanted = phrase.encode("utf-8")
     if not wanted:
         raise UserError("an empty phrase cannot be avoided: every text contains it.")
     back = failures(wanted)
-    table = torch.zeros(len(wanted), len(pieces), dtype=torch.int16)
-    for state in range(len(wanted)):
-        table[state] = torch.tensor([after(state, piece, wanted, back) for piece in pieces])
-    return table
+    return np.array(
+        [[after(state, piece, wanted, back) for piece in pieces] for state in range(len(wanted))], np.int16
+    )
+
+
+def stacked(tables: Sequence[NDArray[np.int16]]) -> NDArray[np.int16]:
+    """Automata of one vocabulary as one table, (P, states, V). Missing states are 0."""
+    found = np.zeros((len(tables), max(map(len, tables)), tables[0].shape[1]), np.int16)
+    for number, table in enumerate(tables):
+        found[number, : len(table)] = table
+    return found
 
 
 def failures(wanted: bytes) -> list[int]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.text.avoid import NO
 
@@ -34,14 +34,14 @@ MOVES: dict[int, list[tuple[range, int]]] = {
 NEXT = {(state, byte): after for state, moves in MOVES.items() for bytes_, after in moves for byte in bytes_}
 
 
-def whole_characters(pieces: Sequence[bytes], end: int) -> Tensor | None:
+def whole_characters(pieces: Sequence[bytes], end: int) -> NDArray[np.int16] | None:
     """(states, V): the state after each token, or NO if it cannot follow; None if all tokens are whole characters.
 
     The end follows upon whole characters only.
     """
     if all(after(WHOLE, piece) == WHOLE for piece in pieces):
         return None
-    table = torch.tensor([[after(state, piece) for piece in pieces] for state in MOVES], dtype=torch.int16)
+    table = np.array([[after(state, piece) for piece in pieces] for state in MOVES], np.int16)
     table[1:, end] = NO
     return table
 

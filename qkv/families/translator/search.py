@@ -5,7 +5,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from qkv.core.pairs import TranslationModel
@@ -129,9 +131,9 @@ class Searcher:
         self,
         models: Sequence[TranslationModel],
         boundary: Sequence[bool],
-        automata: Tensor | None = None,
+        automata: NDArray[np.int16] | None = None,
         engines: Sequence[Engine] = (),
-        characters: Callable[[], Tensor | None] = lambda: None,
+        characters: Callable[[], NDArray[np.int16] | None] = lambda: None,
     ):
         self.runners: Sequence[TranslationModel | Engine] = engines or models
         self.engine = engines[0] if len(engines) == 1 else None
@@ -285,14 +287,12 @@ class Searcher:
         if batch[0].no_repeat_ngram_size:
             rules.append(NoRepeat(batch[0].no_repeat_ngram_size))
         if self.automata is not None and any(request.avoid for request in batch):
-            automata = self.automata.to(self.device)
-            rules.append(Forbidden(automata, [request.avoid for request in batch]))
+            rules.append(Forbidden(self.automata, [request.avoid for request in batch]))
         characters = self.characters() if any(request.whole for request in batch) else None
         if characters is not None:
-            automata = characters[None].to(self.device)
-            rules.append(Forbidden(automata, [(0,) if each.whole else () for each in batch]))
+            rules.append(Forbidden(characters[None], [(0,) if each.whole else () for each in batch]))
         if any(request.prefix for request in batch):
-            rules.append(Prefixes([request.prefix for request in batch], self.device))
+            rules.append(Prefixes([request.prefix for request in batch]))
         return rules
 
     def limit(self, request: Request) -> int:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache, partial
 
-from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.core.pairs import TranslationModel
 from qkv.decoding.step import Hypothesis
@@ -21,7 +21,7 @@ from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.families.translator.translations import Links, Translation, Word, features_of
-from qkv.text.avoid import automaton
+from qkv.text.avoid import automaton, stacked
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.whole_characters import whole_characters
 from qkv.text.words import FINE, SPACED, owners, spans
@@ -44,7 +44,7 @@ class TextSearch:
         automata = None
         if options.avoid:
             tables = [automaton_for(phrase, self.tokenizer) for phrase in options.avoid]
-            automata = pad_sequence(tables, batch_first=True)  # (P, states, V)
+            automata = stacked(tables)  # (P, states, V)
         characters = partial(characters_of, self.tokenizer)  # slow, and rarely needed
         return Searcher(self.models, self.tokenizer.begins_anew, automata, self.engines, characters)
 
@@ -178,12 +178,12 @@ def places_in(text: str, longer: str) -> dict[int, int]:
 
 
 @lru_cache(maxsize=64)
-def automaton_for(phrase: str, tokenizer: Vocabulary) -> Tensor:
+def automaton_for(phrase: str, tokenizer: Vocabulary) -> NDArray[np.int16]:
     return automaton(phrase, tokenizer.token_bytes)
 
 
 @lru_cache(maxsize=8)
-def characters_of(tokenizer: Vocabulary) -> Tensor | None:
+def characters_of(tokenizer: Vocabulary) -> NDArray[np.int16] | None:
     return whole_characters(tokenizer.token_bytes, tokenizer.end)
 
 
