@@ -74,7 +74,7 @@ class Recorder:
         self.warnings: list[str] = []
         self.work: list[tuple[str, int, int]] = []
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
         self.steps.append(position.step)
         self.losses.append(loss)
         if position.step == self.at and self.action is not None:

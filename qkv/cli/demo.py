@@ -161,16 +161,18 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     from qkv.data.worlds import pairs, reference_agrees
     from qkv.evaluation.scores import score_translations
     from qkv.families.translator.report import model_card
+    from qkv.runtime.running import EXACT
 
     tested = pairs(
         command.source_language, command.target_language, TESTED_ON, part="test", seed=command.seed
     )
     with count_progress("translating", len(tested), lines=True) as done:
-        fast = translator.computing_in("float32")
-        answers = fast.translate([pair.source for pair in tested], done=done)
-    scores = score_translations(answers, [pair.target for pair in tested])
-    right = [answer == pair.target for answer, pair in zip(answers, tested, strict=True)]
-    agrees = [reference_agrees(pair, answer) for answer, pair in zip(answers, tested, strict=True)]
+        translations = translator.running(EXACT).translate([pair.source for pair in tested], done=done)
+    scores = score_translations(translations, [pair.target for pair in tested])
+    right = [translation == pair.target for translation, pair in zip(translations, tested, strict=True)]
+    agrees = [
+        reference_agrees(pair, translation) for translation, pair in zip(translations, tested, strict=True)
+    ]
     test = report["test"] = {
         **scores.to_dict(),
         "exact_match_known_combinations": share(right, [not pair.unseen for pair in tested]),
@@ -204,7 +206,7 @@ def alignment_error_of(translator: "Translator", pairs: list["Pair"]) -> float:
 
 
 def share(right: list[bool], chosen: list[bool]) -> float:
-    picked = [answer for answer, choice in zip(right, chosen, strict=True) if choice]
+    picked = [each for each, choice in zip(right, chosen, strict=True) if choice]
     return 100 * sum(picked) / max(1, len(picked))
 
 
@@ -215,16 +217,18 @@ def show_deck_sentences(translator: "Translator", command: Demo) -> None:
     from qkv.data.worlds import deck_pairs
 
     pairs: list[Pair] = deck_pairs(command.source_language, command.target_language)
-    answers = translator.translate([pair.source for pair in pairs])
+    translations = translator.translate([pair.source for pair in pairs])
     table = Table(
         "", "sentence from the lecture slides (not in the training data)", "translation", title="", box=None
     )
-    for pair, answer in zip(pairs, answers, strict=True):
-        if answer == pair.target:
-            table.add_row("[green]✓[/green]", pair.source, escape_markup(answer))
+    for pair, translation in zip(pairs, translations, strict=True):
+        if translation == pair.target:
+            table.add_row("[green]✓[/green]", pair.source, escape_markup(translation))
         else:
             table.add_row(
-                "[red]✗[/red]", pair.source, f"{escape_markup(answer)}  [dim](right: {pair.target})[/dim]"
+                "[red]✗[/red]",
+                pair.source,
+                f"{escape_markup(translation)}  [dim](right: {pair.target})[/dim]",
             )
     err.print(table)
 

@@ -18,8 +18,8 @@ class Scalars:
         self.inner, self.folder = inner, folder
         self.writer: Any = None
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
-        self.inner.step(position, progress, loss, tokens_per_second)
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        self.inner.on_step(position, progress, loss, tokens_per_second)
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         self.inner.on_validation(position, loss, improved)

@@ -85,7 +85,7 @@ class TrainingDisplay:
     ) -> None:
         self.progress.stop()
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
         left = position.seconds * (1 - progress) / max(progress, 1e-9)
         if not self.live:
             self.step_line(

@@ -151,7 +151,7 @@ def run(trainable: Trainable, command: Command, data: Any, setup: Setup) -> Outc
             resume=command.resume,
             remember={
                 "kind": trainable.name,
-                "files": command.inputs.stored(),
+                "files": command.inputs.to_stored(),
                 "recipe": command.recipe,
                 "tensorboard": command.tensorboard,
             },

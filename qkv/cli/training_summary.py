@@ -28,12 +28,12 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
     )
     if training["ended_by"] == "minutes" and training["still_falling"]:
         say(advice_on_time(trainable, out))
-    for line in trainable.tells(report):
+    for line in trainable.summary_lines(report):
         say(line)
     for name, value in report.get("results", {}).items():
         say(f"{name}: {value}")
-    if trainable.shows is not None:
-        trainable.shows(report)
+    if trainable.print_table is not None:
+        trainable.print_table(report)
     draw_learning_curve(out)
     folder = shlex.quote(str(out))
     usage = trainable.usage.format(out=folder, example=trainable.example(report))

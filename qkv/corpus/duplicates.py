@@ -1,7 +1,7 @@
-"""Exact and near duplicates. Of pairs that are alike, the first of the corpus stays.
+"""Exact and near duplicates. Of similar pairs, the first one in the corpus is kept.
 
-Near duplicates are found by MinHash (Broder 1997): the share of equal numbers in two signatures estimates how much of
-their word pairs two texts have in common. Candidates come from bands of the signatures (LSH). All numbers follow from the
+Near duplicates are found by MinHash (Broder 1997): the share of equal numbers in two signatures estimates the share
+of word pairs that two texts have in common. Candidates come from bands of the signatures (LSH). All numbers follow from the
 text and a fixed seed, so a decision is the same on every machine.
 """
 
@@ -40,7 +40,7 @@ def first_occurrences(hashes: Hashes) -> NDArray[np.bool_]:
 
 
 def word_hashes(source: str, target: str) -> list[int]:
-    """Of the words of both sides, with an edge around each; two neighbours make a shingle."""
+    """Hashes of the words of both sides, with a boundary around each side. Two neighbours make a shingle."""
     return [
         EDGE,
         *(zlib.crc32(word.encode()) for word in words(source)),
@@ -60,7 +60,7 @@ def signatures_of(pairs: Sequence[tuple[str, str]]) -> Signatures:
     ends = np.cumsum(lengths)
     neighbours = mix(flat[:-1] * ODD + flat[1:])
     inside = np.ones(len(neighbours), dtype=np.bool_)
-    inside[ends[:-1] - 1] = False  # the last word of a row and the first of the next
+    inside[ends[:-1] - 1] = False  # the last word of a row with the first of the next
     starts = np.concatenate([[0], np.cumsum(lengths - 1)[:-1]])
     # 16 bits of each minimum are enough to compare (b-bit MinHash, Li and König 2010), in a fourth of the memory.
     return np.stack(
@@ -81,7 +81,7 @@ def constants() -> list[tuple[np.uint64, np.uint64]]:
 
 
 def mix(numbers: Hashes) -> Hashes:
-    """Every bit depends on every bit (the finaliser of splitmix64)."""
+    """Every bit depends on every bit (the finalizer of splitmix64)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))

@@ -1,4 +1,4 @@
-"""What decides whether a sentence pair is kept. A decision is a function of the corpus and of these settings."""
+"""Settings of `qkv clean`. Whether a pair is kept depends only on the corpus and these settings."""
 
 import math
 from dataclasses import dataclass

@@ -132,8 +132,8 @@ def plain(text: str) -> str:
 
 def panels_of(trace: Trace, place: Place) -> list[Panel]:
     side, name = side_and_name(trace, place)
-    rows, block = side.pieces, f"{side.name}.{place.layer}"
-    keys = trace.sides[0].pieces if "cross" in name else side.pieces
+    rows, block = side.tokens, f"{side.name}.{place.layer}"
+    keys = trace.sides[0].tokens if "cross" in name else side.tokens
     where = f"{name}, layer {place.layer + 1}, head {place.head + 1}"
 
     def array(full: str) -> Any:
@@ -232,9 +232,9 @@ def table_picture(trace: Trace, place: Place) -> "Figure":
     """Tokens with their ids; or, for each output token, its most likely alternatives."""
     if place.station == 1:
         lines = [
-            f"{plain(piece)}   {number}"
+            f"{plain(token)}   {number}"
             for side in trace.sides
-            for piece, number in zip(side.pieces, side.ids, strict=True)
+            for token, number in zip(side.tokens, side.ids, strict=True)
         ]
         figure = new_figure(9.0, 0.28 * len(lines) + 1.6)
         axes = figure.add_subplot()

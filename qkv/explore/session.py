@@ -103,8 +103,8 @@ class Explorer:
                 {
                     "checkpoint": step,
                     "output": trace.output,
-                    "pieces": [side.pieces for side in trace.sides],
-                    "tokens": trace.sides[-1].output,
+                    "tokens": [side.tokens for side in trace.sides],
+                    "output_tokens": trace.sides[-1].output,
                     "log_probability": sum(
                         each.log_probability
                         for choice in trace.choices

@@ -107,7 +107,7 @@ def beams_of(trace: Trace) -> dict[str, Any]:
                 "score": each.score,
                 "log_probability": sum(each.log_probabilities),
                 "divisor": divisor,
-                "pieces": len(each.log_probabilities),
+                "tokens": len(each.log_probabilities),
                 "finished": each.finished,
             }
             for text, each, divisor in beams.hypotheses

@@ -73,10 +73,10 @@ def write_folder(folder: Path, written: Written, own_notes: dict[str, Any]) -> N
 def verify(mapping: HubMapping, product: Any, written: Written, folder: Path) -> Exported:
     """Compare with transformers if it is installed, else by importing the folder again."""
     name, inputs = written.config["architectures"][0], mapping.probe(product)
-    ours = mapping.computed(product, inputs)
+    ours = mapping.compute(product, inputs)
     if not has_transformers():
         again = mapping.read(read_folder(folder), None)
-        proof = compare(ours, mapping.computed(again, inputs), "reading it again", str(folder))
+        proof = compare(ours, mapping.compute(again, inputs), "reading it again", str(folder))
         return Exported(class_name=name, proof=proof, greedy=None)
     theirs, against = compute_with_transformers(mapping, product, folder, inputs)
     proof = compare(ours, theirs, against, str(folder))

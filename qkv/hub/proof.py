@@ -39,7 +39,7 @@ def has_transformers() -> bool:
 def prove(mapping: HubMapping, product: Any, published: Published) -> Proof | None:
     """Compare with transformers if it is installed, else with a fingerprint in the folder; None if there is neither."""
     inputs = mapping.probe(product)
-    ours = mapping.computed(product, inputs)
+    ours = mapping.compute(product, inputs)
     fingerprint = published.json(NOTES).get("fingerprint")
     if has_transformers():
         theirs, against = compute_with_transformers(mapping, product, published.folder, inputs)
@@ -110,7 +110,7 @@ def compute_with_transformers(
 ) -> tuple[dict[str, Tensor], str]:
     import transformers
 
-    name, wanted = mapping.their_class(product), mapping.computed(product, inputs)
+    name, wanted = mapping.their_class(product), mapping.compute(product, inputs)
     with quiet():
         model = open_with_transformers(folder, name)
         try:
@@ -170,7 +170,7 @@ def quiet() -> Iterator[None]:
 @torch.inference_mode()
 def fingerprint(mapping: HubMapping, product: Any) -> dict[str, list[float]]:
     """A few numbers of every output, to compare with another computation of the same model."""
-    found = sample_outputs(mapping.computed(product, mapping.probe(product)))
+    found = sample_outputs(mapping.compute(product, mapping.probe(product)))
     return {name: [float(f"{number:.7g}") for number in tensor.tolist()] for name, tensor in found.items()}
 
 

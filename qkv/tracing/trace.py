@@ -23,7 +23,7 @@ class Side:
     """A stack of blocks or LSTMs, and its input."""
 
     name: str  # prefix of its recorded arrays
-    pieces: tuple[str, ...]
+    tokens: tuple[str, ...]
     ids: tuple[int, ...]
     stack: dict[
         str, Any
@@ -104,13 +104,13 @@ class Trace:
 
     def bertviz(self) -> dict[str, Any]:
         """Tokens and attention as BertViz takes them: `model_view(**trace.bertviz())`."""
-        pieces = [list(side.pieces) for side in self.sides]
+        all_tokens = [list(side.tokens) for side in self.sides]
         each = [self.layers(side.name, "attention") for side in self.sides]
         if len(self.sides) == 1:
-            return {"attention": each[0], "tokens": pieces[0]}
+            return {"attention": each[0], "tokens": all_tokens[0]}
         names = [side.name for side in self.sides]
         found: dict[str, Any] = {"cross_attention": self.layers(names[-1], "cross_attention")}
-        for name, tokens, layers in zip(names, pieces, each, strict=True):
+        for name, tokens, layers in zip(names, all_tokens, each, strict=True):
             found[f"{name}_tokens"] = tokens
             if layers:  # LSTMs have no self-attention
                 found[f"{name}_attention"] = layers

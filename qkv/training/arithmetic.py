@@ -11,14 +11,18 @@ import torch
 from qkv.core.attention import compiled_loops
 from qkv.training.device import choose_device, products_here
 from qkv.training.extension import EXTENSIONS
-from qkv.training.product import Made
+from qkv.training.product import ProductType
 from qkv.training.settings import TrainingSettings
 from qkv.training.task import Task
 
-LONG_STEPS, LONG_MINUTES, NARROW = 500, 2, 256  # compiling loops takes seconds, which such a run earns back
+LONG_STEPS, LONG_MINUTES, NARROW = (
+    500,
+    2,
+    256,
+)  # compiling loops takes seconds, which pays off in a longer run
 
 
-def attention_loops(task: Task[Made], device: torch.device) -> AbstractContextManager[object]:
+def attention_loops(task: Task[ProductType], device: torch.device) -> AbstractContextManager[object]:
     """Compiled loops for attention, if they are faster: they use one thread, and compiling takes as long as many steps.
 
     In a wide model attention is a small part of the work.
@@ -26,14 +30,14 @@ def attention_loops(task: Task[Made], device: torch.device) -> AbstractContextMa
     return compiled_loops() if loops_pay(task, device) else nullcontext()
 
 
-def loops_pay(task: Task[Made], device: torch.device) -> bool:
+def loops_pay(task: Task[ProductType], device: torch.device) -> bool:
     settings = task.settings
     long = (settings.steps or math.inf) >= LONG_STEPS and (settings.minutes or math.inf) >= LONG_MINUTES
     fits = device.type == "cpu" and torch.get_num_threads() == 1 and task.width <= NARROW
     return long and fits
 
 
-def arithmetic_of(task: Task[Made]) -> dict[str, str]:
+def arithmetic_of(task: Task[ProductType]) -> dict[str, str]:
     """What affects rounding on this machine, besides the settings."""
     device = choose_device()
     loops = (

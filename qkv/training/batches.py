@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 
 class Data(Protocol):
-    """Batches by epoch. Their order and content depend on the seed alone.
+    """Batches by epoch. Their order and content depend only on the seed.
 
     `batch` and `tokens` refer to the last call of `epoch`.
     """

@@ -62,7 +62,7 @@ def with_precision(
 
 
 def kinds_for(recurrent: bool) -> tuple[Narrow, ...]:
-    """LSTMs are not linear layers: in such a model, int16 helps little beyond the output layer."""
+    """LSTMs are not linear layers: with them, int16 helps only in the output layer."""
     return ("bf16", "int16") if recurrent else ("int16", "bf16")
 
 

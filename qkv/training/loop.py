@@ -32,7 +32,7 @@ BAD_BATCHES = 20  # that a run may skip because of a NaN or infinite loss or gra
 
 
 @dataclass(frozen=True)
-class Done:
+class StepResult:
     """A step whose results a device may still be computing."""
 
     step: int
@@ -68,7 +68,7 @@ class Run:
         self.rate = 0.0  # of the last step
         self.batches_of_epoch = 1
         self.position = Position()
-        self.unread: list[Done] = []  # steps whose losses were not read yet
+        self.unread: list[StepResult] = []  # steps whose losses were not read yet
         self.mean = Mean()  # since the last line of the log
         self.log = Log(plan.folder / "log.jsonl")  # the same for the same seed
         self.timing = Log(plan.folder / "timing.jsonl")  # different in every run
@@ -139,7 +139,7 @@ class Run:
         )
         return stops > 0
 
-    def one_step(self, rows: list[int]) -> Done:
+    def one_step(self, rows: list[int]) -> StepResult:
         """Forward, backward, clip, update. Nothing here waits for a device.
 
         A NaN or infinite loss or gradient never changes the weights.
@@ -156,7 +156,7 @@ class Run:
         self.optimizer.step(self.rate, finite)
         tokens = self.train.tokens(rows)
         position.tokens += tokens
-        return Done(position.step, loss, finite, tokens)
+        return StepResult(position.step, loss, finite, tokens)
 
     def parts_of(self, rows: list[int]) -> list[Part]:
         """This process's share of a batch, in parts, each with its share of the tokens.
@@ -188,7 +188,7 @@ class Run:
         self.unread = []
         if self.writes:
             speed = self.mean.tokens_per_second(clock.seconds())
-            self.watch.step(position, self.plan.progress(position), self.mean.value(), speed)
+            self.watch.on_step(position, self.plan.progress(position), self.mean.value(), speed)
 
     def count_bad_batch(self, step: int) -> None:
         self.position.bad_batches += 1

@@ -15,4 +15,4 @@ class Product(Protocol):
     def save(self, folder: Path) -> None: ...  # as a bundle
 
 
-Made = TypeVar("Made", bound=Product)
+ProductType = TypeVar("ProductType", bound=Product)

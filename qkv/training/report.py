@@ -10,7 +10,7 @@ from qkv import __version__
 from qkv.training.advice import is_still_falling, validation_losses
 from qkv.training.loop import Run
 from qkv.training.schedule import warmup_steps
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import RunSettings
 
 
@@ -23,7 +23,7 @@ def end_reason(run: Run) -> str:
 
 
 def facts_of_run(
-    run: Run, model: nn.Module, chosen: Chosen, settings: RunSettings, *, counted: str = "tokens"
+    run: Run, model: nn.Module, chosen: ChosenWeights, settings: RunSettings, *, counted: str = "tokens"
 ) -> dict[str, Any]:
     """What every report contains. `counted` is the unit of the speed."""
     position = run.position

@@ -20,7 +20,7 @@ from qkv.configs import changed_paths, from_dict
 from qkv.errors import ProcessEndedError, UserError
 from qkv.training.arithmetic import arithmetic_of
 from qkv.training.extension import current_settings, raised_limits
-from qkv.training.product import Made
+from qkv.training.product import ProductType
 from qkv.training.settings import RunSettings
 from qkv.training.task import Task
 
@@ -39,7 +39,7 @@ def remove_on_error(folder: Path) -> Iterator[None]:
         raise
 
 
-def write_run_file(folder: Path, task: Task[Made], remember: Mapping[str, Any]) -> None:
+def write_run_file(folder: Path, task: Task[ProductType], remember: Mapping[str, Any]) -> None:
     """Write the files of the task, then run.json with all that a resumed run needs to know."""
     files = task.files()
     for name, content in files.items():

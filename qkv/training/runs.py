@@ -19,7 +19,7 @@ from qkv.training.distributed import Group, SingleProcess
 from qkv.training.extension import current_settings, raised_limits, with_extension
 from qkv.training.loop import Run
 from qkv.training.position import Plan
-from qkv.training.product import Made
+from qkv.training.product import ProductType
 from qkv.training.randomness import seed_for
 from qkv.training.run_file import RUN_FILE, check_same_run, remove_on_error, run_identity, write_run_file
 from qkv.training.selection import choose_weights, keep_average
@@ -30,24 +30,24 @@ from qkv.training.watch import Watch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome(Generic[Made]):
+class Outcome(Generic[ProductType]):
     """How a run ended."""
 
-    product: Made
+    product: ProductType
     report: dict[str, Any] | None  # None if the run was interrupted
     exit_code: int
     saved: bool = True  # whether the last step is on disk
 
 
 def train(
-    task: Task[Made],
+    task: Task[ProductType],
     out: Path,
     *,
-    watch: Callable[[Made], Watch],
+    watch: Callable[[ProductType], Watch],
     group: Group | None = None,
     resume: bool = False,
     remember: Mapping[str, Any] | None = None,
-) -> Outcome[Made]:
+) -> Outcome[ProductType]:
     """Train, keep the best weights, and write the bundle with its report.
 
     A resumed run must have the settings it had, but may have a higher limit on steps or minutes. `remember` is kept in
@@ -94,12 +94,12 @@ def train(
 
 
 def assemble(
-    task: Task[Made],
+    task: Task[ProductType],
     out: Path,
-    watch: Callable[[Made], Watch],
+    watch: Callable[[ProductType], Watch],
     group: Group,
     started_with: Mapping[str, str],
-) -> tuple[Run, Made]:
+) -> tuple[Run, ProductType]:
     folder, settings = out / "training", task.settings
     torch.manual_seed(seed_for(settings.seed, "weights", 0))
     made = task.assemble(folder)
@@ -143,7 +143,7 @@ def restore(run: Run) -> None:
             log.path.unlink(missing_ok=True)
 
 
-def extend(run: Run, task: Task[Made], stored: Mapping[str, Any]) -> dict[str, Any]:
+def extend(run: Run, task: Task[ProductType], stored: Mapping[str, Any]) -> dict[str, Any]:
     """Record the new limits in run.json, which all processes have read by now. Return its new content."""
     extended = with_extension(stored, asdict(task.settings), run.position.step, arithmetic_of(task))
     if run.writes:

@@ -17,7 +17,7 @@ from qkv.training.validation import loss_on
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenWeights:
     """Which weights the bundle holds, and their validation loss."""
 
     sentence: str
@@ -49,7 +49,7 @@ def name_of_average(steps: Sequence[int]) -> str:
     return f"average of the snapshots at steps {', '.join(map(str, steps))}"
 
 
-def choose_weights(run: Run, product: Product, out: Path) -> Chosen:
+def choose_weights(run: Run, product: Product, out: Path) -> ChosenWeights:
     """Save the best model so far, or the average of the last snapshots if that is better.
 
     If the last weights are to be kept, the average is used only if they cannot be read.
@@ -62,14 +62,14 @@ def choose_weights(run: Run, product: Product, out: Path) -> Chosen:
         if keep == "best"
         else f"last weights, of step {position.kept_step}"
     )
-    chosen = Chosen(which, position.kept_loss if best else math.inf)
+    chosen = ChosenWeights(which, position.kept_loss if best else math.inf)
     if averaged and (not best or (keep == "best" and len(position.snapshots) > 1)):
         model.load_state_dict(averaged)
         with run.spread.arithmetic():  # as for the losses that it is compared with
             loss = loss_on(model, run.valid)
         if loss < chosen.loss:
             best = averaged
-            chosen = Chosen(name_of_average(position.snapshots), loss)
+            chosen = ChosenWeights(name_of_average(position.snapshots), loss)
     if not best:
         raise UserError(
             f"neither {out / MODEL_FILE} nor a snapshot can be read, so there is no model. If the disk is full, free some "

@@ -10,9 +10,9 @@ from qkv.checkpoint.bundle import save_report
 from qkv.training.batches import Data
 from qkv.training.card import model_card
 from qkv.training.loop import Run
-from qkv.training.product import Made
+from qkv.training.product import ProductType
 from qkv.training.report import facts_of_run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import RunSettings, TuningSettings
 from qkv.training.watch import Watch
 
@@ -20,10 +20,10 @@ Tuning = TypeVar("Tuning", bound=TuningSettings)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assembled(Generic[Made]):
+class Assembled(Generic[ProductType]):
     """The model with its first weights, and what it is trained and validated on."""
 
-    product: Made
+    product: ProductType
     train: Data
     valid: Data
 
@@ -42,14 +42,14 @@ class Counter:
 
 
 @dataclass(frozen=True)
-class Example(Generic[Made]):
+class Example(Generic[ProductType]):
     """An output to show at every validation."""
 
     title: str
-    make: Callable[[Made], str]
+    make: Callable[[ProductType], str]
 
 
-class Task(ABC, Generic[Made]):
+class Task(ABC, Generic[ProductType]):
     """How one kind of model is trained. Each family writes its own; everything below is shared."""
 
     settings: RunSettings
@@ -69,10 +69,10 @@ class Task(ABC, Generic[Made]):
         return {}
 
     @abstractmethod
-    def assemble(self, folder: Path) -> Assembled[Made]:
+    def assemble(self, folder: Path) -> Assembled[ProductType]:
         """Build the model and its data from those files in `folder`. torch is seeded for the initial weights."""
 
-    def finish(self, product: Made, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: ProductType, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         """Evaluate the product, which has the chosen weights and is saved. Write the report to the bundle and return it."""
         report = {
             **facts_of_run(run, product.model, chosen, self.settings, counted=self.unit),
@@ -82,10 +82,10 @@ class Task(ABC, Generic[Made]):
         save_report(out, report, model_card(type(product).__name__, f"qkv info {out.name}", report))
         return report
 
-    def example(self) -> Example[Made] | None:
+    def example(self) -> Example[ProductType] | None:
         return None
 
-    def wrap_watch(self, watch: Watch, product: Made, out: Path) -> Watch:
+    def wrap_watch(self, watch: Watch, product: ProductType, out: Path) -> Watch:
         """A watch that also records what this task measures during training."""
         return watch
 

@@ -35,7 +35,7 @@ class Inputs:
         """Read the data. `say` prints a line for the user."""
         raise NotImplementedError
 
-    def stored(self) -> dict[str, Any]:
+    def to_stored(self) -> dict[str, Any]:
         """The inputs as JSON, with absolute paths, because a run may be resumed from another folder."""
         return {name: to_json(value) for name, value in vars(self).items()}
 
@@ -105,9 +105,9 @@ class Trainable:
     """How to use the result, after the program's name. {out} is the bundle, {example} is `example(report)`."""
     example: Callable[[Mapping[str, Any]], str] = lambda report: '"…"'
     """An example input for the model that this report describes."""
-    tells: Callable[[Mapping[str, Any]], list[str]] = lambda report: []
+    summary_lines: Callable[[Mapping[str, Any]], list[str]] = lambda report: []
     """More lines for the end of a run."""
-    shows: Callable[[Mapping[str, Any]], None] | None = None
+    print_table: Callable[[Mapping[str, Any]], None] | None = None
     """Print a table at the end of a run."""
 
 

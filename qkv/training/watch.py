@@ -10,7 +10,7 @@ from qkv.training.position import Position
 class Watch(Protocol):
     """Receives progress: the terminal or a test."""
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None: ...
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None: ...
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None: ...
 
@@ -27,9 +27,9 @@ class SafeWatch:
     def __init__(self, inner: Watch):
         self.inner = inner
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
         with suppress(OSError):
-            self.inner.step(position, progress, loss, tokens_per_second)
+            self.inner.on_step(position, progress, loss, tokens_per_second)
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         """The watch may decode an example with a half-trained model, which may fail in any way."""

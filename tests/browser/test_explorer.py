@@ -347,7 +347,7 @@ def test_the_alignment_follows_while_one_types(page: Page, service: Served) -> N
         read = page.run(
             "return [...document.querySelectorAll('.grid thead bdi')].map(e => e.textContent.trim())"
         )
-        assert read == [piece.strip() for piece in trace(translator, text).sides[0].pieces]
+        assert read == [piece.strip() for piece in trace(translator, text).sides[0].tokens]
         assert page.output() == translator.translate(text)
         assert page.count(".ribbon") > 0
         assert quote(text).replace("%20", "+") in page.run("return location.hash")

@@ -84,9 +84,9 @@ def test_a_file_with_something_else_in_it_is_rejected(tmp_path: Path) -> None:
 def test_the_warning_has_the_counts_and_the_first_three_lines() -> None:
     overlap = Overlap(total=1_000, lines=[4, 5, 70, 71], same_translation=[70])
     assert warning("en-de", overlap, None, "line") == (
-        "4 of 1,000 test sentences occur in the training data of en-de (1 with the very same translation; "
-        "lines 4, 5, 70, …): the scores on them say little; leave them out."
+        "4 of 1,000 test sentences occur in the training data of en-de (1 with the same translation; "
+        "lines 4, 5, 70, …): scores on them measure memory; leave them out."
     )
     everything = Overlap(total=1, lines=[1], same_translation=[])
-    assert "(0 with the very same translation; line 1)" in warning("en-de", everything, None, "line")
+    assert "(0 with the same translation; line 1)" in warning("en-de", everything, None, "line")
     assert warning("en-de", everything, None, "line").endswith("no sentence is left without them.")

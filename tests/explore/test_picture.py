@@ -58,7 +58,7 @@ def test_logits_and_probabilities_are_printed(found: Trace, station: int) -> Non
 
 def test_what_is_masked_is_hatched(found: Trace) -> None:
     figure = picture(found, Place(station=7, side="decoder", layer=2))
-    size = len(found.side("decoder").pieces)
+    size = len(found.side("decoder").tokens)
     assert sum(patch.get_hatch() is not None for patch in figure.axes[0].patches) == size * (size - 1) // 2
 
 

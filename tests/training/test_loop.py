@@ -176,7 +176,7 @@ def test_the_average_of_snapshots_is_their_mean(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {f"step-{step}.safetensors" for step in (4, 5, 6)}
     weights = [read_tensors(folder / f"step-{step}.safetensors")["weight"] for step in (4, 5, 6)]
     assert len({float(weight) for weight in weights}) == 3
-    assert torch.allclose(run.averaged()["weight"], torch.stack(weights).mean(dim=0))
+    assert torch.allclose(run.average_snapshots()["weight"], torch.stack(weights).mean(dim=0))
 
 
 def run_that_improves_at_first(folder: Path, **how: Any) -> tuple[Run, Recorder, list[bool]]:

@@ -10,7 +10,7 @@ export function drawExperiments({ trace, cursor, site, attentionSite, t, go }) {
   const layers = trace.sides.flatMap((side) => Array.from({ length: lstmsOf(trace, side) }, (_, layer) => [side, layer])); // all LSTMs, or the selected layer
   if (!layers.length) layers.push([site.side, cursor.layer]);
   const toggle = (name, text) => element("button", { type: "button", "aria-pressed": cursor.silenced.includes(name), onclick: () => go({ silenced: cursor.silenced.includes(name) ? cursor.silenced.filter((each) => each !== name) : [...cursor.silenced, name], step: 0 }) }, text);
-  const mayMask = trace.sides.some((side) => side.causal), words = cursor.force.map((id, i) => trace.sides.at(-1).pieces[i + 1] ?? String(id));
+  const mayMask = trace.sides.some((side) => side.causal), words = cursor.force.map((id, i) => trace.sides.at(-1).tokens[i + 1] ?? String(id));
   byId("experiment-panel").replaceChildren(
     element("p", { class: "hint" }, t("try hint")),
     element("div", { class: "switches" }, flag("no_scaling"), mayMask ? flag("no_mask") : null, trace.config.positions ? flag("no_positions") : null,

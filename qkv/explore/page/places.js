@@ -49,7 +49,7 @@ export function lstmsOf(trace, side) {
 
 // Row labels of a side: the input token, and the output token after it.
 export function rowNames(side) {
-  return side.output.length ? side.pieces.map((piece, i) => `${piece} → ${side.output[i] ?? ""}`) : side.pieces;
+  return side.output.length ? side.tokens.map((piece, i) => `${piece} → ${side.output[i] ?? ""}`) : side.tokens;
 }
 
 export function headOf({ shape, values }, head) {

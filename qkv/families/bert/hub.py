@@ -100,7 +100,7 @@ class BertMapping:
             "attention_mask": (ids != config.pad).long(),
         }
 
-    def computed(self, product: Product, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: Product, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         ids, segments = inputs["input_ids"], inputs["token_type_ids"]
         model = product.model.eval()
         if isinstance(product, TextClassifier):

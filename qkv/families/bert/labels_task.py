@@ -27,7 +27,7 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import share_of
 from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
@@ -195,7 +195,7 @@ class LabelTask(Task[TextClassifier]):
             model.load_state_dict(own | given)
         return model
 
-    def finish(self, product: TextClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: TextClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         examples, settings = self.examples, self.settings
         report: dict[str, Any] = {
             **facts_of_run(run, product.model, chosen, settings, counted="examples"),

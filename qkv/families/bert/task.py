@@ -24,7 +24,7 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import share_of
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
@@ -114,7 +114,7 @@ class BertTask(Task[Bert]):
         defaults = BertDefaults(max_length=settings.model.max_length)
         return Assembled(product=Bert(model, pieces, defaults), train=train, valid=valid)
 
-    def finish(self, product: Bert, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Bert, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         reading, valid = self.reading, run.valid
         assert isinstance(valid, MaskedData)
         report = {

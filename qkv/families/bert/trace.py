@@ -50,7 +50,7 @@ def trace_bert(
         sides=(
             Side(
                 name="encoder",
-                pieces=tuple(pieces.show(ids)),
+                tokens=tuple(pieces.show(ids)),
                 ids=tuple(ids),
                 stack=to_dict(config.encoder.stack),
                 weights="encoder.stack",

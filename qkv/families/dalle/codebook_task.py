@@ -22,7 +22,7 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.picture_data import Rows, hash_of
 from qkv.training.report import facts_of_run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup
 
@@ -81,7 +81,7 @@ class CodebookTask(Task[Codes]):
         )
         return Assembled(product=Codes(Codebook(config)), train=train, valid=valid)
 
-    def finish(self, product: Codes, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Codes, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         measured, known = reconstruction(product, self.sights.valid), self.sights.measure(product)
         config = product.model.config
         report = {

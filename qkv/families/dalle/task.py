@@ -26,7 +26,7 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.picture_data import Rows
 from qkv.training.report import facts_of_run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup
 
@@ -132,7 +132,7 @@ class DalleTask(Task[Painter]):
         except ValueError as error:
             raise UserError(f"such a model cannot be built: {error}.") from None
 
-    def finish(self, product: Painter, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Painter, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         measured = self.album.measure(product, self.settings.measured)
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),

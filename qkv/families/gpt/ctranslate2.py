@@ -58,7 +58,7 @@ def compare(product: Generator, engine: Any) -> Comparison:
     inputs = mapping.probe(product)
     rows = [[names[number] for number in row] for row in inputs["input_ids"].tolist()]
     theirs = torch.tensor([each.tolist() for each in view_as_array(engine.forward_batch(rows))])
-    ours = mapping.computed(product, inputs)["logits"]
+    ours = mapping.compute(product, inputs)["logits"]
     hypotheses, settings = mapping.greedy(product, inputs)
     prompts = [row[: settings["begun"]] for row in rows]
     found = engine.generate_batch(

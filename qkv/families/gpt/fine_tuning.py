@@ -25,7 +25,7 @@ from qkv.families.gpt.task import (
 from qkv.families.loading import load_for
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Example, Task, with_epochs
 from qkv.training.trainable import Setup
 from qkv.training.validation import loss_on
@@ -92,7 +92,7 @@ class FineTuneGPTTask(Task[Generator]):
         product = Generator(model, before.tokenizer, before.defaults)
         return Assembled(product=product, train=train, valid=valid)
 
-    def finish(self, product: Generator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Generator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = measured(product, self.passages, self.settings, run, chosen)
         with run.spread.arithmetic():  # as the loss was computed that stands beside it
             loss = loss_on(self.before.model, run.valid)

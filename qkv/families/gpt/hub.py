@@ -134,7 +134,7 @@ class GPTMapping:
             "input_ids": torch.randint(config.vocab_size, (2, min(9, config.max_length)), generator=chance)
         }
 
-    def computed(self, product: Generator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: Generator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["input_ids"])}
 
     def greedy(

@@ -28,7 +28,7 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import share_of
 from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
@@ -256,7 +256,7 @@ class FineTuneTask(Task[GPTClassifier]):
             valid=self.data(product, self.labels.valid, shuffled=False),
         )
 
-    def finish(self, product: GPTClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: GPTClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         labels = self.labels
         report = {
             **facts_of_run(run, product.model, chosen, self.settings, counted="examples"),

@@ -34,7 +34,7 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import RunSettings, share_of
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
@@ -245,7 +245,7 @@ class GPTTask(Task[Generator]):
             valid=valid,
         )
 
-    def finish(self, product: Generator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Generator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = measured(product, self.material, self.settings, run, chosen)
         keep(out, product, report)
         return report
@@ -266,7 +266,7 @@ def both_parts(
 
 
 def measured(
-    product: Generator, passages: Passages, settings: RunSettings, run: Run, chosen: Chosen
+    product: Generator, passages: Passages, settings: RunSettings, run: Run, chosen: ChosenWeights
 ) -> dict[str, Any]:
     """The report of a run."""
     return {

@@ -47,7 +47,7 @@ def trace_gpt(
         sides=(
             Side(
                 name="decoder",
-                pieces=tuple(show(read)),
+                tokens=tuple(show(read)),
                 ids=tuple(read),
                 output=tuple(show(ids[1:])),
                 stack=to_dict(config.stack),

@@ -129,7 +129,7 @@ def compare(product: Translator, engine: Any) -> Comparison:
     targets = [row[1:] for row in inputs["decoder_input_ids"].tolist()]
     tokens = [[names[number] for number in row] for row in sources]
     scored = engine.score_batch(tokens, [[names[number] for number in row] for row in targets])
-    logits = mapping.computed(product, inputs)["logits"]  # (B, T, V)
+    logits = mapping.compute(product, inputs)["logits"]  # (B, T, V)
     if config.pad == config.start:
         logits[..., config.pad] = float("-inf")
     ours = logits.log_softmax(-1)

@@ -23,7 +23,7 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.loop import Run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Example, Task, with_epochs
 from qkv.training.trainable import Setup
 from qkv.training.validation import loss_on
@@ -95,7 +95,7 @@ class FineTuneTranslatorTask(Task[Translator]):
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 
-    def finish(self, product: Translator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Translator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         corpus = self.corpus
         seen = both_seen(read_seen(self.base), seen_in(corpus.train.source, corpus.train.target))
         report = measured(product, corpus, self.settings, self.scorer, run, chosen, seen)

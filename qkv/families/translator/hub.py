@@ -150,7 +150,7 @@ class MarianMapping:
             "decoder_input_ids": target,
         }
 
-    def computed(self, product: Translator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: Translator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["input_ids"], inputs["decoder_input_ids"])}
 
     def greedy(

@@ -13,7 +13,7 @@ from qkv.families.translator.settings import PairSettings
 from qkv.training.card import cell
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.task import Counter
 
 SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
@@ -24,7 +24,7 @@ def make_report(
     corpus: Corpus,
     settings: PairSettings,
     run: Run,
-    chosen: Chosen,
+    chosen: ChosenWeights,
     validated: Sequence[str],
     scorer: Scorer,
     seen: Seen,

@@ -25,11 +25,12 @@ from qkv.families.translator.settings import (
     TranslatorSettings,
 )
 from qkv.families.translator.trust import learn_trust
+from qkv.runtime.running import EXACT
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.loop import Run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Counter, Example, Task
 from qkv.training.trainable import Setup
 
@@ -90,7 +91,7 @@ class TranslatorTask(Task[Translator]):
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 
-    def finish(self, product: Translator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Translator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         seen = seen_in(self.corpus.train.source, self.corpus.train.target)
         report = measured(product, self.corpus, self.settings, self.scorer, run, chosen, seen)
         keep(out, product, report, seen)
@@ -124,11 +125,11 @@ def measured(
     settings: PairSettings,
     scorer: Scorer,
     run: Run,
-    chosen: Chosen,
+    chosen: ChosenWeights,
     seen: Seen,
 ) -> dict[str, Any]:
     """The report; on the way the product learns what makes its answers ones that can be trusted."""
-    fast = product.computing_in("float32")  # the same translations, several times as fast
+    fast = product.running(EXACT)
     sources = corpus.valid.source[:SCORED]
     done = Counter(run.watch.on_work, "translating the validation set", len(sources))
     answers = [best for best, *_ in fast.hypotheses(sources, done=done)]

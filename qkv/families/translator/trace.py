@@ -161,7 +161,7 @@ def recorded(
         sides=(
             Side(
                 name="encoder",
-                pieces=tuple(show(read)),
+                tokens=tuple(show(read)),
                 ids=tuple(read),
                 stack=to_dict(config.encoder),
                 weights="encoder",
@@ -171,7 +171,7 @@ def recorded(
             ),
             Side(
                 name="decoder",
-                pieces=tuple(show(shifted)),
+                tokens=tuple(show(shifted)),
                 ids=tuple(shifted),
                 stack=to_dict(config.decoder),
                 weights="decoder",

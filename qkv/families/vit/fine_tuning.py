@@ -14,7 +14,7 @@ from qkv.families.vit.settings import FineTuneVitSettings
 from qkv.families.vit.task import Gallery, VitTask, accuracy, describe, percent
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, with_epochs
 from qkv.training.trainable import Setup
 
@@ -78,7 +78,9 @@ class FineTuneVitTask(VitTask):
         made.product.model.load_state_dict(weights)
         return made
 
-    def report(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def report(
+        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
+    ) -> dict[str, Any]:
         report = super().report(product, run, chosen, out)
         report["data"]["origin"] += f", on top of {self.base.name}"
         report["fine_tuned"] = {"from": self.base.name, "head": "new"}

@@ -106,7 +106,7 @@ class VitMapping:
         size = (2, config.channels, config.height, config.width)
         return {"pixel_values": torch.rand(size, generator=chance) * 2 - 1}
 
-    def computed(self, product: PictureClassifier, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: PictureClassifier, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["pixel_values"])}
 
 

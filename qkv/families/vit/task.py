@@ -26,7 +26,7 @@ from qkv.training.loop import Run
 from qkv.training.picture_data import Rows, hash_of, split
 from qkv.training.position import Position
 from qkv.training.report import facts_of_run
-from qkv.training.selection import Chosen
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import number_of
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
@@ -118,12 +118,16 @@ class VitTask(Task[PictureClassifier]):
             valid=self.data(gallery.valid, shuffled=False),
         )
 
-    def finish(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(
+        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
+    ) -> dict[str, Any]:
         report = self.report(product, run, chosen, out)
         save_report(out, report, model_card("Picture classifier", "qkv classify . picture.png", report))
         return report
 
-    def report(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def report(
+        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
+    ) -> dict[str, Any]:
         gallery = self.gallery
         results = {"validation accuracy": percent(accuracy(product, gallery.valid), len(gallery.valid))}
         if gallery.test is not None:
@@ -193,8 +197,8 @@ class Accuracies:
     def __init__(self, inner: Watch, product: PictureClassifier, gallery: Gallery, path: Path):
         self.inner, self.product, self.gallery, self.path = inner, product, gallery, path
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
-        self.inner.step(position, progress, loss, tokens_per_second)
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        self.inner.on_step(position, progress, loss, tokens_per_second)
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         share = accuracy(self.product, self.gallery.valid)

@@ -53,7 +53,7 @@ def trace_vit(
         sides=(
             Side(
                 name="stack",
-                pieces=tuple(names),
+                tokens=tuple(names),
                 ids=(),
                 stack=to_dict(config.stack),
                 weights="stack",

@@ -14,6 +14,7 @@ from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import check_output, read_options
 from qkv.errors import UserError
 from qkv.families.translator.settings import ScoringSettings
+from qkv.runtime.running import EXACT, Running
 
 if TYPE_CHECKING:
     from qkv.evaluation.evaluation import Evaluation, Sentences
@@ -58,6 +59,7 @@ class Evaluate:
     """Tokenizer of sacrebleu; none for tokenized text. By default as in the model's report, or 13a."""
     lowercase: bool = False
     """Ignore case. By default as in the model's report."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = EXACT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,7 @@ class System:
     translations: list[str]  # empty for a model
 
     @classmethod
-    def open(cls, path: Path) -> System:
+    def open(cls, path: Path, running: Running) -> System:
         from qkv.cli.terminal import warn
         from qkv.data.parallel import read_lines
         from qkv.evaluation.overlap import read_seen
@@ -79,8 +81,7 @@ class System:
         from qkv.families.translator.product import Translator
 
         if path.is_dir():
-            # The engine is faster and gives the same translations in float32.
-            translator = load_for(path, "evaluate", Translator).computing_in("float32", warn)
+            translator = load_for(path, "evaluate", Translator, running, warn)
             scoring = scoring_in_report(path / "report.json")
             return cls(
                 path=path, translator=translator, seen=read_seen(path), scoring=scoring, translations=[]
@@ -101,8 +102,8 @@ def main(arguments: list[str]) -> None:
     from qkv.evaluation.evaluation import merge_same_sources
     from qkv.evaluation.overlap import warning
 
-    model = System.open(command.model)
-    other = None if command.against is None else System.open(command.against)
+    model = System.open(command.model, command.running)
+    other = None if command.against is None else System.open(command.against, command.running)
     systems = [model] if other is None else [model, other]
     sentences = read_sentences(command, systems)
     check_systems(command, sentences, systems)

@@ -80,8 +80,8 @@ TRANSFORMER = Trainable(
     task="qkv.families.translator.task:pairs_task",
     starts_with=DATA,
     usage='translate {out} "…"',
-    tells=validation_and_advice,
-    shows=show_tests,
+    summary_lines=validation_and_advice,
+    print_table=show_tests,
 )
 FINE_TUNE = Trainable(
     name="translator",
@@ -97,7 +97,7 @@ FINE_TUNE = Trainable(
     needs=frozenset(("fine_tune",)),
     starts_with=DATA,
     usage='translate {out} "…"',
-    tells=improvement,
-    shows=show_tests,
+    summary_lines=improvement,
+    print_table=show_tests,
 )
 TRAINABLES = (TRANSFORMER, FINE_TUNE)

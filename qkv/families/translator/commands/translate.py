@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from qkv.cli.inputs import ComputeType, OptionalFile, OptionalOutput
+from qkv.cli.inputs import OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.pace import Pace
 from qkv.cli.string_types import STRING_TYPES, StringType
 from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
-from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
 from qkv.families.translator.options import DEFAULTS, PROTECTED, TranslationOptions
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 from qkv.text.glossary import Glossary
 from qkv.text.protect import Kind
 
@@ -72,10 +72,7 @@ class Translate:
     """Print an empty line instead of a translation that --min-confidence would mark."""
     ensemble: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
     """Another model with the same vocabulary. Probabilities are averaged. Can be given several times."""
-    threads: int | None = None
-    """CPU cores to use; by default all."""
-    compute_type: ComputeType = "int8"
-    """Number format: int8 is the fastest on a CPU, float32 the most accurate."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -120,7 +117,6 @@ def check(command: Translate) -> None:
         raise UserError("--withhold needs --min-confidence.")
     if command.min_confidence is not None and not 0 <= command.min_confidence <= 1:
         raise UserError("--min-confidence must be in [0, 1].")
-    check_threads(command.threads)
 
 
 def open_model(command: Translate) -> "Translator":
@@ -128,13 +124,11 @@ def open_model(command: Translate) -> "Translator":
     from qkv.families.loading import load_for
     from qkv.families.translator.product import Translator
 
-    use_threads(command.threads)
     translator, *others = (
-        load_for(path, "translate", Translator) for path in (command.model, *command.ensemble)
+        load_for(path, "translate", Translator, command.running, warn)
+        for path in (command.model, *command.ensemble)
     )
-    if others:
-        translator = translator.with_others(*others)
-    return translator.computing_in(command.compute_type, warn)
+    return translator.with_others(*others) if others else translator
 
 
 def check_confidence(command: Translate, translator: "Translator") -> None:
@@ -238,9 +232,9 @@ def identity(command: Translate) -> dict[str, Any]:
     from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE
     from qkv.checkpoint.files import file_hash
 
-    irrelevant = ("model", "ensemble", "input", "output", "threads")
+    irrelevant = ("model", "ensemble", "input", "output")
     options = {name: value for name, value in asdict(command).items() if name not in irrelevant}
-    del options["options"]["batch_tokens"]
+    del options["options"]["batch_tokens"], options["running"]["threads"]
     models = [
         file_hash(folder / name)
         for folder in (command.model, *command.ensemble)

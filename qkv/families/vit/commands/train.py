@@ -57,6 +57,6 @@ FINE_TUNE = Trainable(
     needs=frozenset(("fine_tune",)),
     starts_with=DATA,
     usage="classify {out} picture.png",
-    tells=head_summary,
+    summary_lines=head_summary,
 )
 TRAINABLES = (CLASSES, FINE_TUNE)

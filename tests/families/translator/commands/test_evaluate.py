@@ -329,7 +329,7 @@ def test_sentences_in_the_training_data_are_counted_and_excluded(
     first = ", ".join(map(str, seen[:3]))
     assert error.startswith(
         f"warning: {len(seen)} of {SENTENCES} test sentences occur in the training data of model "
-        f"({overlap['same_translation']} with the very same translation; lines {first}, …): "
+        f"({overlap['same_translation']} with the same translation; lines {first}, …): "
     )
     assert error.endswith(f"without them BLEU is {without['bleu']['value']:.2f}.\n")
 
