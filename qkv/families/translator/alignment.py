@@ -137,11 +137,3 @@ def align(
         (len(target_words), len(source_words)),
     )
     return links_in(weights)
-
-
-
-
-
-
-
-

@@ -96,7 +96,6 @@ class OneStream(BlockModel):
     Positions restart on the target side, so padding between the two changes nothing. A learned vector marks each side.
     """
 
-
     def __init__(self, config: OneStreamConfig):
         super().__init__(config)
         self.rotation = rotations(config, config.decoder)

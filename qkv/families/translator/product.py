@@ -346,9 +346,7 @@ class Translator:
             if other.tokenizer.text() != self.tokenizer.text():
                 raise UserError("the models of an ensemble must share one vocabulary.")
         more = [each for other in others for each in (other, *other.others)]
-        return Translator(
-            self.runner, self.tokenizer, self.defaults, [*self.others, *more], self.network
-        )
+        return Translator(self.runner, self.tokenizer, self.defaults, [*self.others, *more], self.network)
 
     def attention(self, text: str) -> AttentionMap:
         """Translate greedily and return the cross-attention of every block and head."""

@@ -9,7 +9,9 @@ from qkv.families.translator.config import TranslatorConfig
 from qkv.runtime.network import Network, Weights
 from qkv.runtime.running import Running, Warn
 
-WITHOUT_ENGINE = "the compiled engine is unavailable, so NumPy computes the same results more slowly: {error}."
+WITHOUT_ENGINE = (
+    "the compiled engine is unavailable, so NumPy computes the same results more slowly: {error}."
+)
 
 
 def open_translator(

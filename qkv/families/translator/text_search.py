@@ -157,7 +157,9 @@ class TextSearch:
         self, source: str, output: Sequence[int], pattern: re.Pattern[str], language: str | None = None
     ) -> Links:
         """Align the words of a translation with those of its source."""
-        return align(self.aligner, self.runners[0], self.tokenizer, source, output, pattern, language_marker(language))
+        return align(
+            self.aligner, self.runners[0], self.tokenizer, source, output, pattern, language_marker(language)
+        )
 
 
 def renumbered(links: Links, source: tuple[str, str], target: tuple[str, str]) -> Links:

@@ -41,7 +41,8 @@ def word_attention(translator: Translator, source: str, target: str) -> WordAtte
     model(read, torch.tensor([[config.start, *output]], device=device), tape)
     words = WORDS_AND_MARKS.findall(source), WORDS_AND_MARKS.findall(target)
     of_source, of_target = (
-        words_of_tokens(each, spans(text, WORDS_AND_MARKS)) for each, text in [(places, source), (output_places, target)]
+        words_of_tokens(each, spans(text, WORDS_AND_MARKS))
+        for each, text in [(places, source), (output_places, target)]
     )
     cross, encoder, decoder = dict[tuple[int, int], Links](), {}, {}
     for block in range(config.decoder.depth):
