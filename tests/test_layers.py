@@ -105,9 +105,12 @@ NEVER_TORCH = {
     "text",
     "data",
     "corpus",
+    "checkpoint",
+    "engine",
 }
 # `text`, `data` and products still use torch tensors in these files; the runtime issue empties this list.
 TORCH_EXCEPTIONS = {
+    "checkpoint/state.py", "checkpoint/tensors.py", "engine/int16.py",
     "data/augmented.py", "data/batching.py", "data/windows.py", "text/avoid.py", "text/whole_characters.py",
 }  # fmt: skip
 COMPILED = "core/loops.py"  # imported when a training run asks for it

@@ -22,12 +22,11 @@ from qkv.checkpoint.files import (
     make_folders,
     read_json,
     read_sealed,
-    read_tensors,
     seal,
     sync_folder,
-    tensor_bytes,
     write_through,
 )
+from qkv.checkpoint.tensors import read_tensors, tensor_bytes
 from qkv.errors import UserError
 
 KEPT = 2

@@ -98,9 +98,7 @@ class TranslationModel(nn.Module):
     def device(self) -> torch.device:
         return self.tokens.weight.device
 
-    def begin(
-        self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None
-    ) -> "TranslationStep":
+    def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "TranslationStep":
         """Start to decode these sources, each with its end token. The model is put in evaluation mode."""
         rows = [torch.tensor(source) for source in sources]
         padded = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self.config.pad)  # (B, S)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from qkv.checkpoint.files import read_json, read_tensors
+from qkv.checkpoint.files import read_json
+from qkv.checkpoint.tensors import read_tensors
 from qkv.data.worlds import LANGUAGES, deck_pairs
 from qkv.errors import UserError
 from qkv.explore.recompute import Check, check

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from qkv.checkpoint.bundle import read_config
-from qkv.checkpoint.files import json_bytes, tensor_bytes, write_file
+from qkv.checkpoint.files import json_bytes, write_file
+from qkv.checkpoint.tensors import tensor_bytes
 from qkv.errors import UserError
 from qkv.families.loading import load
 from qkv.hub.folder import read_folder

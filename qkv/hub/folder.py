@@ -12,7 +12,8 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from qkv.checkpoint.files import HASH, tensors_hash
+from qkv.checkpoint.files import HASH
+from qkv.checkpoint.tensors import tensors_hash
 from qkv.errors import OptionError, UserError
 
 ADAPTER = "adapter_config.json"

@@ -43,7 +43,11 @@ class Running:
         check_rules(
             [
                 ("threads", f"must be from 1 to {cores}", self.threads is None or 1 <= self.threads <= cores),
-                ("compute_type", "int8 is for the CPU engine, not for torch", not (self.needs_torch and self.compute_type == "int8")),
+                (
+                    "compute_type",
+                    "int8 is for the CPU engine, not for torch",
+                    not (self.needs_torch and self.compute_type == "int8"),
+                ),
             ]
         )
 

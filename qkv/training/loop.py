@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.checkpoint.files import make_folders, tensors_hash, write_tensors
+from qkv.checkpoint.files import make_folders
 from qkv.checkpoint.state import State, save_state
+from qkv.checkpoint.tensors import tensors_hash, write_tensors
 from qkv.errors import UserError
 from qkv.training.batches import Data
 from qkv.training.distributed import Group

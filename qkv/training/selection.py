@@ -9,7 +9,7 @@ from pathlib import Path
 from torch import Tensor
 
 from qkv.checkpoint.bundle import MODEL_FILE
-from qkv.checkpoint.files import read_tensors, tensors_hash
+from qkv.checkpoint.tensors import read_tensors, tensors_hash
 from qkv.errors import UserError
 from qkv.training.loop import Run
 from qkv.training.product import Product

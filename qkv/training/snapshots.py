@@ -5,7 +5,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from qkv.checkpoint.files import make_folders, read_tensors, write_tensors
+from qkv.checkpoint.files import make_folders
+from qkv.checkpoint.tensors import read_tensors, write_tensors
 from qkv.errors import UserError
 
 

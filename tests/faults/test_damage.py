@@ -9,8 +9,9 @@ import pytest
 from digit_runs import Recorder, digit_corpus, send, tiny_settings, train
 
 from qkv.checkpoint import state
-from qkv.checkpoint.files import read_sealed, read_tensors
+from qkv.checkpoint.files import read_sealed
 from qkv.checkpoint.state import damage
+from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import UserError
 from qkv.training.run_file import check_same_run
 

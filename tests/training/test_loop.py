@@ -9,7 +9,7 @@ import torch
 from digit_runs import Recorder
 from torch import Tensor, nn
 
-from qkv.checkpoint.files import read_tensors
+from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import UserError
 from qkv.training.distributed import SingleProcess
 from qkv.training.loop import BAD_BATCHES, Run, parts_that_fit

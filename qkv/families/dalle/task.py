@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
-from qkv.checkpoint.files import bytes_hash, canonical, tensors_hash
+from qkv.checkpoint.files import bytes_hash, canonical
+from qkv.checkpoint.tensors import tensors_hash
 from qkv.data.captioned import Captioned, words_of
 from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes

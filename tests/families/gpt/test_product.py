@@ -225,7 +225,7 @@ def test_without_a_compiler_the_text_is_the_same_and_one_sentence_says_so(
 ) -> None:
     generator, generation = untrained("subwords"), GenerationOptions(max_new_tokens=30, temperature=0)
     by_engine = generator.computing_in(compute)
-    monkeypatch.setattr("qkv.runtime.compute.GPTEngine", broken_compiler)
+    monkeypatch.setattr("qkv.runtime.compute.TensorGPTEngine", broken_compiler)
     told: list[str] = []
     by_torch = generator.computing_in(compute, told.append)
     assert by_torch.engine is None

@@ -11,7 +11,8 @@ import pytest
 import torch
 from digit_runs import Recorder, digit_corpus, hashes, logged, send, tiny_settings, train
 
-from qkv.checkpoint.files import file_hash, read_sealed, read_tensors, seal, write_json
+from qkv.checkpoint.files import file_hash, read_sealed, seal, write_json
+from qkv.checkpoint.tensors import read_tensors
 from qkv.core.pairs import TranslationModel
 from qkv.engine.library import NoEngineError, library
 from qkv.errors import ProcessEndedError, UserError
