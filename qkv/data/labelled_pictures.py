@@ -68,6 +68,14 @@ class Labelled:
         return Labelled(self.pictures, numbers[self.labels], classes)
 
 
+def hold_out(count: int, number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to train on and held-out rows, chosen by the seed."""
+    if count < 10:
+        raise UserError(f"{count} pictures are too few to hold some out for validation. Give at least ten.")
+    order = np.random.default_rng(seed).permutation(count)
+    return np.sort(order[number:]), np.sort(order[:number])
+
+
 @dataclass(frozen=True, kw_only=True)
 class LabelledParts:
     """A data set as it was found; only the first part must be there."""

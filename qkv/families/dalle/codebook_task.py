@@ -1,19 +1,17 @@
 """How a codebook is trained: pictures in, a bundle with its report out."""
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from qkv.checkpoint.bundle import save_report
 from qkv.data.images import Bytes
 from qkv.errors import UserError
 from qkv.families.dalle.codebook import Codebook, Pixels
-from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.codes import Codes, reconstruction
 from qkv.families.dalle.config import CodebookConfig
 from qkv.families.dalle.settings import CodebookSettings
 from qkv.runtime.pixels import as_input
@@ -83,7 +81,7 @@ class CodebookTask(Task[Codes]):
 
     def finish(self, product: Codes, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         measured, known = reconstruction(product, self.sights.valid), self.sights.measure(product)
-        config = product.model.config
+        config = product.config
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "codebook",
@@ -102,20 +100,4 @@ class CodebookTask(Task[Codes]):
 
 
 def batches_of(pictures: Bytes) -> Callable[[list[int], int], Pixels]:
-    pixels = torch.from_numpy(pictures)
-    return lambda rows, seed: Pixels(as_input(pixels[rows]))
-
-
-def reconstruction(codes: Codes, pictures: Bytes) -> dict[str, float]:
-    """How far pictures are off after having been codes, and how many of the codes they use."""
-    ids = codes.encode(pictures)
-    off = (codes.decode(ids).astype(np.float64) - pictures) / 255
-    error = float((off**2).mean())
-    shares = torch.bincount(ids.flatten(), minlength=codes.model.config.codes).double() / ids.numel()
-    entropy = float(-(shares * shares.clamp_min(1e-30).log()).sum())
-    return {
-        "rmse": round(math.sqrt(error), 5),
-        "psnr": round(-10 * math.log10(max(error, 1e-12)), 3),
-        "used": int((shares > 0).sum()),
-        "perplexity": round(math.exp(entropy), 2),
-    }
+    return lambda rows, seed: Pixels(torch.from_numpy(as_input(pictures[rows])))

@@ -88,7 +88,7 @@ def scene_scores(
     keep: Callable[[str, list[str], list[list[Drawing]]], None] = lambda name, captions, drawings: None,
 ) -> dict[str, Any]:
     """Of seen and of unseen combinations, what the best candidates show, and what can be had without success."""
-    side, found = painter.codes.model.config.side, {}
+    side, found = painter.codes.config.side, {}
     for name, own in PARTS[part].items():
         scenes, captions = measured_captions(own, count, SEED)
         drawings = painter.draw_each(captions, how, done=done)
@@ -158,7 +158,7 @@ def reconstructed_scenes(codes: Codes, count: int = ENOUGH) -> dict[str, Any]:
 
     Of the scenes that settings are chosen on: a codebook may be chosen by this.
     """
-    side, found = codes.model.config.side, {}
+    side, found = codes.config.side, {}
     for name, part in PARTS["valid"].items():
         scenes, _ = measured_captions(part, count, SEED)
         real = np.stack([drawn(scene, Random(number), side).pixels for number, scene in enumerate(scenes)])

@@ -82,7 +82,7 @@ class DalleTask(Task[Painter]):
         tokenizer = Tokenizer.learn(texts, self.settings.vocab_size)
         codes = [self.album.codes.encode(part.pictures) for part in (self.album.train, self.album.valid)]
         content = io.BytesIO()
-        np.save(content, torch.cat(codes).to(torch.int32).numpy(), allow_pickle=False)
+        np.save(content, np.concatenate(codes).astype(np.int32), allow_pickle=False)
         return {TOKENIZER_FILE: tokenizer.text().encode(), CODES_FILE: content.getvalue()}
 
     def assemble(self, folder: Path) -> Assembled[Painter]:
@@ -116,7 +116,7 @@ class DalleTask(Task[Painter]):
         )
 
     def architecture(self, tokenizer: Tokenizer, places: int) -> DalleConfig:
-        book, model = self.album.codes.model.config, self.settings.model
+        book, model = self.album.codes.config, self.settings.model
         try:
             return DalleConfig(
                 vocab_size=len(tokenizer),

@@ -11,7 +11,7 @@ from qkv.families.loading import load_for
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.product import PictureClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
-from qkv.families.vit.task import Gallery, VitTask, accuracy, describe, percent
+from qkv.families.vit.task import Gallery, VitTask, describe, percent
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.selection import ChosenWeights
@@ -35,7 +35,7 @@ def fine_tune_task(
         )
     if same_classes(gallery, before):
         gallery = gallery.numbered_as(before.classes)
-    settings = with_precision(settings, before.model.config.stack.width, choose_device(), setup.group)
+    settings = with_precision(settings, before.config.stack.width, choose_device(), setup.group)
     task = FineTuneVitTask(gallery, settings, tuned_config(before, gallery, settings), before, base)
     return replace(task, settings=with_epochs(settings, lambda: task.data(gallery.train, shuffled=True)))
 
@@ -51,7 +51,7 @@ def same_classes(gallery: Gallery, before: PictureClassifier) -> bool:
 
 def tuned_config(before: PictureClassifier, gallery: Gallery, settings: FineTuneVitSettings) -> VitConfig:
     """The same model but for its classes; what acts in training alone may be another."""
-    config = replace(before.model.config, classes=len(gallery.train.classes))
+    config = replace(before.config, classes=len(gallery.train.classes))
     if settings.label_smoothing is not None:
         config = replace(config, label_smoothing=settings.label_smoothing)
     if settings.dropout is not None:
@@ -85,7 +85,7 @@ class FineTuneVitTask(VitTask):
         report["data"]["origin"] += f", on top of {self.base.name}"
         report["fine_tuned"] = {"from": self.base.name, "head": "new"}
         if same_classes(self.gallery, self.before):
-            share, valid = accuracy(self.before, self.gallery.valid), self.gallery.valid
+            share, valid = self.before.accuracy(self.gallery.valid), self.gallery.valid
             report["fine_tuned"] |= {"head": "kept", "validation_accuracy_before": round(share, 5)}
             report["results"] = {
                 "validation accuracy before": percent(share, len(valid)),

@@ -129,9 +129,9 @@ class VitTask(Task[PictureClassifier]):
         self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
     ) -> dict[str, Any]:
         gallery = self.gallery
-        results = {"validation accuracy": percent(accuracy(product, gallery.valid), len(gallery.valid))}
+        results = {"validation accuracy": percent(product.accuracy(gallery.valid), len(gallery.valid))}
         if gallery.test is not None:
-            results["test accuracy"] = percent(accuracy(product, gallery.test), len(gallery.test))
+            results["test accuracy"] = percent(product.accuracy(gallery.test), len(gallery.test))
         return {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "vit",
@@ -174,17 +174,12 @@ class Augmented:
 
     def __call__(self, rows: list[int], seed: int) -> PictureBatch:
         if self.options is None:
-            return PictureBatch(as_input(self.pixels[rows]), self.labels[rows])
+            return PictureBatch(torch.from_numpy(as_input(self.pixels[rows].numpy())), self.labels[rows])
         if self.drawn is None or self.drawn[0] != seed:
             numbers = torch.Generator().manual_seed(seed ^ 1)  # not those of the order
             self.drawn = seed, torch.rand(len(self.pixels), self.options.draws, generator=numbers)
         changed = augmented(self.pixels[rows], self.drawn[1][rows], self.options)
         return PictureBatch(2 * changed - 1, self.labels[rows])
-
-
-def accuracy(classifier: PictureClassifier, pictures: Labelled) -> float:
-    said = classifier.probabilities(pictures.pictures).argmax(-1)
-    return float((said == torch.from_numpy(pictures.labels)).double().mean())
 
 
 def percent(share: float, count: int) -> str:
@@ -201,7 +196,7 @@ class Accuracies:
         self.inner.on_step(position, progress, loss, tokens_per_second)
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
-        share = accuracy(self.product, self.gallery.valid)
+        share = self.product.accuracy(self.gallery.valid)
         self.gallery.accuracies.append(share)
         minutes = round(position.seconds / 60, 2)
         line = {"step": position.step, "minutes": minutes, "accuracy": round(share, 5)}

@@ -24,9 +24,9 @@ class PlainPictures(GivenPictures):
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Sights:
         from qkv.data.captioned import read_plain, scene_pictures
+        from qkv.data.labelled_pictures import hold_out
         from qkv.families.dalle.codebook_task import Sights
         from qkv.families.dalle.scene_scores import reconstructed_scenes
-        from qkv.training.picture_data import hold_out
 
         valid_size = settings.data.valid_size
         self.check()
@@ -64,7 +64,7 @@ class CaptionedPictures(GivenPictures):
     def parts(self, valid_size: str) -> tuple[Captioned, Captioned]:
         """Training and validation part."""
         from qkv.data.captioned import read_captioned, scene_pictures
-        from qkv.training.picture_data import hold_out
+        from qkv.data.labelled_pictures import hold_out
 
         self.check()
         if self.images is None:
@@ -89,7 +89,7 @@ def read_album(files: CaptionedPictures, valid_size: str) -> Album:
         raise UserError("--codebook is missing: give the folder of a codebook from `qkv train codebook`.")
     codes = load_for(files.codebook, "train dalle", Codes)
     train, valid = files.parts(valid_size)
-    own, shape = codes.model.config, train.pictures.shape[1:]
+    own, shape = codes.config, train.pictures.shape[1:]
     if shape != (own.channels, own.side, own.side):
         raise UserError(
             f"the images have {shape[2]} × {shape[1]} pixels and {shape[0]} channels, but the codebook needs "

@@ -13,14 +13,13 @@ from drawings import SHORT_RUN, TINY_BLOCKS, halves, untrained_classifier, untra
 from PIL import Image
 
 from qkv.data.captioned import scene_pictures
+from qkv.data.labelled_pictures import hold_out
 from qkv.data.worlds.labelled_scenes import scenes_to_judge
-from qkv.families.dalle.codebook_task import reconstruction
+from qkv.families.dalle.codes import reconstruction
 from qkv.families.dalle.product import Painter
 from qkv.families.dalle.scene_scores import reconstructed_scenes
 from qkv.families.loading import load
 from qkv.families.vit.product import PictureClassifier
-from qkv.families.vit.task import accuracy
-from qkv.training.picture_data import hold_out
 
 Output = pytest.CaptureFixture[str]
 JUDGED = ["--measured-captions", "2", "--measured-candidates", "2"]
@@ -226,7 +225,7 @@ def test_a_classifier_of_scenes_is_evaluated_on_scenes(tmp_path: Path, capsys: O
     classifier = load(out)
     assert isinstance(classifier, PictureClassifier)
     judged = scenes_to_judge(40, classifier.form).numbered_as(classifier.classes)
-    assert found["accuracy"] == pytest.approx(accuracy(classifier, judged))
+    assert found["accuracy"] == pytest.approx(classifier.accuracy(judged))
 
 
 def test_a_codebook_is_evaluated_on_images_and_on_scenes(tmp_path: Path, capsys: Output) -> None:
