@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 
 from qkv.data.images import Bytes
-from qkv.data.worlds.scene_reader import judged, read_scene
+from qkv.data.worlds.scene_reader import compare_with_scene, read_scene
 from qkv.data.worlds.scenes import (
     SHAPES,
     UNSEEN,
     Part,
     Scene,
     Thing,
-    drawn,
+    draw_scene,
     measured_captions,
     pictures,
 )
@@ -40,7 +40,10 @@ def attribute_scores(scenes: Sequence[Scene], pictures: Sequence[Bytes]) -> dict
     "whole pictures" have nothing amiss. "colour and shape" counts things of which both are right; in scenes with pairs
     that training never shows, those things alone.
     """
-    verdicts = [judged(scene, read_scene(picture)) for scene, picture in zip(scenes, pictures, strict=True)]
+    verdicts = [
+        compare_with_scene(scene, read_scene(picture))
+        for scene, picture in zip(scenes, pictures, strict=True)
+    ]
     flat = [[each for kind in verdict.values() for each in kind] for verdict in verdicts]
     both = [pair for scene, verdict in zip(scenes, verdicts, strict=True) for pair in pairs(scene, verdict)]
     by_kind: dict[str, list[bool]] = {}
@@ -104,7 +107,9 @@ def floors(scenes: Sequence[Scene], side: int) -> dict[str, float]:
     others = [each.pixels for each in pictures("train", len(scenes), SEED, side)]
     found = {"attributes without the caption": attribute_scores(scenes, others)["attributes"]}
     if any(scene.unseen for scene in scenes):
-        avoiding = [drawn(avoided(scene), Random(number), side).pixels for number, scene in enumerate(scenes)]
+        avoiding = [
+            draw_scene(avoided(scene), Random(number), side).pixels for number, scene in enumerate(scenes)
+        ]
         found["attributes without the pair"] = attribute_scores(scenes, avoiding)["attributes"]
     return found
 
@@ -161,7 +166,9 @@ def reconstructed_scenes(codes: Codes, count: int = ENOUGH) -> dict[str, Any]:
     side, found = codes.model.config.side, {}
     for name, part in PARTS["valid"].items():
         scenes, _ = measured_captions(part, count, SEED)
-        real = np.stack([drawn(scene, Random(number), side).pixels for number, scene in enumerate(scenes)])
+        real = np.stack(
+            [draw_scene(scene, Random(number), side).pixels for number, scene in enumerate(scenes)]
+        )
         scores = attribute_scores(scenes, list(codes.decode(codes.encode(real))))
         found[name] = {
             **scores,

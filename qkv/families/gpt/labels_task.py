@@ -76,7 +76,7 @@ def read_labels(
     valid: Path | None,
     columns: str,
     settings: FineTuneSettings,
-    tell: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Labels:
     """What was written in the files; where there is no second one, examples are held out by the seed."""
     if settings.form == "choice":
@@ -86,8 +86,8 @@ def read_labels(
                 "number of the right one."
             )
         return read_choices(path, valid, settings)
-    labelled = read_labelled(path, columns, tell)
-    second = None if valid is None else read_labelled(valid, columns, tell)
+    labelled = read_labelled(path, columns, say)
+    second = None if valid is None else read_labelled(valid, columns, say)
     if second is not None and (second.seconds is None) != (labelled.seconds is None):
         raise UserError(f"{path} and {valid} do not have the same number of texts in a row.")
     form = form_of(labelled, settings)

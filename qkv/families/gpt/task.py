@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
-from qkv.data.chorales import Chorale, Music, room_to_transpose, transposed
+from qkv.data.chorales import Chorale, Music, transpose, transposition_range
 from qkv.data.documents import Documents, hold_out_text
 from qkv.data.windows import stream_of
 from qkv.errors import UserError
@@ -142,7 +142,8 @@ class MusicMaterial:
             generator = random.Random(seed)
             order: list[Chorale] = generator.sample(self.music.train, len(self.music.train))
             moved = [
-                transposed(chorale, generator.randint(*room_to_transpose(chorale, most))) for chorale in order
+                transpose(chorale, generator.randint(*transposition_range(chorale, most)))
+                for chorale in order
             ]
             return stream_of(map(notes.encode_frames, moved), notes.end)
 

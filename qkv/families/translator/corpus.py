@@ -9,7 +9,7 @@ from itertools import compress
 from qkv.checkpoint.files import bytes_hash, canonical
 from qkv.core.pairs import TranslationBatch
 from qkv.data.batching import pad_rows, token_batches
-from qkv.data.cleaning import clean, duplicates_in, hold_out, shared_by
+from qkv.data.cleaning import clean, count_duplicates, count_shared, hold_out
 from qkv.data.parallel import ParallelText
 from qkv.errors import UserError
 from qkv.families.translator.defaults import Languages
@@ -36,12 +36,12 @@ class Corpus:
     @cached_property
     def duplicates(self) -> int:
         """Training pairs that repeat an earlier one exactly."""
-        return duplicates_in(self.train)
+        return count_duplicates(self.train)
 
     @cached_property
     def shared(self) -> int:
         """Validation pairs that the training data contain as well."""
-        return shared_by(self.train, self.valid)
+        return count_shared(self.train, self.valid)
 
     def fingerprint(self) -> dict[str, str]:
         """Of the languages too, which may be read off the names of files, and files may be given by other names."""
@@ -177,7 +177,7 @@ class PairData:
             [1 + max(both) for both in sides],
             self.batch_tokens,
             seed if self.shuffled else None,
-            lean=[source - target for source, target in sides],
+            tiebreak=[source - target for source, target in sides],
         )
 
     def batch(self, rows: list[int]) -> TranslationBatch:

@@ -33,7 +33,7 @@ def fine_tune_task(
             f"the pictures are {gallery.train.form}, and those of {base} {before.form}: make them fit."
         )
     if same_classes(gallery, before):
-        gallery = gallery.numbered_as(before.classes)
+        gallery = gallery.with_class_order(before.classes)
     settings = with_precision(settings, before.model.config.stack.width, choose_device(), setup.group)
     task = FineTuneVitTask(gallery, settings, tuned_config(before, gallery, settings), before, base)
     return replace(task, settings=with_epochs(settings, lambda: task.data(gallery.train, shuffled=True)))

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from qkv.checkpoint.bundle import save_report
+from qkv.data.augment import augment
 from qkv.data.augmentation import Augmentation
-from qkv.data.augmented import augmented
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
 from qkv.families.vit.model import PictureBatch, Vit, VitConfig
@@ -53,10 +53,13 @@ class Gallery:
     def amount(self) -> int:
         return len(self.train)
 
-    def numbered_as(self, classes: tuple[str, ...]) -> "Gallery":
-        test = None if self.test is None else self.test.numbered_as(classes)
+    def with_class_order(self, classes: tuple[str, ...]) -> "Gallery":
+        test = None if self.test is None else self.test.with_class_order(classes)
         return replace(
-            self, train=self.train.numbered_as(classes), valid=self.valid.numbered_as(classes), test=test
+            self,
+            train=self.train.with_class_order(classes),
+            valid=self.valid.with_class_order(classes),
+            test=test,
         )
 
 
@@ -169,7 +172,7 @@ class Augmented:
         if self.drawn is None or self.drawn[0] != seed:
             numbers = torch.Generator().manual_seed(seed ^ 1)  # not those of the order
             self.drawn = seed, torch.rand(len(self.pixels), self.options.draws, generator=numbers)
-        changed = augmented(self.pixels[rows], self.drawn[1][rows], self.options)
+        changed = augment(self.pixels[rows], self.drawn[1][rows], self.options)
         return PictureBatch(2 * changed - 1, self.labels[rows])
 
 

@@ -159,9 +159,9 @@ def test_a_mistake_is_one_error_message(
         (
             "a\t1.5\nb\t2.0\n" * 20 + "c\tN/A\n",
             "",
-            "line 41: the label 'N/A' is not a number, and nearly all others",
+            "line 41: the label 'N/A' is not a number, but nearly all others",
         ),
-        ("a\t0.5\nb\t1e200\n" * 20, "", "line 2: 1e200 is too large a number"),
+        ("a\t0.5\nb\t1e200\n" * 20, "", "line 2: 1e200 is too large"),
         ("a\tx\nb\ty\n" * 20 + "\u200b\tx\n", "", "line 41 is empty"),
     ],
 )

@@ -196,7 +196,7 @@ def test_an_unknown_header_is_reported(
         assert code_of(*command, "--labels", tmp_path / "l.tsv") == 0
         shown = capsys.readouterr()
         assert 2 in json.loads(shown.out).values()
-        assert "l.tsv, line 1 ('one', 'other', 'gold') is read as names of the columns" in shown.err
+        assert "l.tsv, line 1 ('one', 'other', 'gold') is read as a header" in shown.err
 
 
 def test_a_text_that_is_too_long_is_rejected_not_truncated(

@@ -114,7 +114,7 @@ def test_music_is_learned_and_composed(tmp_path: Path, capsys: Output) -> None:
     [
         ("", [], "is empty"),
         ("too short", [], "fewer than the context of 16"),
-        (None, [], "There is no file"),
+        (None, [], "there is no file"),
         ("fine " * 99, ["--heads", "3"], "must be a multiple of"),
         ("fine " * 99, ["--max-length", "4"], "--max-length must be at least 8"),
         ("fine " * 99, ["--valid-size", "0.9"], "--valid-size must be a number of at least 1, or a share"),
@@ -252,7 +252,7 @@ def test_a_mistake_in_composing_is_one_error_message(music: Path, tmp_path: Path
     for options, sentence in (
         ([], "give --output NAME.mid"),
         ([tmp_path / "bad.mid", *out], "not a valid MIDI file"),
-        ([tmp_path / "none.mid", *out], "There is no file"),
+        ([tmp_path / "none.mid", *out], "there is no file"),
         (["--stop", "x", *out], "--stop is for text"),
         (["--max-new-tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),
         (["--max-new-tokens", "1000000", "-o", tmp_path], "in a folder that exists"),

@@ -13,7 +13,7 @@ from drawings import SHORT_RUN, TINY_BLOCKS, halves, untrained_classifier, untra
 from PIL import Image
 
 from qkv.data.captioned import scene_pictures
-from qkv.data.worlds.labelled_scenes import scenes_to_judge
+from qkv.data.worlds.labelled_scenes import evaluation_scenes
 from qkv.families.dalle.codebook_task import reconstruction
 from qkv.families.dalle.product import Painter
 from qkv.families.dalle.scene_scores import reconstructed_scenes
@@ -225,7 +225,7 @@ def test_a_classifier_of_scenes_is_evaluated_on_scenes(tmp_path: Path, capsys: O
     assert (found["part"], found["pictures"]) == ("test", 40)
     classifier = load(out)
     assert isinstance(classifier, PictureClassifier)
-    judged = scenes_to_judge(40, classifier.form).numbered_as(classifier.classes)
+    judged = evaluation_scenes(40, classifier.form).with_class_order(classifier.classes)
     assert found["accuracy"] == pytest.approx(accuracy(classifier, judged))
 
 
@@ -315,7 +315,7 @@ BAD_PICTURES = {
     "another mode": ("a.png", lambda path: Image.new("CMYK", (8, 8)).save(path, "TIFF"), "has the mode CMYK"),
     "truncated": ("a.png", lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0"), "cannot be read|damaged"),
     "animated": ("a.gif", animated, "is animated"),
-    "no picture": ("a.png", lambda path: path.write_text("text"), "cannot be read as a picture"),
+    "no picture": ("a.png", lambda path: path.write_text("text"), "cannot be read as an image"),
     "not there": ("a.png", lambda path: None, "there is no file"),
 }
 
