@@ -52,7 +52,7 @@ def test_one_class_an_empty_class_and_no_class_are_rejected(tmp_path: Path) -> N
     with pytest.raises(UserError, match="has one class"):
         read_image_folder(tmp_path)
     (tmp_path / "dog").mkdir()
-    with pytest.raises(UserError, match=r"no picture in .*dog"):
+    with pytest.raises(UserError, match=r"no images in .*dog"):
         read_image_folder(tmp_path)
     with pytest.raises(UserError, match="is not a folder"):
         read_image_folder(tmp_path / "nowhere")

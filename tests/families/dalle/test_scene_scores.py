@@ -17,9 +17,9 @@ from qkv.families.dalle.scene_scores import (
     UNSEEN_PAIRS,
     as_results,
     attribute_scores,
-    avoided,
     reconstructed_scenes,
     scene_scores,
+    without_unseen,
 )
 
 ONCE = DrawingOptions(candidates=1)
@@ -32,7 +32,7 @@ def real(scenes: list[Scene]) -> list[Any]:
 def test_who_draws_no_unseen_pair_has_most_attributes_and_no_pair() -> None:
     scenes, _ = measured_captions("unseen", 40, seed=1)
     right, without = (
-        attribute_scores(scenes, real(each)) for each in (scenes, [avoided(scene) for scene in scenes])
+        attribute_scores(scenes, real(each)) for each in (scenes, [without_unseen(scene) for scene in scenes])
     )
     assert right["colour and shape"] > 0.97
     assert without["colour and shape"] < 0.03

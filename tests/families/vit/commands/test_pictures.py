@@ -365,7 +365,7 @@ def test_an_image_that_cannot_be_classified_is_one_error_message(
         (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must be from 100 to 1,000,000"),
         (["train", "vit", "--scenes", "100", "--size", "40", "--out", "OUT"], "or a multiple of that"),
         (["train", "vit", "--scenes", "100", "--colours", "grey", "--out", "OUT"], "leave out --colours"),
-        (["train", "vit", "--images", "one", "--out", "OUT"], "holds one class"),
+        (["train", "vit", "--images", "one", "--out", "OUT"], "has one class"),
         (["train", "codebook", "--images", "one", "--out", "OUT"], "too few to hold some out"),
         (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must be from 1 to"),
         (["evaluate", "MODEL", "--images", "one", "--part", "valid"], "--part needs --scenes"),
