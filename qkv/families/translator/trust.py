@@ -101,9 +101,7 @@ def fit_confidence(
     ]
     exact_is_good = 2 * sum(exact) >= len(exact)
     meaning = (
-        "the reference, letter for letter"
-        if exact_is_good
-        else f"chrF {GOOD_CHRF:g} or more against the reference"
+        "identical to the reference" if exact_is_good else f"chrF {GOOD_CHRF:g} or more against the reference"
     )
 
     def is_good(text: str, reference: str) -> bool:

@@ -125,14 +125,14 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("base", "given", "how", "sentence"),
     [
-        ("notes", passages(), settings(), "is a model of music: give --music to go on with it."),
-        ("gpt2", music(), music().settings, "is a model of text: give --text to go on with it."),
+        ("notes", passages(), settings(), "is a model of music. Fine-tune it on music."),
+        ("gpt2", music(), music().settings, "is a model of text. Fine-tune it on text."),
         ("characters", passages("the cæt danced\n" * 20), settings(), "but not 'æ'"),
         (
             "gpt2",
             passages("zero one two"),
             settings(),
-            r"there are \d+ tokens to learn from, which is less than the model's context of 24: give more",
+            r"the training text has \d+ tokens, fewer than the model's context length of 24: give more",
         ),
     ],
 )

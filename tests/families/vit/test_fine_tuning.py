@@ -120,8 +120,8 @@ def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("form", "changes", "match"),
     [
-        ((3, 8, 12), {}, "the pictures are 12 × 8 in colour, and those of .* 8 × 8 in colour"),
-        ((1, 8, 8), {}, "the pictures are 8 × 8 in grey"),
+        ((3, 8, 12), {}, "the images are 12 × 8 in colour, but .* needs 8 × 8 in colour"),
+        ((1, 8, 8), {}, "the images are 8 × 8 in grey"),
         (
             (3, 8, 8),
             {"epochs": 0.0, "dropout": 1.0},

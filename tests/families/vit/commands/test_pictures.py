@@ -311,7 +311,7 @@ def animated(path: Path) -> None:
 
 
 BAD_PICTURES = {
-    "another size": ("a.png", lambda path: Image.new("RGB", (9, 8)).save(path), "is 9 × 8 pixels large"),
+    "another size": ("a.png", lambda path: Image.new("RGB", (9, 8)).save(path), "is 9 × 8 pixels instead of"),
     "another mode": ("a.png", lambda path: Image.new("CMYK", (8, 8)).save(path, "TIFF"), "has the mode CMYK"),
     "truncated": ("a.png", lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0"), "cannot be read|damaged"),
     "animated": ("a.gif", animated, "is animated"),
