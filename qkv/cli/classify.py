@@ -12,9 +12,10 @@ import tyro
 
 from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
-from qkv.cli.threads import check_threads, use_threads
+from qkv.cli.threads import use_threads
 from qkv.errors import UserError, name_inputs
 from qkv.families.vit.options import ClassificationOptions
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
     from qkv.runtime.predictions import Classifier, Prediction
@@ -39,8 +40,7 @@ class Classify:
     options: Annotated[ClassificationOptions, tyro.conf.arg(name="")] = field(
         default_factory=ClassificationOptions
     )
-    threads: int | None = None
-    """CPU cores to use; by default all."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -82,15 +82,14 @@ def check(command: Classify) -> None:
         raise UserError("give only one of texts, --input and --labels.")
     if command.columns and command.labels is None:
         raise UserError("--columns needs --labels.")
-    check_threads(command.threads)
 
 
 def open_model(command: Classify) -> "Classifier":
+    use_threads(command.running.threads)
     from qkv.cli.terminal import warn
     from qkv.families.loading import load_for
 
-    use_threads(command.threads)
-    model: Any = load_for(command.model, "classify", object)
+    model: Any = load_for(command.model, "classify", object, command.running, warn)
     if command.options.fit:
         if not hasattr(model, "fitting"):
             raise UserError(f"--fit is for images, but {command.model} reads text.")

@@ -11,7 +11,9 @@ def rotate(x: Floats, rotation: Floats) -> Floats:
     swapped = np.concatenate([x[..., half:], x[..., :half]], axis=-1)
     cosines: Floats = rotation[:, 0]
     sines: Floats = rotation[:, 1]
-    return x * cosines + swapped * sines
+    rotated: Floats = x * cosines
+    rotated += swapped * sines
+    return rotated
 
 
 def rows_between(table: Floats | None, start: int, length: int) -> Floats | None:

@@ -25,7 +25,7 @@ def trace_vit(
     longest: int | None = None,
 ) -> Trace:
     """Trace an image file as a sequence of patches. The class token's row, before them, predicts the class."""
-    config = classifier.model.config
+    config = classifier.config
     if config.patches > MOST_PATCHES:
         raise UserError(
             f"this model's images have {config.patches} patches; at most {MOST_PATCHES} can be traced."
