@@ -34,6 +34,21 @@ class GPTEngine:
     def begin(self) -> "GPTEngineStep":
         return GPTEngineStep(self)
 
+    def states(self, ids: ArrayLike) -> Floats:
+        """States of every position, before the output layer. (B, T) -> (B, T, D)"""
+        return self.read(ids, states=True)
+
+    def logits(self, ids: ArrayLike) -> Floats:
+        """Logits of the token after every position. (B, T) -> (B, T, V)"""
+        return self.read(ids, states=False)
+
+    def read(self, ids: ArrayLike, *, states: bool) -> Floats:
+        given: NDArray[Any] = np.asarray(ids)
+        check_ids(given, self.config.vocab_size)
+        if given.shape[1] > self.config.max_length:
+            raise ValueError(f"{given.shape[1]} tokens are more than the context of {self.config.max_length}")
+        return Session(self.packed, [[]] * len(given), self.threads).read(given, states=states)
+
 
 class GPTEngineStep:
     """One reading of a batch of texts, token by token (the Step protocol). Its window slides like the model's."""
