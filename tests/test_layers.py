@@ -88,6 +88,7 @@ ROLES = {
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "search": "product", "translations": "product", "alignment": "product", "defaults": "product",
     "architectures": "product", "guarantees": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
+    "runner": "product",
     "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub",
     "trace": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
     "commands": "commands",
