@@ -2,9 +2,10 @@
 
 import random
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def token_batches(
@@ -40,7 +41,9 @@ def token_batches(
     return batches
 
 
-def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> Tensor:
+def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> "Tensor":
     """Rows of different length as one tensor, padded at the end.  (B, T)"""
+    import torch  # only training and torch models need it
+
     width = max(map(len, rows))
     return torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows])

@@ -4,11 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
+from qkv.decoding.arrays import Array, Arrays, arrays_of, is_finite
 from qkv.decoding.constraints import MustContain, interleave_levels
-from qkv.decoding.rules import NEVER, Rule, under
+from qkv.decoding.rules import NEVER, Rule, Under
 from qkv.decoding.step import AttendingStep, Hypothesis, Step
 
 LengthPenalty = Callable[[int], float]
@@ -76,31 +74,23 @@ class Finished:
 class Paths:
     """Candidates or live beams: W for each of B sentences."""
 
-    generated: Tensor  # (B, W, length)
-    scores: Tensor  # (B, W): what the search maximises, before the length penalty
-    gains: Tensor  # (B, W, length): the model's own log-probability of every id
-    seen: Tensor | None = None  # (B, W, S): total attention on each source position, if coverage is used
+    generated: Array  # (B, W, length)
+    scores: Array  # (B, W): what the search maximises, before the length penalty
+    gains: Array  # (B, W, length): the model's own log-probability of every id
+    seen: Array | None = None  # (B, W, S): total attention on each source position, if coverage is used
 
-    def picked(self, order: Tensor) -> "Paths":
-        """Select these paths of each sentence, (B, W')."""
-
-        def along(each: Tensor) -> Tensor:
-            return each.gather(1, order[..., None].expand(-1, -1, each.shape[2]))
-
-        seen = None if self.seen is None else along(self.seen)
-        return Paths(along(self.generated), self.scores.gather(1, order), along(self.gains), seen)
-
-    def of(self, sentences: Tensor) -> "Paths":
-        seen = None if self.seen is None else self.seen[sentences]
-        return Paths(self.generated[sentences], self.scores[sentences], self.gains[sentences], seen)
+    def picked(self, sentences: Array, order: Array) -> "Paths":
+        """Select these paths, (B', W'), of these sentences, (B', 1)."""
+        seen = None if self.seen is None else self.seen[sentences, order]
+        generated, gains = self.generated[sentences, order], self.gains[sentences, order]
+        return Paths(generated, self.scores[sentences, order], gains, seen)
 
 
-@torch.inference_mode()
 def beam_search(
     step: Step,
-    start: Tensor,
+    start: Array,
     end: int,
-    limits: Tensor,
+    limits: Array,
     beam: Beam,
     rules: Sequence[Rule] = (),
     contain: MustContain | None = None,
@@ -110,100 +100,148 @@ def beam_search(
     The search of a sentence stops when no live hypothesis can overtake its finished ones. Scores only fall, so a live
     one can reach at most its current score divided by the penalty of the maximum length.
     """
-    if int(limits.min()) < 1:
+    arrays = arrays_of(start)
+    most: list[int] = limits.tolist()
+    if min(most) < 1:
         raise ValueError("every row must be allowed at least one id")
-    every_rule = [*rules, *([] if contain is None else [contain])]
-    finished = [Finished(beam.best) for _ in range(len(start))]
-    rows = torch.arange(len(start), device=start.device)  # (B) sentences that are still searched
-    nothing = start.new_empty(len(start), 1, 0)
-    paths = Paths(nothing, torch.zeros(len(start), 1, device=start.device), nothing.float())  # W = 1 at first
-    newest = start[:, None]  # (B, W)
-    for length in range(1, int(limits.max()) + 1):
-        beams = newest.shape[1]
-        own = step(newest.reshape(-1, 1)).float().log_softmax(-1)  # (B·W, V)
+    with arrays.inference():
+        return searched(arrays, step, start, end, most, beam, rules, contain)
+
+
+def searched(
+    arrays: Arrays,
+    step: Step,
+    start: Array,
+    end: int,
+    limits: list[int],
+    beam: Beam,
+    rules: Sequence[Rule],
+    contain: MustContain | None,
+) -> list[list[Hypothesis]]:
+    under = Under([*rules, *([] if contain is None else [contain])])
+    finished = [Finished(beam.best) for _ in limits]
+    sentences = list(range(len(limits)))  # those that are still searched: B of them
+    rows, bounds = arrays.arange(len(limits)), arrays.asarray(limits)  # (B) the same, and their limits
+    paths = Paths(
+        start[:, None, None][:, :, :0], arrays.zeros((len(start), 1)), arrays.zeros((len(start), 1, 0))
+    )
+    newest = start[:, None]  # (B, W), W = 1 at first
+    for length in range(1, max(limits) + 1):
+        beams, line = newest.shape[1], arrays.arange(len(sentences))[:, None]  # (B, 1)
+        own = arrays.log_softmax(step(newest.reshape(-1, 1)))  # (B·W, V)
         if beam.coverage:
             paths.seen = attention_so_far(paths.seen, step, beams)
-        each = rows.repeat_interleave(beams)
-        generated = paths.generated.flatten(0, 1)
-        ruled = under(every_rule, own, generated, each).view(len(rows), -1)  # (B, W·V)
-        vocab = own.shape[-1]
-        total = (paths.scores[..., None] + ruled.view(len(rows), beams, vocab)).flatten(1)
-        flat = candidates(total, beam.width, generated, each, contain)  # (B, K) best first
-        origin, token = flat // vocab, flat % vocab
-        grown = grown_by(paths.picked(origin), token, total.gather(1, flat), own.view(len(rows), -1), flat)
+        each, generated = arrays.repeat(rows, beams), paths.generated.reshape(len(own), -1)
+        ruled = under(own, generated, each)
+        origin, token, scores = candidates(arrays, ruled, paths.scores, beam.width)  # (B, K) best first
         if contain is not None:
-            levels = contain.level(grown.generated.flatten(0, 1), rows.repeat_interleave(flat.shape[1]))
-            order = interleave_levels(levels.view(flat.shape), grown.scores)
-            grown, origin, token = grown.picked(order), origin.gather(1, order), token.gather(1, order)
-        place = torch.arange(flat.shape[1], device=start.device)
-        last = (length >= limits[rows])[:, None]  # (B, 1)
-        ended = (token == end) | last
+            following = contain.following(generated, each)
+            origin, token, scores = with_following(
+                arrays, (origin, token, scores), ruled, paths.scores, following
+            )
+        grown = grown_by(arrays, paths.picked(line, origin), token, scores, own[line * beams + origin, token])
+        if contain is not None:
+            count = token.shape[1]
+            levels = contain.level(grown.generated.reshape(-1, length), arrays.repeat(rows, count))
+            order = interleave_levels(levels.reshape(-1, count), grown.scores)
+            grown, origin, token = grown.picked(line, order), origin[line, order], token[line, order]
+        place = arrays.arange(token.shape[1])
+        ended = (token == end) | (length >= bounds)[:, None]
         # Only the best W may finish: an end that W others beat is no likelier than what a beam drops.
-        collect(finished, rows, grown, ended & (place < beam.width), end, length, beam)
+        collect(arrays, finished, sentences, grown, ended & (place < beam.width), end, length, beam)
         # The best W that continue. If fewer are left, beams of score minus infinity fill up the rest.
-        continuing = (place + flat.shape[1] * ended).argsort(-1)[:, : beam.width]  # (B, W)
-        live = grown.scores.masked_fill(ended, NEVER).gather(1, continuing)
+        continuing = arrays.argsort(place + len(place) * ended)[:, : beam.width]  # (B, W)
+        live = arrays.where(ended, NEVER, grown.scores)[line, continuing]
         going = [
             index
-            for index, (row, best) in enumerate(zip(rows.tolist(), live.amax(1).tolist(), strict=True))
-            if best > NEVER
+            for index, (row, scores_of) in enumerate(zip(sentences, live.tolist(), strict=True))
+            if (best := max(scores_of)) > NEVER
             and beam.has_patience(finished[row].ended)
-            and finished[row].beaten_by(best / beam.penalty(int(limits[row])))
+            and finished[row].beaten_by(best / beam.penalty(limits[row]))
         ]
         if not going:
             break
-        keep = torch.tensor(going, device=start.device)
-        paths = grown.picked(continuing).of(keep)
+        keep = arrays.asarray(going)
+        sentences = [sentences[index] for index in going]
+        rows, bounds, continuing = rows[keep], bounds[keep], continuing[keep]
+        line = keep[:, None]
+        step.select((line * beams + origin[line, continuing]).reshape(-1))
+        paths, newest = grown.picked(line, continuing), token[line, continuing]
         paths.scores = live[keep]
-        newest = token.gather(1, continuing)[keep]
-        step.select((keep[:, None] * beams + origin.gather(1, continuing)[keep]).flatten())
-        rows = rows[keep]
     return [sentence.best for sentence in finished]
 
 
-def candidates(
-    total: Tensor, width: int, generated: Tensor, rows: Tensor, contain: MustContain | None
-) -> Tensor:
-    """The continuations to consider, (B, K) indices into the totals (B, W·V), best first."""
+Candidates = tuple[Array, Array, Array]
+"""Continuations to consider, best first: the beam of each, its newest id and its score, each (B, K)."""
+
+
+def candidates(arrays: Arrays, ruled: Array, scores: Array, width: int) -> Candidates:
+    """The best continuations of beams with these scores, (B, W); the next ids have the scores `ruled`, (B·W, V)."""
+    sentences, beams = scores.shape
     # Twice the width: at most W of them end here, so at least W can continue.
-    count = min(2 * width, total.shape[1])
-    flat = total.topk(count).indices
-    if contain is None:
-        return flat
-    # Also, for every beam, its best continuation and those that its phrases need.
-    beams = len(generated) // len(total)
-    vocab = total.shape[1] // beams
-    offset = vocab * torch.arange(beams, device=total.device)[None, :, None]  # (1, W, 1)
-    ids, needed = (each.view(len(total), beams, -1) for each in contain.following(generated, rows))
-    best = total.view(len(total), beams, vocab).argmax(-1, keepdim=True)
-    more = torch.cat([torch.where(needed, ids, best), best], -1) + offset  # (B, W, C + 1)
-    wanted = torch.zeros_like(total, dtype=torch.bool).scatter(1, torch.cat([flat, more.flatten(1)], 1), True)
-    return total.masked_fill(~wanted, NEVER).topk(min(total.shape[1], int(wanted.sum(1).max()))).indices
+    gains, ids = arrays.top_k(ruled, min(2 * width, ruled.shape[1]))  # (B·W, k) of each beam
+    count = gains.shape[1]
+    total = (scores.reshape(-1, 1) + gains).reshape(sentences, beams * count)
+    order = arrays.argsort(-total)[:, : 2 * width]  # (B, K)
+    line = arrays.arange(sentences)[:, None]
+    return order // count, ids.reshape(sentences, beams * count)[line, order], total[line, order]
 
 
-def grown_by(paths: Paths, token: Tensor, scores: Tensor, own: Tensor, flat: Tensor) -> Paths:
+def with_following(
+    arrays: Arrays, best: Candidates, ruled: Array, scores: Array, following: tuple[Array, Array]
+) -> Candidates:
+    """Add for every beam its best continuation and those that its phrases need."""
+    origin, token, _ = best
+    sentences, beams = scores.shape
+    vocab = ruled.shape[1]
+    line = arrays.arange(sentences)[:, None]
+    likeliest = ruled.argmax(axis=-1)[:, None]  # (B·W, 1)
+    ids, needed = following  # (B·W, C)
+    more = arrays.concat([arrays.where(needed, ids, likeliest), likeliest], 1)  # (B·W, C + 1)
+    more = more + vocab * (arrays.arange(len(more)) % beams)[:, None]
+    flat = arrays.concat([origin * vocab + token, more.reshape(sentences, -1)], 1)  # (B, K')
+    flat = flat[line, arrays.argsort(flat)]
+    repeated = arrays.concat([flat[:, :1] < 0, flat[:, 1:] == flat[:, :-1]], 1)
+    origin, token = flat // vocab, flat % vocab
+    total = scores[line, origin] + ruled[line * beams + origin, token]
+    total = arrays.where(repeated, NEVER, total)
+    order = arrays.argsort(-total)[:, : int((~repeated).sum(axis=1).max())]
+    return origin[line, order], token[line, order], total[line, order]
+
+
+def grown_by(arrays: Arrays, paths: Paths, token: Array, scores: Array, gains: Array) -> Paths:
     """Append the newest id (B, K) to each candidate."""
-    generated = torch.cat([paths.generated, token[..., None]], -1)
-    gains = torch.cat([paths.gains, own.gather(1, flat)[..., None]], -1)
-    return Paths(generated, scores, gains, paths.seen)
+    generated = arrays.concat([paths.generated, token[..., None]], 2)
+    return Paths(generated, scores, arrays.concat([paths.gains, gains[..., None]], 2), paths.seen)
 
 
-def attention_so_far(seen: Tensor | None, step: Step, beams: int) -> Tensor:
+def attention_so_far(seen: Array | None, step: Step, beams: int) -> Array:
     """The total attention on every source position so far, (B, W, S)."""
     attending: AttendingStep = step  # type: ignore[assignment]  # coverage requires such a step
-    now = attending.attention.unflatten(0, (-1, beams))
+    now = attending.attention
+    now = now.reshape(-1, beams, now.shape[-1])
     return now if seen is None else seen + now
 
 
 def collect(
-    finished: list[Finished], rows: Tensor, paths: Paths, ended: Tensor, end: int, length: int, beam: Beam
+    arrays: Arrays,
+    finished: list[Finished],
+    sentences: list[int],
+    paths: Paths,
+    ended: Array,
+    end: int,
+    length: int,
+    beam: Beam,
 ) -> None:
     """Move finished candidates, (B, K) with True in `ended`, to the lists of their sentences."""
-    for index, candidate in (ended & paths.scores.isfinite()).nonzero().tolist():
-        sentence = finished[int(rows[index])]
-        score = float(paths.scores[index, candidate]) / beam.penalty(length)
+    which = arrays.nonzero(ended & is_finite(paths.scores))
+    scores: list[float] = paths.scores[which].tolist()
+    for index, candidate, total in zip(which[0].tolist(), which[1].tolist(), scores, strict=True):
+        sentence = finished[sentences[index]]
+        score = total / beam.penalty(length)
         if paths.seen is not None:
-            score += beam.coverage * float(paths.seen[index, candidate].clamp(UNSEEN, 1).log().sum())
+            seen = paths.seen[index, candidate].clip(UNSEEN, 1)
+            score += beam.coverage * float(arrays.log(seen).sum())
         sentence.ended += 1
         if sentence.beaten_by(score):
             ids, gains = paths.generated[index, candidate].tolist(), paths.gains[index, candidate].tolist()

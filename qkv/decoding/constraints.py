@@ -6,11 +6,10 @@ not crowd out those that place them where they fit. No hypothesis may end before
 
 from collections.abc import Sequence
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor
+import numpy as np
 
-from qkv.decoding.rules import NEVER, NOTHING, PhraseTable, begun, forbid, nothing_but
+from qkv.decoding.arrays import Array, Arrays, arrays_of, is_finite, to_numpy
+from qkv.decoding.rules import NEVER, NOTHING, Forced, PhraseTable, Table, begun, forbid, windows
 
 
 class MustContain:
@@ -23,80 +22,101 @@ class MustContain:
     def __init__(
         self,
         phrases: Sequence[Sequence[Sequence[int]]],
-        limits: Tensor,
+        limits: Array,
         end: int,
-        boundary: Tensor,
+        boundary: Array | Sequence[bool],
         once: int = 0,
     ):
-        self.table = PhraseTable(phrases, limits.device)
-        if not self.table.lengths.numel():
+        self.table, self.limits = PhraseTable(phrases), Table(limits)
+        if not self.table.needed.any():
             raise ValueError("no phrases to contain")
-        self.limits, self.end, self.boundary, self.once = limits, end, boundary, once
-        needed = self.table.lengths.sum(1) + 1
-        if bool((needed > limits).any()):
+        if (self.table.needed + 1 > to_numpy(limits)).any():
             raise ValueError("the phrases of a sentence do not fit into its length limit")
+        self.within = Table(np.flatnonzero(~to_numpy(boundary)))  # ids that continue a word
+        self.end, self.once = end, once
 
-    def __call__(self, scores: Tensor, generated: Tensor, rows: Tensor) -> Tensor:
-        ids, lengths = self.table.ids[rows], self.table.lengths[rows]  # (N, C, n), (N, C)
+    def acts(self, length: int) -> bool:
+        return True
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        arrays = arrays_of(scores)
+        ids, lengths = self.table.of(arrays, rows)  # (N, C, n), (N, C)
         met = self.met(generated, rows)
-        started = begun(ids, lengths, generated)  # (N, C)
-        following = ids.gather(2, started[..., None])[..., 0]  # (N, C): the next id of each phrase
-        original = scores
-        just = whole_at_the_end(ids, lengths, generated).any(1, keepdim=True)  # (N, 1)
+        started = begun(arrays, ids, lengths, generated)  # (N, C)
+        following = at(arrays, ids, started)  # (N, C): the next id of each phrase
         waiting = ~met & (lengths > 0)  # (N, C)
-        continues = torch.zeros_like(scores, dtype=torch.bool)  # with a longer phrase
-        continues.scatter_reduce_(1, following.clamp(min=0), waiting & (started > 0), "amax")
-        scores = scores.masked_fill(just & ~self.boundary & ~continues, NEVER)
+        # If the remaining room is just enough for the missing phrases, allow nothing else, and finish a phrase once begun.
+        room = self.limits.on(arrays)[rows] - generated.shape[1]
+        tight = room <= (lengths * waiting).sum(axis=1) + 1
+        progress = arrays.where(waiting, started, -1)
+        furthest = waiting & (progress == arrays.maximum(progress))  # all of them if none is begun
+        forced = Forced(arrays, scores, following, furthest & tight[:, None])
+        just = whole_at_the_end(ids, lengths, generated).any(axis=1)  # (N)
+        self.end_words(arrays, scores, just, following, waiting & (started > 0))
         if self.once:
             again = met & (started == lengths - 1) & (lengths > 0)
-            scores = forbid(scores, following[:, : self.once], again[:, : self.once])
-        unmet = waiting.any(1)
-        scores = torch.where(unmet[:, None] & self.is_end(scores), NEVER, scores)
-        # If the remaining room is just enough for the missing phrases, allow nothing else, and finish a phrase once begun.
-        still = torch.where(waiting, lengths, 0).sum(1)
-        tight = unmet & (self.limits[rows] - generated.shape[1] <= still + 1)
-        progress = torch.where(waiting, started, -1)
-        furthest = waiting & (progress == progress.amax(1, keepdim=True))  # all of them if none is begun
-        return torch.where(tight[:, None], nothing_but(following, furthest, original), scores)
+            forbid(arrays, scores, following[:, : self.once], again[:, : self.once])
+        scores[arrays.nonzero(waiting.any(axis=1))[0], self.end] = NEVER
+        forced.apply()
 
-    def is_end(self, scores: Tensor) -> Tensor:
-        return torch.arange(scores.shape[1], device=scores.device) == self.end
+    def end_words(
+        self, arrays: Arrays, scores: Array, just: Array, following: Array, continues: Array
+    ) -> None:
+        """A phrase that is just complete ends its word, unless a longer phrase continues it."""
+        (rows,) = arrays.nonzero(just)
+        if not len(rows):
+            return
+        line, place = arrays.nonzero(continues & just[:, None])
+        kept = scores[line, following[line, place]]
+        scores[rows[:, None], self.within.on(arrays)] = NEVER
+        scores[line, following[line, place]] = kept
 
-    def met(self, generated: Tensor, rows: Tensor) -> Tensor:
+    def met(self, generated: Array, rows: Array) -> Array:
         """Which phrases occur in the generated ids, (N, C)."""
-        ids, lengths = self.table.ids[rows], self.table.lengths[rows]
+        arrays = arrays_of(generated)
+        ids, lengths = self.table.of(arrays, rows)
         longest = ids.shape[2]
-        filler = generated.new_full((len(generated), longest), NOTHING - 1)  # equal to no id
-        windows = torch.cat([generated, filler], 1).unfold(1, longest, 1)  # (N, length + 1, n)
-        same = (windows[:, :, None] == ids[:, None]) | (ids == NOTHING)[:, None]  # (N, length + 1, C, n)
-        return same.all(-1).any(1) & (lengths > 0)
+        filler = arrays.full((len(generated), longest), NOTHING - 1)  # equal to no id
+        each = windows(arrays, arrays.concat([generated, filler], 1), longest)  # (N, length + 1, n)
+        same = (each[:, :, None] == ids[:, None]) | (ids == NOTHING)[:, None]  # (N, length + 1, C, n)
+        return same.all(axis=-1).any(axis=1) & (lengths > 0)
 
-    def level(self, generated: Tensor, rows: Tensor) -> Tensor:
+    def level(self, generated: Array, rows: Array) -> Array:
         """How many ids of its phrases each hypothesis contains, (N)."""
-        ids, lengths = self.table.ids[rows], self.table.lengths[rows]
+        arrays = arrays_of(generated)
+        ids, lengths = self.table.of(arrays, rows)
         met = self.met(generated, rows)
-        started = torch.where(met, 0, begun(ids, lengths, generated))
-        return torch.where(met, lengths, 0).sum(1) + started.amax(1)
+        started = ~met * begun(arrays, ids, lengths, generated)
+        return (met * lengths).sum(axis=1) + arrays.maximum(started)[:, 0]
 
-    def following(self, generated: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def following(self, generated: Array, rows: Array) -> tuple[Array, Array]:
         """Ids (N, C) that begin or continue missing phrases, and a mask of the missing ones."""
-        ids, lengths = self.table.ids[rows], self.table.lengths[rows]
-        found = ids.gather(2, begun(ids, lengths, generated)[..., None])[..., 0]
-        return found.clamp(min=0), ~self.met(generated, rows) & (lengths > 0)
+        arrays = arrays_of(generated)
+        ids, lengths = self.table.of(arrays, rows)
+        found = at(arrays, ids, begun(arrays, ids, lengths, generated))
+        return found, ~self.met(generated, rows) & (lengths > 0)
 
 
-def whole_at_the_end(ids: Tensor, lengths: Tensor, generated: Tensor) -> Tensor:
+def at(arrays: Arrays, ids: Array, place: Array) -> Array:
+    """The id of each phrase, (N, C, n), at its place, (N, C). 0 for a phrase that does not exist."""
+    rows, phrases = arrays.arange(ids.shape[0]), arrays.arange(ids.shape[1])
+    return ids[rows[:, None], phrases, place].clip(min=0)
+
+
+def whole_at_the_end(ids: Array, lengths: Array, generated: Array) -> Array:
     """Which phrases, (N, C, n), end with the newest id, (N, C)."""
-    found = torch.zeros_like(lengths, dtype=torch.bool)
+    found = lengths < 0
     for count in range(1, min(ids.shape[2], generated.shape[1]) + 1):
-        same = (ids[..., :count] == generated[:, None, generated.shape[1] - count :]).all(-1)
-        found |= same & (lengths == count)
+        same = (ids[..., :count] == generated[:, None, generated.shape[1] - count :]).all(axis=-1)
+        found = found | (same & (lengths == count))
     return found
 
 
-def interleave_levels(levels: Tensor, scores: Tensor) -> Tensor:
+def interleave_levels(levels: Array, scores: Array) -> Array:
     """Order candidates, (B, K) best first: the best of every level, then the second of every level, and so on."""
-    so_far = F.one_hot(levels).cumsum(1)  # (B, K, levels): the count of each level up to each candidate
-    rank = so_far.gather(2, levels[..., None])[..., 0] - 1  # (B, K): the rank within its level
-    rank = torch.where(scores.isfinite(), rank, levels.shape[1])
-    return rank.argsort(dim=-1, stable=True)
+    arrays = arrays_of(levels)
+    sentences, count = levels.shape
+    is_level = levels[:, :, None] == arrays.arange(int(levels.max()) + 1)  # (B, K, levels)
+    so_far = is_level.cumsum(axis=1)  # the count of each level up to each candidate
+    rank = so_far[arrays.arange(sentences)[:, None], arrays.arange(count), levels]  # (B, K): within its level
+    return arrays.argsort(arrays.where(is_finite(scores), rank, count + 1))

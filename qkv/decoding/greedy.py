@@ -2,21 +2,17 @@
 
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
-
+from qkv.decoding.arrays import Array, arrays_of
 from qkv.decoding.rules import Rule
 from qkv.decoding.step import Hypothesis, Step
 from qkv.decoding.walk import gathered, walk
 
 
-@torch.inference_mode()
-def greedy(
-    step: Step, start: Tensor, end: int, limits: Tensor, rules: Sequence[Rule] = ()
-) -> list[Hypothesis]:
+def greedy(step: Step, start: Array, end: int, limits: Array, rules: Sequence[Rule] = ()) -> list[Hypothesis]:
     """One hypothesis per row. start (B) is the first id of each row, limits (B) the maximum lengths."""
-    return gathered(walk(step, start, end, limits, likeliest, rules), len(start), end)
+    with arrays_of(start).inference():
+        return gathered(walk(step, start, end, limits, likeliest, rules), len(start), end)
 
 
-def likeliest(scores: Tensor, length: int, rows: Tensor) -> Tensor:
-    return scores.argmax(dim=-1)
+def likeliest(scores: Array, length: int, rows: Array) -> Array:
+    return scores.argmax(axis=-1)

@@ -1,7 +1,6 @@
 """Classifier-free guidance (Ho and Salimans, 2022): amplifies the effect of a condition."""
 
-from torch import Tensor
-
+from qkv.decoding.arrays import Array, arrays_of
 from qkv.decoding.step import Step
 
 
@@ -11,12 +10,11 @@ class Guided:
     def __init__(self, conditional: Step, unconditional: Step, weight: float):
         self.conditional, self.unconditional, self.weight = conditional, unconditional, weight
 
-    def __call__(self, ids: Tensor) -> Tensor:
-        given, free = (
-            step(ids).float().log_softmax(-1) for step in (self.conditional, self.unconditional)
-        )  # (B, V)
+    def __call__(self, ids: Array) -> Array:
+        log_softmax = arrays_of(ids).log_softmax
+        given, free = (log_softmax(step(ids)) for step in (self.conditional, self.unconditional))  # (B, V)
         return free + self.weight * (given - free)
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: Array) -> None:
         self.conditional.select(rows)
         self.unconditional.select(rows)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
+
+from qkv.decoding.arrays import Array, Arrays, arrays_of
 
 NEVER = float("-inf")
 FORCED_FLOOR = -1e4  # the lower bound on the score of a forced id
@@ -14,15 +16,50 @@ FORBIDDEN = -1  # instead of a state of an automaton
 
 
 class Rule(Protocol):
-    def __call__(self, scores: Tensor, generated: Tensor, rows: Tensor) -> Tensor:
-        """New scores (N, V) of the ids after `generated` (N, length); rows (N) is the sentence of each row."""
+    def acts(self, length: int) -> bool:
+        """Whether it can change scores after this many ids."""
+        ...
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        """Change the scores (N, V) of the ids after `generated` (N, length); rows (N) is the sentence of each row."""
         ...
 
 
-def under(rules: Iterable[Rule], scores: Tensor, generated: Tensor, rows: Tensor) -> Tensor:
-    for rule in rules:
-        scores = rule(scores, generated, rows)
-    return scores
+class Under:
+    """Scores under rules. The given ones stay as they are; the returned ones are overwritten by the next call."""
+
+    def __init__(self, rules: Iterable[Rule]):
+        self.rules = list(rules)
+        self.space: Array | None = (
+            None  # allocated once: new memory at every step takes longer than the rules
+        )
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> Array:
+        acting = [rule for rule in self.rules if rule.acts(generated.shape[1])]
+        if not acting:
+            return scores
+        if self.space is None or len(self.space) < len(scores):
+            self.space = arrays_of(scores).empty_like(scores)
+        changed = self.space[: len(scores)]
+        changed[:] = scores
+        for rule in acting:
+            rule(changed, generated, rows)
+        return changed
+
+
+def under(rules: Iterable[Rule], scores: Array, generated: Array, rows: Array) -> Array:
+    return Under(rules)(scores, generated, rows)
+
+
+class Table:
+    """A table of a rule. It is moved once to the arrays of the scores."""
+
+    def __init__(self, values: Any):
+        self.values = values
+
+    def on(self, arrays: Arrays) -> Array:
+        self.values = arrays.asarray(self.values)
+        return self.values
 
 
 @dataclass(frozen=True)
@@ -31,8 +68,12 @@ class RepetitionPenalty:
 
     factor: float
 
-    def __call__(self, scores: Tensor, generated: Tensor, rows: Tensor) -> Tensor:
-        return scores.scatter(1, generated, scores.gather(1, generated) * self.factor)
+    def acts(self, length: int) -> bool:
+        return length > 0
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        line = arrays_of(scores).arange(len(scores))[:, None]
+        scores[line, generated] = scores[line, generated] * self.factor
 
 
 @dataclass(frozen=True)
@@ -41,33 +82,31 @@ class NoRepeat:
 
     size: int
 
-    def __call__(self, scores: Tensor, generated: Tensor, rows: Tensor) -> Tensor:
-        known = generated.shape[1] - self.size + 1  # complete n-grams
-        if known < 1:
-            return scores
-        begins = (
-            generated[:, :-1].unfold(1, self.size - 1, 1)
-            if self.size > 1
-            else generated[:, :, None][:, :, :0]
-        )
+    def acts(self, length: int) -> bool:
+        return length >= self.size
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        arrays = arrays_of(scores)
+        ends = generated[:, self.size - 1 :]  # (N, known): the last id of each n-gram
+        begins = windows(arrays, generated[:, :-1], self.size - 1)[:, : ends.shape[1]]  # (N, known, size - 1)
         now = generated[:, generated.shape[1] - self.size + 1 :]  # the n-gram that the next id would complete
-        again = (begins[:, :known] == now[:, None]).all(-1)  # (N, known)
-        ends = generated[:, self.size - 1 :]  # (N, known): the last id of each
-        return scores.scatter_reduce(1, ends, torch.where(again, NEVER, float("inf")), "amin")
+        forbid(arrays, scores, ends, (begins == now[:, None]).all(axis=-1))
 
 
 class Prefixes:
     """Each sentence begins with given ids."""
 
-    def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device | None = None):
-        self.table = table_of(prefixes, device)  # (B, P)
+    def __init__(self, prefixes: Sequence[Sequence[int]]):
+        self.longest = max(map(len, prefixes), default=0)
+        self.table = Table(table_of(prefixes))  # (B, P)
 
-    def __call__(self, scores: Tensor, generated: Tensor, rows: Tensor) -> Tensor:
-        if generated.shape[1] >= self.table.shape[1]:
-            return scores
-        wanted = self.table[rows, generated.shape[1], None]  # (N, 1)
-        required = wanted != NOTHING
-        return torch.where(required, nothing_but(wanted, required, scores), scores)
+    def acts(self, length: int) -> bool:
+        return length < self.longest
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        arrays = arrays_of(scores)
+        wanted = self.table.on(arrays)[rows, generated.shape[1]]  # (N)
+        Forced(arrays, scores, wanted[:, None], wanted[:, None] != NOTHING).apply()
 
 
 class Forbidden:
@@ -77,88 +116,137 @@ class Forbidden:
     would complete the phrase. State 0 is the initial state. `phrases` are those of each sentence.
     """
 
-    def __init__(self, automata: Tensor, phrases: Sequence[Sequence[int]]):
-        self.automata, self.phrases = automata, table_of(phrases, automata.device)  # (B, C)
+    def __init__(self, automata: Array, phrases: Sequence[Sequence[int]]):
+        self.automata, self.phrases = Table(automata), Table(table_of(phrases))  # (P, states, V), (B, C)
+        self.out: dict[tuple[int, int], Array] = {}  # the ids that a state forbids
 
-    def __call__(self, scores: Tensor, generated: Tensor, rows: Tensor) -> Tensor:
-        phrase = self.phrases[rows]  # (N, C)
-        which, state = phrase.clamp(min=0), torch.zeros_like(phrase)
+    def acts(self, length: int) -> bool:
+        return True
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        arrays = arrays_of(scores)
+        number, place = arrays.nonzero(self.phrases.on(arrays)[rows] != NOTHING)  # (M): a row and its phrase
+        if not len(number):
+            return
+        which = self.phrases.on(arrays)[rows[number], place]
+        states = self.states(arrays, which, generated[number])
+        if isinstance(scores, np.ndarray):
+            for row, *state in zip(number.tolist(), which.tolist(), states.tolist(), strict=True):
+                scores[row, self.out_in(*state)] = NEVER
+        else:  # few large operations are better on a GPU
+            line, token = arrays.nonzero(self.automata.on(arrays)[which, states] == FORBIDDEN)  # of (M, V)
+            scores[number[line], token] = NEVER
+
+    def states(self, arrays: Arrays, which: Array, generated: Array) -> Array:
+        """The state of each automaton after its row of ids, (M)."""
+        automata = self.automata.on(arrays)
+        _, states, vocab = automata.shape
+        flat, first = automata.reshape(-1), which * (states * vocab)
+        state: Array = 0 * which
         for place in range(generated.shape[1]):
-            state = (
-                self.automata[which, state, generated[:, place, None]].long().clamp(min=0)
-            )  # 0 after a forced id
-        out = (self.automata[which, state] == FORBIDDEN) & (phrase != NOTHING)[..., None]  # (N, C, V)
-        return scores.masked_fill(out.any(1), NEVER)
+            state = flat[first + state * vocab + generated[:, place]] + first * 0  # int16 to int64
+            state = state.clip(min=0)  # 0 after a forced id
+        return state
+
+    def out_in(self, which: int, state: int) -> Array:
+        if (which, state) not in self.out:
+            self.out[which, state] = np.flatnonzero(self.automata.values[which, state] == FORBIDDEN)
+        return self.out[which, state]
 
 
+@dataclass(frozen=True)
 class NotEmpty:
     """A hypothesis has at least one id before its end."""
 
-    def __init__(self, end: int):
-        self.end = end
+    end: int
 
-    def __call__(self, scores: Tensor, generated: Tensor, rows: Tensor) -> Tensor:
-        if generated.shape[1]:
-            return scores
-        return scores.index_fill(1, torch.tensor([self.end], device=scores.device), NEVER)
+    def acts(self, length: int) -> bool:
+        return length == 0
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        scores[:, self.end] = NEVER
 
 
 class TakeTurns:
     """Allows the ids of each turn in rotation: at position n those of turn n, counted from `first`."""
 
     def __init__(self, turns: Sequence[Sequence[int]], vocab: int, first: int = 0):
-        self.allowed, self.first = torch.zeros(len(turns), vocab, dtype=torch.bool), first
-        for turn, ids in enumerate(turns):
-            self.allowed[turn, list(ids)] = True
+        others = (np.setdiff1d(np.arange(vocab), np.asarray(ids, np.int64)) for ids in turns)
+        self.excluded, self.first = [Table(ids) for ids in others], first
 
-    def __call__(self, scores: Tensor, generated: Tensor, rows: Tensor) -> Tensor:
-        turn = (self.first + generated.shape[1]) % len(self.allowed)
-        return scores.masked_fill(~self.allowed[turn].to(scores.device), NEVER)
+    def acts(self, length: int) -> bool:
+        return True
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        turn = (self.first + generated.shape[1]) % len(self.excluded)
+        scores[:, self.excluded[turn].on(arrays_of(scores))] = NEVER
 
 
 class PhraseTable:
     """The phrases of each sentence in a batch, as a table."""
 
-    def __init__(self, phrases: Sequence[Sequence[Sequence[int]]], device: torch.device | None = None):
+    def __init__(self, phrases: Sequence[Sequence[Sequence[int]]]):
         most = max((len(each) for each in phrases), default=0)
         longest = max((len(phrase) for each in phrases for phrase in each), default=0)
-        self.ids = torch.full((len(phrases), most, longest), NOTHING, device=device)  # (B, C, n)
-        self.lengths = torch.zeros(len(phrases), most, dtype=torch.long, device=device)  # (B, C)
+        ids = np.full((len(phrases), most, longest), NOTHING)
+        lengths = np.zeros((len(phrases), most), np.int64)
         for row, each in enumerate(phrases):
             for column, phrase in enumerate(each):
                 if not phrase:
                     raise ValueError("a phrase must have at least one id")
-                self.ids[row, column, : len(phrase)] = torch.tensor(phrase, device=device)
-                self.lengths[row, column] = len(phrase)
+                ids[row, column, : len(phrase)] = phrase
+                lengths[row, column] = len(phrase)
+        self.needed = lengths.sum(axis=1)  # (B)
+        self.ids, self.lengths = Table(ids), Table(lengths)  # (B, C, n), (B, C)
+
+    def of(self, arrays: Arrays, rows: Array) -> tuple[Array, Array]:
+        """The phrases of these sentences, (N, C, n), and their lengths, (N, C)."""
+        return self.ids.on(arrays)[rows], self.lengths.on(arrays)[rows]
 
 
-def begun(ids: Tensor, lengths: Tensor, generated: Tensor) -> Tensor:
+class Forced:
+    """Ids (N, C) where `which` is True, and their scores now. `apply` forbids all others in their rows.
+
+    It overrides rules that act between the two.
+    """
+
+    def __init__(self, arrays: Arrays, scores: Array, ids: Array, which: Array):
+        self.scores = scores
+        self.rows, place = arrays.nonzero(which)
+        self.ids = ids[self.rows, place]
+        self.values = scores[self.rows, self.ids].clip(min=FORCED_FLOOR)
+
+    def apply(self) -> None:
+        if len(self.rows):
+            self.scores[self.rows] = NEVER
+            self.scores[self.rows, self.ids] = self.values
+
+
+def forbid(arrays: Arrays, scores: Array, ids: Array, which: Array) -> None:
+    """Minus infinity for ids (N, C) where `which` is True."""
+    rows, place = arrays.nonzero(which)
+    if len(rows):
+        scores[rows, ids[rows, place]] = NEVER
+
+
+def windows(arrays: Arrays, ids: Array, size: int) -> Array:
+    """Every `size` neighbours of ids (N, length), as (N, length - size + 1, size)."""
+    return ids[:, arrays.arange(ids.shape[1] - size + 1)[:, None] + arrays.arange(size)]
+
+
+def begun(arrays: Arrays, ids: Array, lengths: Array, generated: Array) -> Array:
     """How many ids of each phrase, (N, C, n), the generated ids end with, (N, C); never the whole phrase."""
-    found = torch.zeros_like(lengths)
+    found = 0 * lengths
     for count in range(1, min(ids.shape[2], generated.shape[1] + 1)):
         tail = generated[:, None, generated.shape[1] - count :]  # (N, 1, count)
-        same = (ids[..., :count] == tail).all(-1) & (count < lengths)
-        found = torch.where(same, count, found)
+        same = (ids[..., :count] == tail).all(axis=-1) & (count < lengths)
+        found = arrays.where(same, count, found)
     return found
 
 
-def nothing_but(ids: Tensor, which: Tensor, scores: Tensor) -> Tensor:
-    """Minus infinity for all ids except (N, C) where `which` is True. It overrides other rules."""
-    wanted = torch.zeros_like(scores, dtype=torch.bool)
-    wanted.scatter_reduce_(1, ids.clamp(min=0), which, "amax")
-    return torch.where(wanted, scores.clamp(min=FORCED_FLOOR), NEVER)
-
-
-def forbid(scores: Tensor, ids: Tensor, which: Tensor) -> Tensor:
-    """Minus infinity for ids (N, C) where `which` is True."""
-    unchanged = torch.full_like(scores[:, :1], float("inf")).expand(ids.shape)
-    values = torch.where(which, NEVER, unchanged)
-    return scores.scatter_reduce(1, ids.clamp(min=0), values, "amin")
-
-
-def table_of(sequences: Sequence[Sequence[int]], device: torch.device | None = None) -> Tensor:
+def table_of(sequences: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     """Sequences of ids as rows of one table, (B, longest)."""
-    table = torch.full((len(sequences), max(map(len, sequences), default=0)), NOTHING, device=device)
+    table = np.full((len(sequences), max(map(len, sequences), default=0)), NOTHING)
     for row, ids in enumerate(sequences):
-        table[row, : len(ids)] = torch.tensor(ids, dtype=torch.long, device=device)
+        table[row, : len(ids)] = ids
     return table

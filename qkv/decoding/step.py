@@ -4,23 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import torch
-from torch import Tensor
+from qkv.decoding.arrays import Array, arrays_of
 
 
 class Step(Protocol):
-    """One decoding of a batch: takes the newest ids and returns the logits of the next."""
+    """One decoding of a batch: takes the newest ids and returns the logits of the next.
 
-    def __call__(self, ids: Tensor) -> Tensor: ...  # (B, T) -> (B, V)
+    The arrays are NumPy's or torch's, the same for ids and logits. The caller may change the logits.
+    """
 
-    def select(self, rows: Tensor) -> None: ...  # keep these rows, in this order
+    def __call__(self, ids: Array) -> Array: ...  # (B, T) -> (B, V)
+
+    def select(self, rows: Array) -> None: ...  # keep these rows, in this order
 
 
 class AttendingStep(Step, Protocol):
     """A step that also returns the attention of the newest ids. Padding counts as 1."""
 
     @property
-    def attention(self) -> Tensor: ...  # (B, S) of the last call; without padding, a row adds up to 1
+    def attention(self) -> Array: ...  # (B, S) of the last call; without padding, a row adds up to 1
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,16 @@ class Without:
     def __init__(self, step: Step, id: int):
         self.step, self.id = step, id
 
-    def __call__(self, ids: Tensor) -> Tensor:
+    def __call__(self, ids: Array) -> Array:
         logits = self.step(ids)
-        return logits.index_fill(-1, torch.tensor([self.id], device=logits.device), float("-inf"))
+        logits[:, self.id] = float("-inf")
+        return logits
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: Array) -> None:
         self.step.select(rows)
 
     @property
-    def attention(self) -> Tensor:
+    def attention(self) -> Array:
         attending: AttendingStep = self.step  # type: ignore[assignment]  # the caller has begun such a step
         return attending.attention
 
@@ -60,10 +63,11 @@ class Ensemble:
             raise ValueError("an ensemble needs at least one model")
         self.steps = steps
 
-    def __call__(self, ids: Tensor) -> Tensor:
-        each = torch.stack([step(ids).float().log_softmax(-1) for step in self.steps])  # (models, B, V)
-        return each.logsumexp(0)  # off by a constant, which does not matter for logits
+    def __call__(self, ids: Array) -> Array:
+        arrays = arrays_of(ids)
+        each = arrays.stack([arrays.log_softmax(step(ids)) for step in self.steps])  # (models, B, V)
+        return arrays.log_sum_exp(each, 0)  # off by a constant, which does not matter for logits
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: Array) -> None:
         for step in self.steps:
             step.select(rows)

@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
-from qkv.decoding.rules import Rule, under
+from qkv.decoding.arrays import Array, arrays_of
+from qkv.decoding.rules import Rule, Under
 from qkv.decoding.step import Hypothesis, Step
 
-Choose = Callable[[Tensor, int, Tensor], Tensor]
+Choose = Callable[[Array, int, Array], Array]
 """Takes scores (N, V), the number of ids so far, and the sentence of each row (N). Returns the next ids (N)."""
 
 
@@ -17,33 +15,35 @@ Choose = Callable[[Tensor, int, Tensor], Tensor]
 class Stride:
     """The result of one step, for the sentences that have not ended."""
 
-    rows: Tensor  # (N)
-    ids: Tensor  # (N)
-    scores: Tensor  # (N) under the rules
-    log_probabilities: Tensor  # (N) of the model alone
+    rows: Array  # (N)
+    ids: Array  # (N)
+    scores: Array  # (N) under the rules
+    log_probabilities: Array  # (N) of the model alone
 
 
 def walk(
-    step: Step, start: Tensor, end: int, limits: Tensor, choose: Choose, rules: Sequence[Rule] = ()
+    step: Step, start: Array, end: int, limits: Array, choose: Choose, rules: Sequence[Rule] = ()
 ) -> Iterator[Stride]:
     """Yield strides until every row has ended. start (B) is the first id of each row, limits (B) the maximum lengths.
 
     A finished row leaves the batch at once.
     """
+    arrays = arrays_of(start)
     if int(limits.min()) < 1:
         raise ValueError("every row must be allowed at least one id")
-    rows = torch.arange(len(start), device=start.device)
+    rows = arrays.arange(len(start))
     newest, generated = start, start[:, None][:, :0]  # (N), (N, length)
+    under = Under(rules)
     for length in range(1, int(limits.max()) + 1):
-        log_probabilities = step(newest[:, None]).float().log_softmax(-1)  # (N, V)
-        scores = under(rules, log_probabilities, generated, rows)
+        own = arrays.log_softmax(step(newest[:, None]))  # (N, V)
+        scores = under(own, generated, rows)
         newest = choose(scores, length - 1, rows)
-        own, ruled = (each.gather(1, newest[:, None])[:, 0] for each in (log_probabilities, scores))
-        yield Stride(rows, newest, ruled, own)
-        generated = torch.cat([generated, newest[:, None]], dim=1)
-        going = ((newest != end) & (length < limits[rows])).nonzero()[:, 0]
+        line = arrays.arange(len(rows))
+        yield Stride(rows, newest, scores[line, newest], own[line, newest])
+        (going,) = arrays.nonzero((newest != end) & (length < limits[rows]))
         if len(going) == 0:
             return
+        generated = arrays.concat([generated, newest[:, None]], 1)
         if len(going) < len(rows):
             step.select(going)
             rows, newest, generated = rows[going], newest[going], generated[going]

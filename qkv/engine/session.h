@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "functions.h"
 #include "texts.h"
 
 namespace {
@@ -46,6 +47,7 @@ struct Session {
     std::vector<int32_t> newest;             // ids that go in next, (positions, rows)
     std::vector<std::vector<Hypothesis>> found;
     Common common;
+    Status status = OK;
 
     int inner() const { return model.decoder.heads * model.decoder.head; }
 

@@ -136,4 +136,4 @@ def warning(name: str, overlap: Overlap, without: TranslationScores | None, plac
 
 
 def without_them(bleu: float | None) -> str:
-    return "none remain without them" if bleu is None else f"without them BLEU is {bleu:.2f}"
+    return "no sentence is left without them" if bleu is None else f"without them BLEU is {bleu:.2f}"

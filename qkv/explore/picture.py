@@ -189,11 +189,13 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
 def side_and_name(trace: Trace, place: Place) -> tuple[Any, str]:
     """The stack that a station belongs to, and its attention."""
     last = trace.sides[-1]
-    looks = any(f"{each.name}.0.attention.weights" in trace.arrays for each in trace.sides)
+    has_self_attention = any(f"{each.name}.0.attention.weights" in trace.arrays for each in trace.sides)
     if (
         place.station in (14, 16)
         or place.side == "cross"
-        or (not looks and not place.side and 4 <= place.station <= 11)  # LSTMs attend only to the other side
+        or (
+            not has_self_attention and not place.side and 4 <= place.station <= 11
+        )  # LSTMs attend only to the other side
     ):
         side, name = last, "cross_attention"
     elif place.station in (15, 17):

@@ -2,24 +2,30 @@
 
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.errors import UserError
 
 NO = -1  # instead of a state: this token would complete the phrase
 
 
-def automaton(phrase: str, tokens: Sequence[bytes]) -> Tensor:
+def automaton(phrase: str, tokens: Sequence[bytes]) -> NDArray[np.int16]:
     """For each state and token, how many bytes of the phrase the text then ends with, or NO. (states, V)"""
     wanted = phrase.encode("utf-8")
     if not wanted:
         raise UserError("an empty phrase cannot be avoided: every text contains it.")
     back = failure_links(wanted)
-    table = torch.zeros(len(wanted), len(tokens), dtype=torch.int16)
-    for state in range(len(wanted)):
-        table[state] = torch.tensor([next_state(state, token, wanted, back) for token in tokens])
-    return table
+    rows = [[next_state(state, token, wanted, back) for token in tokens] for state in range(len(wanted))]
+    return np.array(rows, np.int16)
+
+
+def stack_tables(tables: Sequence[NDArray[np.int16]]) -> NDArray[np.int16]:
+    """Automata of one vocabulary as one table, (P, states, V). Missing states are 0."""
+    found = np.zeros((len(tables), max(map(len, tables)), tables[0].shape[1]), np.int16)
+    for number, table in enumerate(tables):
+        found[number, : len(table)] = table
+    return found
 
 
 def failure_links(wanted: bytes) -> list[int]:

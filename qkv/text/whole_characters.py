@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.text.avoid import NO
 
@@ -39,16 +39,14 @@ NEXT = {
 }
 
 
-def whole_characters(tokens: Sequence[bytes], end: int) -> Tensor | None:
+def whole_characters(tokens: Sequence[bytes], end: int) -> NDArray[np.int16] | None:
     """For each state and token, the next state, or NO if the token must not follow. (states, V)
 
     None if all tokens are whole characters. The end token may follow only after a whole character.
     """
     if all(next_state(WHOLE, token) == WHOLE for token in tokens):
         return None
-    table = torch.tensor(
-        [[next_state(state, token) for token in tokens] for state in MOVES], dtype=torch.int16
-    )
+    table = np.array([[next_state(state, token) for token in tokens] for state in MOVES], np.int16)
     table[1:, end] = NO
     return table
 

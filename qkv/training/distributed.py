@@ -54,6 +54,8 @@ class Group(Protocol):
 
 
 class SingleProcess:
+    """A run of one process, and the interface of processes that share memory."""
+
     rank, size = 0, 1
 
     def share(self, rows: Sequence[int]) -> list[int]:

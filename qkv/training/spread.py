@@ -1,8 +1,8 @@
 """Three ways to spread a model over the processes of a run, behind one interface.
 
 Shared       one model in shared memory, of which each process updates a part. For one machine, or one process.
-replicated   every process has the model; torch's DistributedDataParallel adds up the gradients.
-sharded      every process has a part of each weight (torch's fully_shard), and an entire block while it computes it.
+replicate    every process has the model; torch's DistributedDataParallel adds up the gradients.
+shard        every process has a part of each weight (torch's fully_shard), and an entire block while it computes it.
 """
 
 import inspect

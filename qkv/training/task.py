@@ -31,9 +31,9 @@ class Assembled(Generic[ProductType]):
 class Counter:
     """Counts finished work and reports it."""
 
-    def __init__(self, working: Callable[[str, int, int], None], what: str, total: int):
-        self.on_work, self.what, self.total, self.completed = working, what, total, 0
-        working(what, 0, total)
+    def __init__(self, on_work: Callable[[str, int, int], None], what: str, total: int):
+        self.on_work, self.what, self.total, self.completed = on_work, what, total, 0
+        on_work(what, 0, total)
 
     def __call__(self, count: int) -> None:
         # A long text is counted once for each of its segments.

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from tables import END, START, TableStep, log_probability_after
+from tables import END, START, TableStep, in_both, log_probability_after
 from torch import Tensor
 
 from qkv.core.stack_config import StackConfig
+from qkv.decoding.arrays import Array, Arrays, arrays_for, arrays_of
 from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis
@@ -23,9 +24,13 @@ alphas = pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
 def search(
     sentences: list[int], limits: list[int], *, vocab: int = 5, step: TableStep | None = None, **options: Any
 ) -> list[list[Hypothesis]]:
-    step = TableStep(sentences, vocab) if step is None else step
-    start = torch.full((len(sentences),), START)
-    return beam_search(step, start, END, torch.tensor(limits), beam(**options))
+    settings = beam(**options)
+
+    def found(arrays: Arrays) -> list[list[Hypothesis]]:
+        own = TableStep(sentences, vocab) if step is None else step
+        return beam_search(own, arrays.full((len(sentences),), START), END, arrays.asarray(limits), settings)
+
+    return in_both(found) if step is None else found(arrays_for("cpu"))
 
 
 def beam(width: int, alpha: float, **options: Any) -> Beam:
@@ -133,7 +138,7 @@ def test_a_sentence_that_is_decided_leaves_the_batch() -> None:
         return torch.where(torch.arange(5) == wanted, 20.0, 0.0)
 
     class CertainStep(TableStep):
-        def __call__(self, ids: Tensor) -> Tensor:
+        def __call__(self, ids: Array) -> Array:
             super().__call__(ids)
             return torch.stack([certain(*row) for row in self.rows])
 
@@ -321,32 +326,36 @@ def test_the_coverage_penalty_is_that_of_wu_and_others_and_can_change_the_winner
     """Two words are as likely; one looks at both places of the source, the other twice at the first."""
 
     class Looking:
-        def __init__(self) -> None:
+        def __init__(self, arrays: Arrays) -> None:
+            self.arrays = arrays
             self.said: list[list[int]] = [[]]
 
-        def __call__(self, ids: Tensor) -> Tensor:
+        def __call__(self, ids: Array) -> Array:
             self.said = [[*said, new] for said, new in zip(self.said, ids[:, 0].tolist(), strict=True)]
             first = torch.tensor([-30.0, -30.0, 0.0, 0.1, -30.0])  # 3 is a little likelier than 2
             then = torch.tensor([-30.0, 0.0, -30.0, -30.0, -30.0])
-            return torch.stack([first if len(said) == 1 else then for said in self.said])
+            return self.arrays.asarray(torch.stack([first if len(said) == 1 else then for said in self.said]))
 
         @property
-        def attention(self) -> Tensor:
+        def attention(self) -> Array:
             """Place 0 at first; then place 1 after a 2, and place 0 again after a 3. The third place is padding."""
             second = {2: [0.0, 1.0, 1.0], 3: [1.0, 0.0, 1.0]}
-            return torch.tensor(
+            return self.arrays.asarray(
                 [
                     [1.0, 0.0, 1.0] if len(said) == 1 else second.get(said[-1], [1.0, 0.0, 1.0])
                     for said in self.said
                 ]
             )
 
-        def select(self, rows: Tensor) -> None:
+        def select(self, rows: Array) -> None:
             self.said = [self.said[row] for row in rows.tolist()]
 
     def found(coverage: float) -> list[Hypothesis]:
-        return beam_search(
-            Looking(), torch.tensor([START]), END, torch.tensor([3]), beam(2, 0.0, best=2, coverage=coverage)
+        settings = beam(2, 0.0, best=2, coverage=coverage)
+        return in_both(
+            lambda arrays: beam_search(
+                Looking(arrays), arrays.asarray([START]), END, arrays.asarray([3]), settings
+            )
         )[0]
 
     assert [each.ids for each in found(0.0)] == [[3], [2]]
@@ -379,16 +388,19 @@ FAIRSEQ: dict[tuple[int, tuple[int, ...]], list[float]] = {  # (sentence, words 
 
 
 class FairseqStep(TableStep):
-    def __call__(self, ids: Tensor) -> Tensor:
+    def __call__(self, ids: Array) -> Array:
         super().__call__(ids)
         rows = [FAIRSEQ.get((sentence, said[1:]), [1.0, 0.0, 0.0]) for sentence, said in self.rows]
-        return torch.tensor([[0.0, *row] for row in rows]).log()
+        return arrays_of(ids).asarray(torch.tensor([[0.0, *row] for row in rows]).log())
 
 
 def fairseq_answers(penalty: Any, **options: Any) -> list[list[tuple[list[int], list[float]]]]:
     settings = Beam(width=2, penalty=penalty, best=2, patience=1.0, **options)
-    limits = torch.tensor([200, 200])
-    found = beam_search(FairseqStep([0, 1], 4), torch.tensor([START, START]), END, limits, settings)
+    found = in_both(
+        lambda arrays: beam_search(
+            FairseqStep([0, 1], 4), arrays.full((2,), START), END, arrays.full((2,), 200), settings
+        )
+    )
     return [
         [(each.ids, [round(math.exp(p), 4) for p in each.log_probabilities]) for each in row] for row in found
     ]

@@ -6,15 +6,16 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import END, START, TableStep, log_probability_after
+from tables import BOTH, END, START, TableStep, in_both, log_probability_after
 
+from qkv.decoding.arrays import Arrays
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain, interleave_levels
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Hypothesis
 
 VOCAB = 7
-ANYWHERE = torch.ones(VOCAB, dtype=torch.bool)
+ANYWHERE = [True] * VOCAB
 
 
 def found(
@@ -24,15 +25,18 @@ def found(
     *,
     width: int = 6,
     alpha: float = 0.6,
-    boundary: torch.Tensor = ANYWHERE,
+    boundary: list[bool] = ANYWHERE,
     once: int = 0,
     best: int = 1,
 ) -> list[list[Hypothesis]]:
-    most = torch.tensor(limits)
-    contain = MustContain(phrases, most, END, boundary, once)
     beam = Beam(width=width, penalty=paper_penalty(alpha), best=best)
-    start = torch.full((len(sentences),), START)
-    return beam_search(TableStep(sentences, VOCAB), start, END, most, beam, contain=contain)
+
+    def search(arrays: Arrays) -> list[list[Hypothesis]]:
+        start, most = arrays.full((len(sentences),), START), arrays.asarray(limits)
+        contain = MustContain(phrases, most, END, boundary, once)
+        return beam_search(TableStep(sentences, VOCAB), start, END, most, beam, contain=contain)
+
+    return in_both(search)
 
 
 def contains(ids: list[int], phrase: list[int]) -> bool:
@@ -102,7 +106,7 @@ def test_hypotheses_do_not_depend_on_neighbours_with_other_phrases() -> None:
 
 
 def test_the_token_after_a_phrase_does_not_continue_its_word() -> None:
-    boundary = torch.tensor([True, True, True, True, False, False, False])  # 4, 5 and 6 continue words
+    boundary = [True, True, True, True, False, False, False]  # 4, 5 and 6 continue words
     for (best, *_), sentence in zip(
         found(list(range(30)), [[[2, 5]]] * 30, [10] * 30, boundary=boundary), range(30), strict=True
     ):
@@ -137,7 +141,8 @@ def test_phrases_that_do_not_fit_raise_an_error() -> None:
         found([1], [[[2, 3, 4]]], [3])
 
 
-def test_the_best_of_every_level_come_first() -> None:
-    levels = torch.tensor([[2, 2, 0, 1, 0, 2]])
-    scores = torch.tensor([[-1.0, -2, -3, float("-inf"), -5, -6]])
+@pytest.mark.parametrize("arrays", BOTH)
+def test_the_best_of_every_level_come_first(arrays: Arrays) -> None:
+    levels = arrays.asarray([[2, 2, 0, 1, 0, 2]])
+    scores = arrays.asarray([[-1.0, -2, -3, float("-inf"), -5, -6]])
     assert interleave_levels(levels, scores).tolist() == [[0, 2, 1, 4, 5, 3]]

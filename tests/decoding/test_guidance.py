@@ -24,6 +24,10 @@ def test_guidance_amplifies_the_effect_of_the_condition() -> None:
     torch.testing.assert_close(more - free, 3 * (given - free))
 
 
+def test_guidance_is_the_same_with_numpy() -> None:
+    torch.testing.assert_close(torch.from_numpy(guided(3.0)(FIRST.numpy())), guided(3.0)(FIRST))
+
+
 def test_both_follow_when_rows_are_chosen() -> None:
     both = guided(2.0)
     before = both(FIRST)

@@ -2,11 +2,13 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
-from tables import END, START, TableStep
-from torch import Tensor
+from numpy.typing import NDArray
+from tables import BOTH, END, START, TableStep, in_both
 
+from qkv.decoding.arrays import Arrays
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import (
@@ -18,8 +20,10 @@ from qkv.decoding.rules import (
     RepetitionPenalty,
     Rule,
     TakeTurns,
+    under,
 )
 from qkv.decoding.step import Ensemble, Hypothesis
+from qkv.text.avoid import stack_tables
 
 VOCAB, SENTENCES = 6, list(range(30))
 LIMITS = torch.tensor([3 + row % 25 for row in SENTENCES])
@@ -29,11 +33,24 @@ BEAM = Beam(width=4, penalty=paper_penalty(0.6), best=2)
 
 def answers(*rules: Rule) -> list[Hypothesis]:
     """Of both ways to decode."""
-    walked = greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, rules)
-    searched = beam_search(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, BEAM, rules)
+    walked = in_both(lambda arrays: [walk_greedily(arrays, *rules)])
+    searched = in_both(lambda arrays: search(arrays, *rules))
     assert len(searched) == len(SENTENCES)
     assert all(searched)
-    return [*walked, *(each for row in searched for each in row)]
+    return [each for row in [*walked, *searched] for each in row]
+
+
+def walk_greedily(arrays: Arrays, *rules: Rule) -> list[Hypothesis]:
+    limits = arrays.asarray(LIMITS)
+    return greedy(TableStep(SENTENCES, VOCAB), arrays.asarray(STARTS), END, limits, rules)
+
+
+def search(arrays: Arrays, *rules: Rule) -> list[list[Hypothesis]]:
+    limits = arrays.asarray(LIMITS)
+    return beam_search(TableStep(SENTENCES, VOCAB), arrays.asarray(STARTS), END, limits, BEAM, rules)
+
+
+both = pytest.mark.parametrize("arrays", BOTH)
 
 
 def sequences(ids: list[int], size: int) -> list[tuple[int, ...]]:
@@ -49,15 +66,19 @@ def test_no_n_gram_of_the_given_size_occurs_twice(size: int) -> None:
         assert len(found) == len(set(found))
 
 
-def test_the_rule_against_repetition_forbids_nothing_else() -> None:
-    said = torch.tensor([[2, 3, 4, 2, 3], [2, 2, 2, 2, 2], [2, 3, 4, 5, 3]])
-    scores = NoRepeat(3)(torch.zeros(3, VOCAB), said, torch.arange(3))
-    assert scores.isinf().nonzero().tolist() == [[0, 4], [1, 2]]
+@both
+def test_the_rule_against_repetition_forbids_nothing_else(arrays: Arrays) -> None:
+    said = arrays.asarray([[2, 3, 4, 2, 3], [2, 2, 2, 2, 2], [2, 3, 4, 5, 3]])
+    scores = under([NoRepeat(3)], arrays.zeros((3, VOCAB)), said, arrays.arange(3))
+    rows, ids = arrays.nonzero(scores < 0)
+    assert [rows.tolist(), ids.tolist()] == [[0, 1], [4, 2]]
 
 
-def test_the_repetition_penalty_multiplies_log_probabilities_of_generated_ids() -> None:
-    scores = torch.full((2, VOCAB), -2.0)
-    changed = RepetitionPenalty(1.5)(scores, torch.tensor([[2, 2, 3], [4, 4, 4]]), torch.arange(2))
+@both
+def test_the_repetition_penalty_multiplies_log_probabilities_of_generated_ids(arrays: Arrays) -> None:
+    scores = arrays.zeros((2, VOCAB)) - 2
+    said = arrays.asarray([[2, 2, 3], [4, 4, 4]])
+    changed = under([RepetitionPenalty(1.5)], scores, said, arrays.arange(2))
     assert changed.tolist() == [[-2, -2, -3, -3, -2, -2], [-2, -2, -2, -2, -3, -2]]
 
 
@@ -65,8 +86,8 @@ def test_every_hypothesis_begins_with_its_prefix_and_is_scored_by_the_model() ->
     prefixes = [[2, 3][: row % 3] for row in SENTENCES]
     rule = Prefixes(prefixes)
     for found in (
-        greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, [rule]),
-        [row[0] for row in beam_search(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, BEAM, [rule])],
+        in_both(lambda arrays: [walk_greedily(arrays, rule)])[0],
+        [row[0] for row in in_both(lambda arrays: search(arrays, rule))],
     ):
         for sentence, (prefix, each) in enumerate(zip(prefixes, found, strict=True)):
             assert each.ids[: len(prefix)] == prefix
@@ -86,9 +107,9 @@ def test_a_prefix_that_contains_the_end_is_the_whole_hypothesis() -> None:
     assert found[0].finished
 
 
-def automaton_of(phrase: list[int]) -> Tensor:
+def automaton_of(phrase: list[int]) -> NDArray[np.int16]:
     """By definition: for each number of ids that agree, how many do after each id."""
-    table = torch.zeros(len(phrase), VOCAB, dtype=torch.int16)
+    table = np.zeros((len(phrase), VOCAB), np.int16)
     for state in range(len(phrase)):
         for token in range(VOCAB):
             said = [*phrase[:state], token]
@@ -99,12 +120,11 @@ def automaton_of(phrase: list[int]) -> Tensor:
 
 def test_forbidden_phrases_do_not_occur_and_each_sentence_has_its_own() -> None:
     phrases = [[2], [3, 4], [4, 4, 2]]
-    tables = torch.nn.utils.rnn.pad_sequence([automaton_of(each) for each in phrases], batch_first=True)
+    tables = stack_tables([automaton_of(each) for each in phrases])
     wanted = [[[0, 1, 2], [1], [], [2]][row % 4] for row in SENTENCES]
-    rule = Forbidden(tables, wanted)
-    free = greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS)
-    found = greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, [rule])
-    searched = beam_search(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS, BEAM, [rule])
+    free = walk_greedily(BOTH[1])
+    (found,) = in_both(lambda arrays: [walk_greedily(arrays, Forbidden(tables, wanted))])
+    searched = in_both(lambda arrays: search(arrays, Forbidden(tables, wanted)))
     for own, before, each, row in zip(wanted, free, found, searched, strict=True):
         for hypothesis in (each, *row):
             for number in own:
@@ -135,16 +155,20 @@ def test_an_ensemble_is_the_mean_of_its_probabilities() -> None:
 
 
 def test_an_ensemble_of_a_model_with_itself_is_that_model() -> None:
-    pair = Ensemble([TableStep(SENTENCES, VOCAB), TableStep(SENTENCES, VOCAB)])
-    alone = greedy(TableStep(SENTENCES, VOCAB), STARTS, END, LIMITS)
-    assert [each.ids for each in greedy(pair, STARTS, END, LIMITS)] == [each.ids for each in alone]
+    def search(arrays: Arrays) -> list[list[Hypothesis]]:
+        pair = Ensemble([TableStep(SENTENCES, VOCAB), TableStep(SENTENCES, VOCAB)])
+        return [greedy(pair, arrays.asarray(STARTS), END, arrays.asarray(LIMITS))]
+
+    (found,) = in_both(search)
+    assert [each.ids for each in found] == [each.ids for each in walk_greedily(BOTH[0])]
 
 
-def test_only_the_ids_of_the_current_turn_are_allowed() -> None:
+@both
+def test_only_the_ids_of_the_current_turn_are_allowed(arrays: Arrays) -> None:
     rule = TakeTurns([[0, 2], [1]], vocab=4, first=1)
-    scores, rows = torch.zeros(1, 4), torch.tensor([0])
+    scores, rows = arrays.zeros((1, 4)), arrays.arange(1)
     allowed = [
-        (rule(scores, torch.zeros(1, length, dtype=torch.long), rows) == 0)[0].nonzero()[:, 0].tolist()
+        arrays.nonzero(under([rule], scores, arrays.full((1, length), 0), rows) == 0)[1].tolist()
         for length in range(3)
     ]
     assert allowed == [[1], [0, 2], [1]]

@@ -8,7 +8,7 @@ import pytest
 
 from qkv.data.worlds import pairs, words
 from qkv.explore import truth
-from qkv.families.translator.alignment import WordAttention
+from qkv.families.translator.word_attention import WordAttention
 
 
 class Oracle:
@@ -43,7 +43,7 @@ class Oracle:
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
-    return truth.measure_heads(Oracle(), lambda count: None, 40)  # type: ignore[arg-type]
+    return truth.measure_heads(Oracle(), lambda count: None, 40, Oracle.word_attention)  # type: ignore[arg-type]
 
 
 def test_a_head_that_knows_everything_is_found(told: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
 from qkv.errors import UserError
 from qkv.families.translator.alignment import Aligner, forced_attention
-from qkv.families.translator.architectures import config_from
+from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.avoidance import avoiding, cannot_avoid, check_copied

@@ -283,7 +283,7 @@ class Searcher:
             automata = self.arrays.asarray(characters[None])
             rules.append(Forbidden(automata, [(0,) if each.whole else () for each in batch]))
         if any(request.prefix for request in batch):
-            rules.append(Prefixes([request.prefix for request in batch], self.device))
+            rules.append(Prefixes([request.prefix for request in batch]))
         return rules
 
     def limit(self, request: Request) -> int:

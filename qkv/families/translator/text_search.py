@@ -19,7 +19,7 @@ from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.families.translator.translations import Links, Translation, Word, features_of
-from qkv.text.avoid import automaton
+from qkv.text.avoid import automaton, stack_tables
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.whole_characters import whole_characters
 from qkv.text.words import SPACE_SEPARATED, WORDS_AND_MARKS, spans, words_of_tokens
@@ -41,7 +41,7 @@ class TextSearch:
         automata = None
         if options.avoid:
             tables = [automaton_for(phrase, self.tokenizer) for phrase in options.avoid]
-            automata = stacked(tables)  # (P, states, V)
+            automata = stack_tables(tables)  # (P, states, V)
         characters = partial(characters_of, self.tokenizer)  # slow, and rarely needed
         return Searcher(self.runners, self.tokenizer.starts_word, automata, characters)
 
@@ -172,12 +172,6 @@ def places_in(text: str, longer: str) -> dict[int, int]:
     """The index of each word of a text in a longer text."""
     blocks = SequenceMatcher(None, text.split(), longer.split(), autojunk=False).get_matching_blocks()
     return {block.a + place: block.b + place for block in blocks for place in range(block.size)}
-
-
-def stacked(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Tables of different numbers of states, (states, V) each, as one of (P, states, V). Unused states are zero."""
-    most = max(map(len, tables))
-    return np.stack([np.pad(table, ((0, most - len(table)), (0, 0))) for table in tables])
 
 
 @lru_cache(maxsize=64)

@@ -184,7 +184,7 @@ def chosen_aligner(
         seen += len(words[1])
         for block, late in product(range(blocks), (False, True)):
             heads = tape[recorded_attention(block)][0]  # (H, T, S)
-            looks = rows_of(heads, len(said), late)
+            looks = rows_of(heads.cpu().numpy(), len(said), late)
             table = word_weights(looks, of_source, of_target, (len(words[1]), len(words[0])))
             for group in groups:
                 links = {b: a for a, b in links_in(table[list(group)].mean(0))}
