@@ -1,34 +1,17 @@
 """Commands of image models run where torch is not installed."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import ENVIRONMENT
 from drawings import untrained_classifier, untrained_codes, untrained_painter
 from PIL import Image
+from without_torch import run_without_torch
 
 from qkv.families.dalle.options import DrawingOptions
 
-BLOCKED = """
-import json, sys
-sys.modules["torch"] = None
-from qkv.cli import main
-for arguments in json.loads(sys.argv[1]):
-    main(arguments)
-"""
 CAPTION = "a red circle above a blue square"
-
-
-def run_without_torch(*commands: list[str]) -> list[str]:
-    """The lines that commands print in a process that cannot import torch."""
-    given = [sys.executable, "-c", BLOCKED, json.dumps(commands)]
-    ran = subprocess.run(given, capture_output=True, text=True, check=False, env=ENVIRONMENT)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.splitlines()
 
 
 def test_images_are_classified_without_torch(tmp_path: Path) -> None:
