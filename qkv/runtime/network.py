@@ -59,5 +59,4 @@ def network_of(
     """The network in a bundle. A config that does not fit the weights is an error before anything is built."""
     shapes: Any = config
     check_shapes(shapes.shapes(), bundle.shapes, str(bundle.folder))
-    arrays = {name: getattr(each, "numpy", lambda each=each: each)() for name, each in bundle.weights.items()}
-    return Network(config, arrays, build)
+    return Network(config, bundle.weights, build)

@@ -184,7 +184,7 @@ def test_all_faults_of_the_weights_are_in_one_message(tmp_path: Path) -> None:
         ),
         ({"encoder_layers": 1_000_000}, "has 1,000,003 blocks"),
         ({"encoder_layers": 1}, "left over: encoder.blocks.1"),
-        ({"d_model": 16_000_000}, "such a model cannot be built|of another shape"),
+        ({"d_model": 16_000_000}, "this model cannot be built|of another shape"),
         ({"vocab_size": 10**12}, "vocab_size should be a size"),
         ({"vocab_size": 10_000_000}, "decoder_vocab_size is"),
         ({"max_position_embeddings": 10**9}, "max_position_embeddings should be a size"),

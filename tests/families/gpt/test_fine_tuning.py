@@ -23,7 +23,7 @@ from qkv.families.gpt.settings import (
     fine_tune_music,
     fine_tune_text,
 )
-from qkv.families.gpt.task import MusicMaterial, TextPassages
+from qkv.families.gpt.task import MusicParts, TextParts
 from qkv.families.loading import load
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
@@ -42,8 +42,8 @@ def settings(steps: int | None = 20, rate: float = 1e-2, **others: Any) -> FineT
     return FineTuneTextSettings(steps=steps, training=training(rate), **others)
 
 
-def passages(text: str = counting_text(40), valid: str = counting_text(9)) -> TextPassages:
-    return TextPassages(*(Documents(texts=[each], origin="counting") for each in (text, valid)))
+def passages(text: str = counting_text(40), valid: str = counting_text(9)) -> TextParts:
+    return TextParts(*(Documents(texts=[each], origin="counting") for each in (text, valid)))
 
 
 def tuned(
@@ -106,10 +106,10 @@ def test_an_imported_model_that_has_gone_on_goes_out_and_in_again(bases: Path, t
     assert load(bases / "gpt2").generate("one two", likeliest) != said
 
 
-def music(frames: int = 40) -> MusicMaterial:
+def music(frames: int = 40) -> MusicParts:
     piece = [(60 + n % 5, 55, 52, 48 - n % 3) for n in range(frames)]
     how = FineTuneMusicSettings(steps=60, transpose=0, training=training(1e-2))
-    return MusicMaterial(Music(train=[piece] * 3, valid=[piece], test=[piece], origin="scales"), how)
+    return MusicParts(Music(train=[piece] * 3, valid=[piece], test=[piece], origin="scales"), how)
 
 
 def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
             "gpt2",
             passages("zero one two"),
             settings(),
-            r"there are \d+ tokens to learn from, which is less than the model's context of 24: give more",
+            r"the training text has \d+ tokens, fewer than the model's context length of 24: give more",
         ),
     ],
 )

@@ -85,11 +85,11 @@ def write(generator: Generator, command: Generate, generation: GenerationOptions
 
 def prompt_of(command: Generate) -> str:
     from qkv.cli.texts import check_text, decode
-    from qkv.data.documents import with_plain_breaks
+    from qkv.data.documents import normalize_line_ends
 
     if command.prompt != "-":
         check_text(command.prompt)
-        return with_plain_breaks(command.prompt)
+        return normalize_line_ends(command.prompt)
     lines = sys.stdin.buffer.read().split(b"\n")
     return "\n".join(decode(line, number, "standard input") for number, line in enumerate(lines, 1))
 

@@ -50,13 +50,13 @@ def main(arguments: list[str]) -> None:
 
 def scores_of(command: EvaluateClassifier, model: PictureClassifier) -> dict[str, Any]:
     from qkv.cli.terminal import warn
-    from qkv.data.labelled_pictures import read_images_to_judge
-    from qkv.data.worlds.labelled_scenes import scenes_to_judge
+    from qkv.data.labelled_pictures import read_evaluation_images
+    from qkv.data.worlds.labelled_scenes import evaluation_scenes
 
     if command.images is None:
-        name, part = "test", scenes_to_judge(command.scenes, model.form).numbered_as(model.classes)
+        name, part = "test", evaluation_scenes(command.scenes, model.form).with_class_order(model.classes)
     else:
-        name, part = read_images_to_judge(command.images, model.form, model.classes)
+        name, part = read_evaluation_images(command.images, model.form, model.classes)
         if name == "all":
             warn(f"{command.images} has no test or validation part: it may hold images of the training data.")
     return {"part": name, "pictures": len(part), "accuracy": round(model.accuracy(part), 5)}

@@ -133,7 +133,7 @@ def test_options_that_do_not_fit_together_are_rejected(base: Path, tmp_path: Pat
         ([base], "--fine-tune needs --labels, --music or --text."),
         ([base, "--valid-text", text], "--fine-tune needs --labels, --music or --text."),
         ([base, "--text"], "--text"),
-        ([base, "--text", short], "less than the model's context of 9: give more."),
+        ([base, "--text", short], "fewer than the model's context length of 9: give more text."),
         ([tmp_path / "characters", "--text", text], "knows only the 14 characters of its training text"),
     ):
         code = code_of("train", "gpt", "--fine-tune", *given, "--out", tmp_path / "out")
