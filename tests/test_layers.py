@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evaluation": ALWAYS | {"checkpoint"},
     "family.config": {"core.config"},
     "family.model": {"core", "core.config", "family.config"},
-    "engine": {"errors", "core", "core.config", "decoding", "family.config", "family.model"},
+    "engine": {"errors", "checkpoint", "core", "core.config", "decoding", "family.config", "family.model"},
     "families": {"errors", "family.record", "families.family", "checkpoint", "runtime", "tracing"},
     "family.record": {"families.family"},
     "families.family": set(),

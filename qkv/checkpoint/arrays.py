@@ -12,10 +12,10 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from qkv.checkpoint.files import HASH, write_file
-from qkv.checkpoint.header import Shape, read_header
+from qkv.checkpoint.header import Entry, Shape, read_header
 from qkv.errors import UserError
 
-READ = 1 << 20  # bytes at a time
+READ = 8 << 20  # bytes that are in memory while they are hashed
 # Number formats of safetensors, in NumPy and as the hash names them. NumPy has no bfloat16: its bits are widened.
 FORMATS = {
     "BOOL": ("bool", "torch.bool"), "U8": ("uint8", "torch.uint8"), "I8": ("int8", "torch.int8"),
@@ -63,21 +63,28 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
         return self.header.metadata.get(HASH, "")
 
     def verify(self) -> None:
-        """Compare the content with its hash, once. The file is read in small parts, not held in memory."""
+        """Compare the content with its hash, once. The memory it needs is given back part by part."""
         if self.verified:
             return
         digest = hashlib.sha256()
-        with open(self.path, "rb") as file:
-            for name, entry in sorted(self.header.entries.items()):
-                digest.update(f"{name} {FORMATS[entry.dtype][1]} {entry.shape}\n".encode())
-                file.seek(self.header.size + entry.begin)
-                left = entry.end - entry.begin
-                while left and (part := file.read(min(READ, left))):
-                    digest.update(part)
-                    left -= len(part)
+        for name, entry in sorted(self.header.entries.items()):
+            digest.update(f"{name} {FORMATS[entry.dtype][1]} {entry.shape}\n".encode())
+            self.update(digest, entry)
         if digest.hexdigest() != self.content_hash:
             raise damaged(self.path, "its content does not match its hash")
         self.verified = True
+
+    def hash_of(self, name: str) -> str:
+        """The sha256 of one array's bytes in the file."""
+        digest = hashlib.sha256()
+        self.update(digest, self.header.entries[name])
+        return digest.hexdigest()
+
+    def update(self, digest: Any, entry: Entry) -> None:
+        view = memoryview(self.map)
+        for start in range(self.header.size + entry.begin, self.header.size + entry.end, READ):
+            digest.update(view[start : min(start + READ, self.header.size + entry.end)])
+            self.release()
 
     def unverified(self, name: str) -> NDArray[Any]:
         """An array for callers that check its content themselves."""
@@ -88,7 +95,7 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
         return (widened(found) if entry.dtype == "BF16" else aligned(found)).reshape(entry.shape)
 
     def release(self) -> None:
-        """Give back the memory of the parts that were read. They are read again when they are needed."""
+        """Give back the memory of what was read; it is read again when it is needed. Changes to arrays are lost."""
         if hasattr(mmap, "MADV_DONTNEED"):
             with suppress(OSError):
                 self.map.madvise(mmap.MADV_DONTNEED)

@@ -133,6 +133,10 @@ EXPORT Status qkv_step(void* session, const int32_t* ids, int32_t positions, flo
 
 EXPORT Status qkv_select(void* session, const int32_t* rows, int32_t count) { return now().select(session, rows, count); }
 
+EXPORT Status qkv_read(void* session, const int32_t* ids, int32_t positions, float* states, float* logits) {
+    return now().read(session, ids, positions, states, logits);
+}
+
 EXPORT const float* qkv_looked(void* session) { return now().looked(session); }
 
 EXPORT Status qkv_search(void* session, const void* wish, int32_t longest, int32_t* ids, float* gains, int32_t* counts,

@@ -13,7 +13,8 @@ from qkv.core.translation import CrossHeads
 from qkv.decoding.beam import LengthPenalty
 from qkv.decoding.step import Hypothesis
 from qkv.engine.library import WishStruct, library
-from qkv.engine.packing import Packed, Store, Weights
+from qkv.engine.packed_file import pack
+from qkv.engine.packing import Packed, Weights
 from qkv.engine.rounding import Floats
 from qkv.engine.session import Session, check_ids
 from qkv.families.translator.config import TranslatorConfig
@@ -62,11 +63,10 @@ class Engine:
         *,
         int8: bool,
         threads: int,
-        store: Store | None = None,
     ):
         library()  # fail before packing weights if it is unavailable
         self.config, self.threads = config, threads
-        self.packed = Packed.translator(config, weights, int8=int8, store=store)
+        self.packed = pack(Packed.translator, config, weights, int8=int8)
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "EngineStep":
         """Sources end with the end token."""

@@ -21,6 +21,7 @@ struct Functions {
     int32_t (*has_int16)();
     Status (*multiply_int16)(const float* a, int64_t a_stride, int32_t a_along, const float* b, int64_t b_stride,
                              int32_t b_along, float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add);
+    Status (*read)(void* session, const int32_t* ids, int32_t positions, float* states, float* logits);
 };
 
 // The table of one level: functions_avx2 and so on.

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qkv.engine.library import library
-from qkv.engine.packing import Packed, Store, Weights
+from qkv.engine.packed_file import pack
+from qkv.engine.packing import Packed, Weights
 from qkv.engine.rounding import Floats
 from qkv.engine.session import Session, check_ids
 from qkv.families.gpt.config import GPTConfig, first_read
@@ -25,14 +26,28 @@ class GPTEngine:
         int8: bool,
         threads: int,
         prefix: str = "",
-        store: Store | None = None,
     ):
         library()  # fail before packing weights if it is unavailable
         self.config, self.threads = config, threads
-        self.packed = Packed.gpt(config, weights, int8=int8, store=store, prefix=prefix)
+        self.packed = pack(Packed.gpt, config, weights, int8=int8, prefix=prefix)
 
     def begin(self) -> "GPTEngineStep":
         return GPTEngineStep(self)
+
+    def states(self, ids: ArrayLike) -> Floats:
+        """States of every position, before the output layer. (B, T) -> (B, T, D)"""
+        return self.read(ids, states=True)
+
+    def logits(self, ids: ArrayLike) -> Floats:
+        """Logits of the token after every position. (B, T) -> (B, T, V)"""
+        return self.read(ids, states=False)
+
+    def read(self, ids: ArrayLike, *, states: bool) -> Floats:
+        given: NDArray[Any] = np.asarray(ids)
+        check_ids(given, self.config.vocab_size)
+        if given.shape[1] > self.config.max_length:
+            raise ValueError(f"{given.shape[1]} tokens are more than the context of {self.config.max_length}")
+        return Session(self.packed, [[]] * len(given), self.threads).read(given, states=states)
 
 
 class GPTEngineStep:

@@ -16,6 +16,7 @@
 
 #include "functions.h"
 #include "int16.h"
+#include "reading.h"
 #include "search.h"
 
 namespace {
@@ -62,6 +63,13 @@ void end(void* session) { delete static_cast<Session*>(session); }
 Status step(void* given, const int32_t* ids, int32_t positions, float* logits) {
     Session& session = *static_cast<Session*>(given);
     return guarded(session, [&] { session.step(ids, positions, logits); });
+}
+
+// The same with states, (positions, rows, padded width), and logits, (positions, rows, vocab), of all positions. Either may
+// be null.
+Status read(void* given, const int32_t* ids, int32_t positions, float* states, float* logits) {
+    Session& session = *static_cast<Session*>(given);
+    return guarded(session, [&] { read_all(session, ids, positions, states, logits); });
 }
 
 Status select(void* given, const int32_t* rows, int32_t count) {
@@ -142,4 +150,4 @@ Status multiply_int16(const float*, int64_t, int32_t, const float*, int64_t, int
 }  // namespace
 
 extern const Functions QKV_TABLE(QKV_LEVEL);
-const Functions QKV_TABLE(QKV_LEVEL) = {begin, end, step, select, looked, search, encode, has_int16, multiply_int16};
+const Functions QKV_TABLE(QKV_LEVEL) = {begin, end, step, select, looked, search, encode, has_int16, multiply_int16, read};

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from qkv.checkpoint.arrays import StoredArrays
 from qkv.core.stack_config import StackConfig
 from qkv.engine.library import (
     AttentionStruct,
@@ -43,8 +44,12 @@ class Wanted(NamedTuple):
 class Store(Protocol):
     """Where packed arrays are kept."""
 
-    def arrays(self, wanted: Sequence[Wanted], fill: Callable[..., object]) -> list[NDArray[Any]]:
+    def arrays(self, wanted: Sequence[Wanted], fill: Callable[..., None]) -> list[NDArray[Any]]:
         """The arrays of these names. A store that does not have them creates them with zeros and calls `fill` with them."""
+        ...
+
+    def check(self, name: str, array: NDArray[Any]) -> None:
+        """Check an array that needs no packing and stays where it is."""
         ...
 
 
@@ -54,25 +59,29 @@ class MemoryStore:
     def __init__(self) -> None:
         self.memory = Memory()
 
-    def arrays(self, wanted: Sequence[Wanted], fill: Callable[..., object]) -> list[NDArray[Any]]:
+    def arrays(self, wanted: Sequence[Wanted], fill: Callable[..., None]) -> list[NDArray[Any]]:
         found = [self.memory.empty(each.shape, each.dtype) for each in wanted]
         fill(*found)
         return found
+
+    def check(self, name: str, array: NDArray[Any]) -> None:
+        for start in range(0, len(array), CHUNK):
+            check_finite(array[start : start + CHUNK])
 
 
 class Packed:
     """A model for the compiled library, and the memory that it points to."""
 
-    def __init__(self, weights: Weights, store: Store | None, *, int8: bool):
-        self.weights, self.store, self.int8 = weights, store or MemoryStore(), int8
+    def __init__(self, weights: Weights, store: Store, *, int8: bool):
+        self.weights, self.store, self.int8 = weights, store, int8
+        self.release = weights.release if isinstance(weights, StoredArrays) else nothing
         self.kept: list[Any] = []
         self.struct = ModelStruct(rounded=int8)
 
     @classmethod
-    def translator(
-        cls, config: TranslatorConfig, weights: Weights, *, int8: bool, store: Store | None = None
-    ) -> "Packed":
+    def translator(cls, config: TranslatorConfig, weights: Weights, store: Store, *, int8: bool) -> "Packed":
         packed = cls(weights, store, int8=int8)
+        packed.vocabulary("tokens.weight", config.encoder.width**0.5, "bias" if config.output_bias else None)
         for name, side, stack in (
             ("encoder", "source", config.encoder),
             ("decoder", "target", config.decoder),
@@ -87,21 +96,20 @@ class Packed:
                     table = sinusoid(config.max_length, stack.width, config.positions)
                     struct.positions = packed.pointer(columns_padded(table))
             setattr(packed.struct, name, struct)
-        packed.vocabulary("tokens.weight", config.encoder.width**0.5, "bias" if config.output_bias else None)
         return packed.complete()
 
     @classmethod
     def gpt(
-        cls, config: GPTConfig, weights: Weights, *, int8: bool, store: Store | None = None, prefix: str = ""
+        cls, config: GPTConfig, weights: Weights, store: Store, *, int8: bool, prefix: str = ""
     ) -> "Packed":
         packed = cls(weights, store, int8=int8)
+        packed.vocabulary(f"{prefix}tokens.weight", 1.0, None)
         struct = packed.stack(f"{prefix}stack", config.stack)
         if config.positions == "learned":
             struct.positions = packed.table(f"{prefix}positions.table")
         else:
             struct.rotation = packed.rotation(config.max_length, config.stack)
         packed.struct.decoder = struct
-        packed.vocabulary(f"{prefix}tokens.weight", 1.0, None)
         return packed.complete()
 
     @classmethod
@@ -109,9 +117,9 @@ class Packed:
         cls,
         config: EncoderConfig,
         weights: Weights,
+        store: Store,
         *,
         int8: bool,
-        store: Store | None = None,
         prefix: str = "encoder.",
     ) -> "Packed":
         packed = cls(weights, store, int8=int8)
@@ -125,9 +133,10 @@ class Packed:
 
     def complete(self) -> "Packed":
         """Forget what only packing needs; an engine lives longer than the weights it was packed from."""
-        self.weights = {}
+        self.weights, self.store = {}, MemoryStore()
         return self
 
+    # The largest part comes first, while the memory for the others is not in use.
     def vocabulary(self, name: str, scale: float, bias: str | None) -> None:
         """The embeddings: scaled for input, unscaled for the output layer."""
         tokens = self.weights[name]
@@ -232,14 +241,16 @@ class Packed:
             [struct.bias] = self.place(wanted, lambda to: copy_to(to, bias()))
         if not self.int8:
             blocks = Wanted(f"{name}.weight", (outputs // UNIT, inputs, UNIT), np.float32)
-            [struct.weight] = self.place([blocks], lambda to: pack_floats(weight(), to))
+            [struct.weight] = self.place([blocks], lambda to: pack_floats(weight(), to, self.release))
             return struct
         wanted = [
             Wanted(f"{name}.weight", (outputs // UNIT, inputs // 4, UNIT, 4), np.int8),
             Wanted(f"{name}.scale", (outputs,), np.float32),
             Wanted(f"{name}.sum", (outputs,), np.float32),
         ]
-        struct.weight, struct.scale, struct.sum = self.place(wanted, lambda *to: pack_int8(weight(), *to))
+        struct.weight, struct.scale, struct.sum = self.place(
+            wanted, lambda *to: pack_int8(weight(), *to, self.release)
+        )
         return struct
 
     def norm(self, name: str) -> NormStruct:
@@ -257,7 +268,7 @@ class Packed:
         table = self.weights[name]
         rows, width = table.shape
         if table.dtype == np.float32 and width == up_to_unit(width) and table.flags.c_contiguous:
-            self.place([], lambda: check_finite(table))
+            self.store.check(name, table)
             return self.pointer(table)
         wanted = Wanted(name, (rows, up_to_unit(width)), np.float32)
         [found] = self.place([wanted], lambda to: copy_to(to, table))
@@ -269,7 +280,7 @@ class Packed:
     def float32(self, name: str) -> Floats:
         return np.asarray(self.weights[name], np.float32)
 
-    def place(self, wanted: Sequence[Wanted], fill: Callable[..., object]) -> list[int]:
+    def place(self, wanted: Sequence[Wanted], fill: Callable[..., None]) -> list[int]:
         return [self.pointer(array) for array in self.store.arrays(wanted, fill)]
 
     def pointer(self, array: NDArray[Any]) -> int:
@@ -277,25 +288,37 @@ class Packed:
         return array.ctypes.data
 
 
+def nothing() -> None:
+    """Weights that are not mapped from a file have no memory to give back."""
+
+
 def copy_to(to: NDArray[Any], values: NDArray[Any]) -> None:
     """Copy into the beginning of every row; the rest stays zero."""
     to[..., : values.shape[-1]] = check_finite(values)
 
 
-def pack_floats(weight: NDArray[Any], to: NDArray[Any]) -> None:
+def pack_floats(weight: NDArray[Any], to: NDArray[Any], release: Callable[[], None]) -> None:
     for start in range(0, len(weight), CHUNK):
         whole = padded(check_finite(np.asarray(weight[start : start + CHUNK], np.float32)))
         blocks = whole.reshape(-1, UNIT, whole.shape[1])
         to[start // UNIT :][: len(blocks)] = blocks.transpose(0, 2, 1)
+        release()
 
 
-def pack_int8(weight: NDArray[Any], to: NDArray[Any], scales: NDArray[Any], sums: NDArray[Any]) -> None:
+def pack_int8(
+    weight: NDArray[Any],
+    to: NDArray[Any],
+    scales: NDArray[Any],
+    sums: NDArray[Any],
+    release: Callable[[], None],
+) -> None:
     for start in range(0, len(weight), CHUNK):
         chunk = padded(check_finite(np.asarray(weight[start : start + CHUNK], np.float32)))
         whole, scale = rounded(chunk)
         fours = whole.astype(np.int8).reshape(-1, UNIT, whole.shape[1] // 4, 4)
         to[start // UNIT :][: len(fours)] = fours.transpose(0, 2, 1, 3)
         scales[start:][: len(scale)], sums[start:][: len(scale)] = scale, scale * whole.sum(1)
+        release()
 
 
 def check_finite(weights: NDArray[Any]) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qkv.engine.library import library
 from qkv.engine.packing import Packed
-from qkv.engine.rounding import Floats
+from qkv.engine.rounding import Floats, up_to_unit
 
 
 class Session:
@@ -38,6 +38,16 @@ class Session:
         columns = np.ascontiguousarray(ids.T, np.int32)  # (T, B)
         self.library.qkv_step(self.handle, columns.ctypes.data, len(columns), logits.ctypes.data)
         return logits
+
+    def read(self, ids: NDArray[Any], *, states: bool) -> Floats:
+        """States, (B, T, D), or logits, (B, T, V), of these ids, (B, T)."""
+        struct = self.packed.struct
+        width = up_to_unit(struct.decoder.width) if states else struct.vocab
+        columns = np.ascontiguousarray(ids.T, np.int32)  # (T, B)
+        found = np.empty((*columns.shape, width), np.float32)
+        places = (found.ctypes.data, None) if states else (None, found.ctypes.data)
+        self.library.qkv_read(self.handle, columns.ctypes.data, len(columns), *places)
+        return found[..., : struct.decoder.width if states else width].swapaxes(0, 1)
 
     def select(self, rows: ArrayLike) -> None:
         order = np.ascontiguousarray(rows, np.int32)

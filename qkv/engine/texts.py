@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from qkv.engine.library import library
-from qkv.engine.packing import Packed, Store, Weights
+from qkv.engine.packed_file import pack
+from qkv.engine.packing import Packed, Weights
 from qkv.engine.rounding import Floats, up_to_unit
 from qkv.families.bert.config import EncoderConfig
 
@@ -41,10 +42,9 @@ class TextEngine:
         int8: bool,
         threads: int,
         prefix: str = "encoder.",
-        store: Store | None = None,
     ):
         self.library, self.threads, self.config = library(), threads, config
-        self.packed = Packed.encoder(config, weights, int8=int8, store=store, prefix=prefix)
+        self.packed = pack(Packed.encoder, config, weights, int8=int8, prefix=prefix)
         self.pools: dict[int, ThreadPoolExecutor] = {}  # per process: a fork has none of its parent's threads
 
     def __call__(

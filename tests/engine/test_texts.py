@@ -15,7 +15,7 @@ from qkv.engine.library import NoEngineError, library
 from qkv.engine.texts import TextEngine, split_texts
 from qkv.families.bert.config import EncoderConfig
 from qkv.families.bert.model import Encoder
-from qkv.runtime.compute import arrays_of
+from qkv.runtime.network import Network
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,7 +42,7 @@ def encoder_of(width: int, heads: int, hidden: int) -> Encoder:
 
 
 def engine_of(encoder: Encoder, *, int8: bool = False, threads: int = 1) -> TextEngine:
-    return TextEngine(encoder.config, arrays_of(encoder), int8=int8, threads=threads, prefix="")
+    return TextEngine(encoder.config, Network.of(encoder).weights, int8=int8, threads=threads, prefix="")
 
 
 LENGTHS = [5, 1, 9, 3]

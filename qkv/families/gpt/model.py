@@ -95,6 +95,10 @@ class GPT(nn.Module):
         rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
         return output_cross_entropy(rows, self.tokens.weight, targets, label_smoothing=0.0)
 
+    @property
+    def device(self) -> torch.device:
+        return self.tokens.weight.device
+
     def begin(self) -> "GPTStep":
         return GPTStep(self)
 
