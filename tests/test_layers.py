@@ -112,7 +112,7 @@ NEVER_TORCH = {
 # `text`, `data` and products still use torch tensors in these files; the runtime issue empties this list.
 TORCH_EXCEPTIONS = {
     "checkpoint/state.py", "checkpoint/tensors.py", "engine/int16.py",
-    "data/augment.py", "data/batching.py", "data/windows.py", "decoding/arrays.py",
+    "data/batching.py", "data/windows.py", "decoding/arrays.py",
 }  # fmt: skip
 COMPILED = "core/loops.py"  # imported when a training run asks for it
 MODULES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from qkv.core.block import ACTIVATIONS as IN_TORCH
 from qkv.core.pairs import TranslationModel
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import CrossHeads
@@ -97,14 +98,7 @@ def assert_close(found: Any, wanted: torch.Tensor) -> None:
     np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-5, atol=2e-5)
 
 
-def padded(sources: list[list[int]]) -> torch.Tensor:
-    longest = max(map(len, sources))
-    return torch.tensor([[*source, *[PAD] * (longest - len(source))] for source in sources])
-
-
 def test_activations_are_torchs_to_seven_digits() -> None:
-    from qkv.core.block import ACTIVATIONS as IN_TORCH
-
     x = np.linspace(-12, 12, 20_001, dtype=np.float32)
     assert ACTIVATIONS.keys() == IN_TORCH.keys()
     for name, activation in ACTIVATIONS.items():
