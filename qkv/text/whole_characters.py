@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from qkv.text.avoid import NO
+from qkv.text.avoid import NO, over_tokens
 
 MORE = range(0x80, 0xC0)  # bytes that continue a character
 WHOLE, ONE, TWO, THREE = range(4)  # between characters, or this many bytes before the end of one
@@ -31,7 +31,15 @@ MOVES: dict[int, list[tuple[range, int]]] = {
     NOT_OVERLONG_4: [(range(0x90, 0xC0), TWO)],
     NOT_TOO_LARGE: [(range(0x80, 0x90), TWO)],
 }
-NEXT = {(state, byte): after for state, moves in MOVES.items() for bytes_, after in moves for byte in bytes_}
+
+
+def moves() -> NDArray[np.int16]:
+    """The state after each byte, (states + 1, 256). The last state is final: the text is not valid."""
+    found = np.full((len(MOVES) + 1, 256), len(MOVES), np.int16)
+    for state, each in MOVES.items():
+        for bytes_, after in each:
+            found[state, bytes_] = after
+    return found
 
 
 def whole_characters(pieces: Sequence[bytes], end: int) -> NDArray[np.int16] | None:
@@ -39,16 +47,8 @@ def whole_characters(pieces: Sequence[bytes], end: int) -> NDArray[np.int16] | N
 
     The end follows upon whole characters only.
     """
-    if all(after(WHOLE, piece) == WHOLE for piece in pieces):
+    table = over_tokens(moves(), pieces)
+    if (table[WHOLE] == WHOLE).all():
         return None
-    table = np.array([[after(state, piece) for piece in pieces] for state in MOVES], np.int16)
     table[1:, end] = NO
     return table
-
-
-def after(state: int, piece: bytes) -> int:
-    for byte in piece:
-        state = NEXT.get((state, byte), NO)
-        if state == NO:
-            break
-    return state

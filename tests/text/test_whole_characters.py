@@ -3,9 +3,13 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qkv.text.avoid import NO
+from qkv.text.avoid import NO, over_tokens
 from qkv.text.tokenizer import Tokenizer
-from qkv.text.whole_characters import WHOLE, after, whole_characters
+from qkv.text.whole_characters import WHOLE, moves, whole_characters
+
+
+def after(state: int, content: bytes) -> int:
+    return int(over_tokens(moves(), [content])[state, 0])
 
 
 def is_whole(content: bytes) -> bool:
