@@ -162,9 +162,9 @@ def as_folder(contest: Contest, folder: Path) -> Path:
 
 
 def take_turns(systems: list[System], contest: Contest, options: Options) -> None:
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
 
-    with counting(f"{contest.name}: turns", options.rounds * 4 * len(systems)) as done:
+    with count_progress(f"{contest.name}: turns", options.rounds * 4 * len(systems)) as done:
         for turn in range(options.rounds):
             few = contest.sources[turn * options.sentences :][: options.sentences]
             for beam in (1, BEAM):

@@ -36,7 +36,7 @@ from qkv.cli import fail
 from qkv.cli.options import read_options
 from qkv.data.parallel import read_lines
 from qkv.errors import UserError
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.distributed import cores
 
 MULTI30K = Path(__file__).parents[1] / ".." / "shared" / "data" / "multi30k" / "train.en"
@@ -132,9 +132,9 @@ def sentences(options: Options, published: Path) -> list[list[int]]:
         lengths = [max(5, min(40, round(generator.gauss(15.5, 5)))) for _ in range(options.sentences)]
         return [[101, *(generator.randrange(1_000, 30_000) for _ in range(n - 2)), 102] for n in lengths]
     vocabulary = published / "tokenizer.json"
-    pieces = WordPieces.load(vocabulary if vocabulary.is_file() else published / "vocab.txt")
+    pieces = WordPieceTokenizer.load(vocabulary if vocabulary.is_file() else published / "vocab.txt")
     texts = [line for line in read_lines(options.text) if line.strip()][: options.sentences]
-    return [pieces.joined([ids])[0] for ids in pieces.encode_all(texts)]
+    return [pieces.join_texts([ids])[0] for ids in pieces.encode_all(texts)]
 
 
 def contestants(published: Path, folder: Path, console: Console) -> list[Timed]:

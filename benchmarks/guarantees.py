@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20)
     given = parser.parse_args()
     torch.set_num_threads(1)
-    translator = qkv.load(given.model).computing_in("int8")
+    translator = qkv.load(given.model)
     ratios = []
     for guarded, plain in GUARDED.items():
         times = {text: [] for text in (plain, guarded)}

@@ -50,17 +50,17 @@ def write_pieces(folder: Path, train: ParallelText, dev: ParallelText, tokenizer
         for language, sentences in {"en": pairs.source, "de": pairs.target}.items():
             (folder / f"{part}.{language}").write_text(as_pieces(tokenizer, sentences), encoding="utf-8")
     ids = range(tokenizer.end + 1, len(tokenizer))
-    vocabulary = "\n".join(tokenizer.pieces.id_to_token(number) for number in ids)
+    vocabulary = "\n".join(tokenizer.library.id_to_token(number) for number in ids)
     (folder / "vocabulary.txt").write_text(f"{vocabulary}\n", encoding="utf-8")
 
 
 def as_pieces(tokenizer: Tokenizer, sentences: Sequence[str]) -> str:
     lines = tokenizer.encode_all(sentences)
-    return "".join(" ".join(map(tokenizer.pieces.id_to_token, ids)) + "\n" for ids in lines)
+    return "".join(" ".join(map(tokenizer.library.id_to_token, ids)) + "\n" for ids in lines)
 
 
 def from_pieces(tokenizer: Tokenizer, line: str) -> str:
-    ids = [tokenizer.pieces.token_to_id(piece) for piece in line.split()]
+    ids = [tokenizer.library.token_to_id(piece) for piece in line.split()]
     return tokenizer.decode([number for number in ids if number is not None])
 
 

@@ -113,9 +113,9 @@ def by_transformers(ours: Any, folder: Path, sources: Sequence[str]) -> list[str
 def by_ctranslate2(ours: Any, folder: Path, sources: Sequence[str]) -> list[str]:
     import ctranslate2
 
-    from qkv.families.translator.ctranslate2 import translated
+    from qkv.families.translator.ctranslate2 import translate_with_engine
 
-    return translated(ours, ctranslate2.Translator(str(folder), compute_type="int8"), sources)
+    return translate_with_engine(ours, ctranslate2.Translator(str(folder), compute_type="int8"), sources)
 
 
 def converted_there(folder: Path, out: Path) -> Path | None:

@@ -206,7 +206,7 @@ def ratio(rows: dict[str, dict[str, float]]) -> float:
 
 
 def measured(options: Options, files: tuple[Path, Path], folder: Path) -> Results:
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
 
     results: Results = {}
     for name, shape in shapes_of(options).items():
@@ -216,7 +216,7 @@ def measured(options: Options, files: tuple[Path, Path], folder: Path) -> Result
             for each in contestants:
                 each.trainer.make_ready(steps=5)
             peak = next(each.trainer.matmul_peak() for each in contestants if isinstance(each.trainer, Peer))
-            with counting(f"{name}: turns", options.rounds * len(contestants)) as done:
+            with count_progress(f"{name}: turns", options.rounds * len(contestants)) as done:
                 for _ in range(options.rounds):
                     for each in contestants:
                         each.turns.append(each.trainer.turn(options.seconds))

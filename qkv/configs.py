@@ -81,7 +81,7 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         return value_of(next(choice for choice in choices if choice is not type(None)), value, where)
     elif origin is tuple:
         if not isinstance(value, list | tuple):
-            raise UserError(f"{where} should be a list, not {shown(value)}.")
+            raise UserError(f"{where} should be a list, not {shorten_value(value)}.")
         kinds = choices[:1] * len(value) if choices[-1] is Ellipsis else choices
         if len(kinds) != len(value):
             raise UserError(f"{where} should have {len(kinds)} values, not {len(value)}.")
@@ -94,7 +94,7 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         fits = isinstance(value, hint)
     if not fits:
         names = ", ".join(map(str, choices)) if origin is Literal else getattr(hint, "__name__", str(hint))
-        raise UserError(f"{where} should be {names}, not {shown(value)}.")
+        raise UserError(f"{where} should be {names}, not {shorten_value(value)}.")
     return value
 
 
@@ -105,6 +105,6 @@ def is_finite(value: float) -> bool:
         return False
 
 
-def shown(value: Any) -> str:
+def shorten_value(value: Any) -> str:
     """A value in a message, shortened."""
     return reprlib.repr(value)

@@ -1,8 +1,11 @@
-"""Environment variables: which process this is, and temporary values for libraries."""
+"""The environment of this process: which process of a run it is, whether torch is installed, temporary variables."""
 
+import importlib.util
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from qkv.errors import UserError
 
 
 @contextmanager
@@ -29,3 +32,19 @@ def under_torchrun() -> bool:
 def is_helper() -> bool:
     """Is this process not the first of a training run? Only the first prints and writes."""
     return HELPER in os.environ or (under_torchrun() and os.environ.get("RANK", "0") != "0")
+
+
+NEEDS_TORCH = "{what} needs torch, which is not installed. Install qkv with its extra `train`."
+
+
+def has_torch() -> bool:
+    try:
+        return importlib.util.find_spec("torch") is not None
+    except ValueError:  # a test blocks the import with None in sys.modules
+        return False
+
+
+def require_torch(what: str) -> None:
+    """Raise an error with advice if torch is not installed. `what` is the subject of the sentence."""
+    if not has_torch():
+        raise UserError(NEEDS_TORCH.format(what=what))

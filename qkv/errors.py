@@ -51,7 +51,7 @@ class InputError(UserError):
 
 
 @contextmanager
-def naming(name: Callable[[int], str]) -> Iterator[None]:
+def name_inputs(name: Callable[[int], str]) -> Iterator[None]:
     """Replace the number in an InputError by a name, such as a file and line."""
     try:
         yield

@@ -35,7 +35,7 @@ def new_figure(width: float, height: float) -> "Figure":
 
 def attention_picture(path: Path, attention: AttentionMap) -> None:
     """One panel per block: the mean of its heads, with a row for each output word and a column for each source word."""
-    panels = attention.weights.mean(dim=1)  # (blocks, T, S)
+    panels = attention.weights.mean(axis=1)  # (blocks, T, S)
     across, down = 0.55 * len(attention.source) + 1.6, 0.42 * len(attention.target) + 1.4
     figure = new_figure(max(6.0, across * len(panels)), max(3.0, down))
     for index, panel in enumerate(panels):
@@ -46,7 +46,7 @@ def attention_picture(path: Path, attention: AttentionMap) -> None:
         axes.set_title(f"decoder block {index + 1}, mean of {attention.weights.shape[1]} heads", fontsize=10)
         axes.set_xlabel("source word")
         if index == 0:
-            axes.set_ylabel("word said")
+            axes.set_ylabel("output word")
     figure.colorbar(image, ax=figure.axes, label="attention weight", shrink=0.8)
     figure.suptitle("Encoder-decoder attention")
     figure.savefig(path)

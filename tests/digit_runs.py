@@ -16,7 +16,7 @@ from qkv.families.translator.defaults import Languages
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import DecodingSettings, ModelSettings, TranslatorSettings
 from qkv.families.translator.task import translator_task
-from qkv.training.loop import Position
+from qkv.training.position import Position
 from qkv.training.runs import Outcome
 from qkv.training.runs import train as train_task
 from qkv.training.settings import TrainingSettings
@@ -74,19 +74,19 @@ class Recorder:
         self.warnings: list[str] = []
         self.work: list[tuple[str, int, int]] = []
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
         self.steps.append(position.step)
         self.losses.append(loss)
         if position.step == self.at and self.action is not None:
             self.action()
 
-    def validated(self, position: Position, loss: float, improved: bool) -> None:
+    def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         self.validations.append((position.step, loss, improved))
 
-    def logged(self, facts: Mapping[str, Any]) -> None:
+    def on_log(self, facts: Mapping[str, Any]) -> None:
         pass
 
-    def working(self, what: str, completed: int, total: int) -> None:
+    def on_work(self, what: str, completed: int, total: int) -> None:
         self.work.append((what, completed, total))
 
     def warn(self, sentence: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from digits import digit_lines
 
-from qkv.checkpoint.files import write_tensors
+from qkv.checkpoint.tensors import write_tensors
 from qkv.core.stack_config import StackConfig
 from qkv.families.translator.config import RecurrentConfig, TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults

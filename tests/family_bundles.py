@@ -39,9 +39,9 @@ def save_gpt(folder: Path) -> str:
 def save_bert(folder: Path) -> str:
     models = pytest.importorskip("qkv.families.bert.model", reason="there is no BERT yet")
     pipeline = pytest.importorskip("qkv.families.bert.product")
-    from qkv.text.word_pieces import WordPieces  # type: ignore[import-not-found,unused-ignore]
+    from qkv.text.wordpiece import WordPieceTokenizer  # type: ignore[import-not-found,unused-ignore]
 
-    pieces = WordPieces.learn(digit_lines(200), 120)
+    pieces = WordPieceTokenizer.learn(digit_lines(200), 120)
     encoder = models.EncoderConfig(
         vocab_size=len(pieces), max_length=64, pad=pieces.pad, segments=2, stack=STACK
     )

@@ -9,7 +9,7 @@ from qkv.core.stack_config import StackConfig
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import Generator, GeneratorDefaults, TokenType
-from qkv.text.characters import Characters
+from qkv.text.characters import CharacterTokenizer
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
 
@@ -21,7 +21,7 @@ def untrained(pieces: TokenType, max_length: int = 9) -> Generator:
     """It says nonsense, but always the same."""
     tokenizers = {
         "subwords": lambda: Tokenizer.learn([TEXT], 300, sentences=False),
-        "characters": lambda: Characters.of([TEXT]),
+        "characters": lambda: CharacterTokenizer.of([TEXT]),
         "notes": Notes.all,
     }
     tokenizer = tokenizers[pieces]()

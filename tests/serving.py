@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
-from qkv.explore.service import application, listening
+from qkv.explore.service import application, listen
 from qkv.explore.session import Explorer
 
 
@@ -22,7 +22,7 @@ class Served:
 @contextmanager
 def served(folder: Path, pictures: Sequence[Path] = ()) -> Iterator[Served]:
     explorer = Explorer(folder, pictures)
-    listener = listening("127.0.0.1", 0)
+    listener = listen("127.0.0.1", 0)
     config = uvicorn.Config(application(explorer), log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

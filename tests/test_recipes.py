@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from qkv.errors import UserError
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.model import Translator
 from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES
 from qkv.families.translator.task import architecture, recurrent_architecture
-from qkv.training.distributed import Alone
-from qkv.training.optimiser import Optimiser
+from qkv.training.distributed import SingleProcess
+from qkv.training.optimizer import Optimizer
 from qkv.training.schedule import rate_at
 from qkv.training.settings import find_recipe
 from qkv.training.spread import Shared
@@ -88,7 +88,7 @@ def test_training_is_that_of_section_5(name: str) -> None:
 def test_the_optimiser_gets_the_papers_adam(name: str) -> None:
     training = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS).training
     model = torch.nn.Linear(3, 4)
-    optimiser = Optimiser(Shared(model, Alone(), training), training)
+    optimiser = Optimizer(Shared(model, SingleProcess(), training), training)
     assert not optimiser.muon
     for group in optimiser.adamw.fused.param_groups:  # AdamW without decay is Adam
         assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0)
@@ -185,7 +185,7 @@ def test_with_lstms_a_recipe_has_about_as_many_weights(name: str) -> None:
     tokenizer = cast(Any, SimpleNamespace(pad=0, start=1, end=2))
     with torch.device("meta"):
         sizes = [
-            sum(p.numel() for n, p in built(config).named_parameters() if n != "tokens.weight")
+            sum(p.numel() for n, p in build(config).named_parameters() if n != "tokens.weight")
             for config in (
                 architecture(blocks.model, 100, tokenizer),
                 recurrent_architecture(lstms.model, 100, tokenizer),

@@ -8,7 +8,7 @@ from qkv.families.bert.config import BertClassifierConfig, BertConfig, EncoderCo
 from qkv.families.bert.model import Bert as BertModel
 from qkv.families.bert.model import BertClassifier
 from qkv.families.bert.product import Bert, BertDefaults
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 
 TEXTS = [
     "The cat sat on the mat. It slept there for hours, and nobody cared.",
@@ -18,8 +18,8 @@ TEXTS = [
 CONTEXT = 24
 
 
-def pieces() -> WordPieces:
-    return WordPieces.learn(TEXTS, 120)
+def pieces() -> WordPieceTokenizer:
+    return WordPieceTokenizer.learn(TEXTS, 120)
 
 
 def encoder_config(vocab: int) -> EncoderConfig:

@@ -17,7 +17,7 @@ from curves import Point
 from torch import Tensor
 
 import qkv
-from qkv.cli.terminal import counting, say
+from qkv.cli.terminal import count_progress, say
 from qkv.data.parallel import ParallelText, read_two
 from qkv.evaluation.scores import Scorer
 from qkv.text.tokenizer import Tokenizer
@@ -151,7 +151,7 @@ def scored(minutes: float, candidates: Mapping[str, Translate], texts: Texts) ->
 
 def scored_all(system: str, candidates: Candidates, texts: Texts) -> list[Point]:
     points = []
-    with counting(f"{system}: translating at each point", len(candidates)) as done:
+    with count_progress(f"{system}: translating at each point", len(candidates)) as done:
         for minutes, at_that_time in sorted(candidates.items()):
             points.append(scored(minutes, at_that_time, texts))
             done(1)
@@ -167,7 +167,7 @@ def mean_weights(all_weights: Sequence[Weights]) -> Weights:
 def bar_of_minutes(what: str, minutes: float) -> Iterator[Callable[[float], None]]:
     """A bar in seconds; it is told the minutes that are over."""
     shown = 0
-    with counting(f"{what}, seconds", math.ceil(60 * minutes)) as done:
+    with count_progress(f"{what}, seconds", math.ceil(60 * minutes)) as done:
 
         def show(over: float) -> None:
             nonlocal shown

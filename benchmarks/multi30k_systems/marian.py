@@ -28,7 +28,7 @@ from multi30k_systems.common import (
 )
 from torch import Tensor
 
-from qkv.checkpoint.files import read_tensors, write_tensors
+from qkv.checkpoint.tensors import read_tensors, write_tensors
 from qkv.data.batching import pad_rows, token_batches
 from qkv.families.translator.corpus import PairData
 from qkv.text.tokenizer import Tokenizer

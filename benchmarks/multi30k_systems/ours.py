@@ -24,7 +24,8 @@ from multi30k_systems.common import (
 )
 
 import qkv
-from qkv.checkpoint.files import read_json, read_tensors
+from qkv.checkpoint.files import read_json
+from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import UserError
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recipes import multi30k_tiny

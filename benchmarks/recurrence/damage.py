@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from qkv.cli.terminal import counting
+from qkv.cli.terminal import count_progress
 from qkv.data.worlds import Pair, pairs_apart, words
 from qkv.families.translator.product import Translator
 
@@ -93,7 +93,7 @@ def damages(models: dict[str, Translator], tested: int, seed: int) -> dict[str, 
     asked = unwritten(tested, seed)
     found: dict[str, dict[str, Damage]] = {name: {} for name in models}
     whole: dict[str, list[str]] = {}
-    with counting("sentences translated", len(models) * len(DAMAGES) * len(asked)) as done:
+    with count_progress("sentences translated", len(models) * len(DAMAGES) * len(asked)) as done:
         for damage, harm in DAMAGES.items():
             random = Random(f"{damage} {seed}")
             left = [harm(random, len(words(pair.source))) for pair in asked]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import qkv
-from qkv.cli.terminal import counting, say
+from qkv.cli.terminal import count_progress, say
 from qkv.data.worlds import Pair, pairs_apart, reference_agrees
 from qkv.errors import UserError
 from qkv.families.translator.product import Translator
@@ -112,7 +112,7 @@ class Distance:
 
 def distances(models: dict[str, Translator], tested: int, seed: int) -> dict[str, list[Distance]]:
     found: dict[str, list[Distance]] = {name: [] for name in models}
-    with counting("sentences translated", len(models) * len(ASKED) * tested) as done:
+    with count_progress("sentences translated", len(models) * len(ASKED) * tested) as done:
         for clauses in ASKED:
             asked = pairs_apart(*LANGUAGES, tested, clauses=(clauses,), part="test", seed=seed)
             for name, translator in models.items():

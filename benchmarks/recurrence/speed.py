@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import torch
 
-from qkv.cli.terminal import counting
+from qkv.cli.terminal import count_progress
 from qkv.core.pairs import TranslationBatch, TranslationModel
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.recipes import multi30k_tiny, recurrent
 from qkv.families.translator.settings import ModelSettings
 from qkv.families.translator.task import CONFIGS
@@ -43,7 +43,7 @@ def both_models() -> dict[str, TranslationModel]:
     torch.manual_seed(1)
     marks = cast(Any, SimpleNamespace(pad=PAD, start=START, end=END))
     return {
-        kind: built(CONFIGS[kind](model, VOCABULARY, marks)) for kind, model in settings_of_both().items()
+        kind: build(CONFIGS[kind](model, VOCABULARY, marks)) for kind, model in settings_of_both().items()
     }
 
 
@@ -111,7 +111,7 @@ def measured(lengths: Sequence[int], rounds: int, seconds: float) -> dict[str, l
     """For each kind of work and each length both models in turns, so that a slow minute is a slow one for both."""
     models = both_models()
     found: dict[str, list[Speed]] = {}
-    with counting("speed", len(WORKS) * len(lengths)) as done:
+    with count_progress("speed", len(WORKS) * len(lengths)) as done:
         for name, prepared in WORKS.items():
             found[name] = []
             for length in lengths:

@@ -1,1 +1,1 @@
-"""What is kept on disk: the bundle that people use, and the state from which training goes on."""
+"""What is on disk: the bundle that people use, and the state to resume training from."""

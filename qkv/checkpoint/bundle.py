@@ -14,17 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
-from qkv.checkpoint.files import (
-    bytes_hash,
-    file_hash,
-    read_json,
-    read_tensors,
-    write_file,
-    write_json,
-    write_tensors,
-)
+from qkv.checkpoint.arrays import StoredArrays, write_arrays
+from qkv.checkpoint.files import bytes_hash, file_hash, read_json, write_file, write_json
 from qkv.checkpoint.header import Shape
 from qkv.errors import UserError
 
@@ -42,27 +33,27 @@ class Bundle:
 
     kind: str
     config: dict[str, Any]  # architecture and defaults
-    weights: Mapping[str, Tensor]
+    weights: StoredArrays  # read and checked when they are needed
     folder: Path
 
     @property
     def shapes(self) -> dict[str, Shape]:
-        return {name: tuple(tensor.shape) for name, tensor in self.weights.items()}
+        return self.weights.shapes
 
 
 def save_bundle(
     folder: Path,
     kind: str,
     config: Mapping[str, Any],
-    weights: Mapping[str, Tensor],
+    weights: Mapping[str, Any],
     files: Mapping[str, str] | None = None,
 ) -> None:
-    """`files` are the names and content of other files of the model, such as tokenizer.json."""
+    """Weights are arrays or tensors. `files` are the names and content of other files, such as tokenizer.json."""
     folder.mkdir(parents=True, exist_ok=True)
     contents = {name: content.encode() for name, content in (files or {}).items()}
     for name, content in contents.items():
         write_file(folder / name, content)
-    write_tensors(folder / MODEL_FILE, weights)
+    write_arrays(folder / MODEL_FILE, weights)
     hashes = {HASHES: {name: bytes_hash(content) for name, content in contents.items()}} if contents else {}
     # Last: a folder without a config is not a bundle, so a half-written one is never used as a model.
     write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": kind, **config, **hashes})
@@ -86,7 +77,7 @@ def save_report(folder: Path, report: Mapping[str, Any], card: str) -> None:
 def load_bundle(folder: Path) -> Bundle:
     config = read_config(folder)
     check_files(folder, config.pop(HASHES, {}))
-    weights = read_tensors(folder / MODEL_FILE)
+    weights = StoredArrays(folder / MODEL_FILE)
     return Bundle(kind=config.pop("kind"), config=config, weights=weights, folder=folder)
 
 

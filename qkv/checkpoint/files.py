@@ -8,12 +8,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
-import torch
-from safetensors import SafetensorError
-from torch import Tensor
-
-from qkv.checkpoint.header import read_header
 from qkv.errors import UserError
 
 HASH = "sha256"
@@ -71,7 +65,7 @@ def json_bytes(value: Any) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def sealed(value: Mapping[str, Any]) -> dict[str, Any]:
+def seal(value: Mapping[str, Any]) -> dict[str, Any]:
     """Add a hash of the content, which shows a changed bit."""
     return {**value, HASH: bytes_hash(canonical(value))}
 
@@ -82,8 +76,8 @@ def read_sealed(path: Path, *, from_the_disk: bool = False) -> dict[str, Any]:
         drop_cached_pages(path)
     value = read_json(path)
     if isinstance(value, dict):
-        seal = value.pop(HASH, None)
-        if seal == bytes_hash(canonical(value)) and path.read_bytes() == json_bytes(sealed(value)):
+        stored_hash = value.pop(HASH, None)
+        if stored_hash == bytes_hash(canonical(value)) and path.read_bytes() == json_bytes(seal(value)):
             return value
     raise UserError(
         f"{path} is damaged, or was written by an earlier version of qkv. Restore it from a copy or train again."
@@ -122,42 +116,9 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path} cannot be read as JSON ({error}).") from None
 
 
-def tensors_hash(tensors: Mapping[str, Tensor]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        tensor = tensors[name].detach().cpu().contiguous()
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
-
-
-def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    write_file(path, tensor_bytes(tensors))
-
-
-def tensor_bytes(tensors: Mapping[str, Tensor], **metadata: str) -> bytes:
-    """Safetensors detects a truncated file but not a changed bit, so this adds a hash of the content."""
-    complete = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    return safetensors.torch.save(complete, metadata={HASH: tensors_hash(complete), **metadata})
-
-
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    wanted = read_header(path).metadata.get(HASH)
-    try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, ValueError) as error:
-        raise UserError(f"{path} is damaged ({error}). Restore it from a copy or train again.") from None
-    if wanted != tensors_hash(tensors):
-        raise UserError(
-            f"{path} is damaged (its content does not match its hash). Restore it from a copy or train again."
-        )
-    return tensors
-
-
 @contextmanager
-def held(path: Path, otherwise: str) -> Iterator[None]:
-    """Lock a file until the process ends. `otherwise` is the error if another process holds the lock."""
+def lock_file(path: Path, otherwise: str) -> Iterator[None]:
+    """Hold a lock on a file. `otherwise` is the error if another process holds it."""
     try:
         import fcntl
     except ImportError:  # Windows, where an open file could not be renamed either

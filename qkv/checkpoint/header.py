@@ -20,10 +20,25 @@ BYTES = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A tensor in a file: its number format, and where it begins and ends after the header."""
+
+    dtype: str
+    shape: Shape
+    begin: int
+    end: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    shapes: Mapping[str, Shape]
+    entries: Mapping[str, Entry]
     metadata: Mapping[str, str]
+    size: int  # of the header in bytes, with the 8 bytes of its length
+
+    @property
+    def shapes(self) -> dict[str, Shape]:
+        return {name: entry.shape for name, entry in self.entries.items()}
 
 
 def read_header(path: Path) -> Header:
@@ -49,22 +64,18 @@ def parse_header(content: bytes, size: int) -> Header:
     metadata = entries.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise ValueError("its metadata are not strings")
-    shapes, ranges = {}, []
-    for name, entry in entries.items():
-        shapes[name], begin, end = parse_entry(name, entry)
-        ranges.append((begin, end))
+    parsed = {name: parse_entry(name, entry) for name, entry in entries.items()}
     at = 0
-    for begin, end in sorted(ranges):
+    for begin, end in sorted((entry.begin, entry.end) for entry in parsed.values()):
         if begin != at:
             raise ValueError("its tensors overlap or leave gaps")
         at = end
     if at != size:
         raise ValueError(f"its tensors need {at} bytes, but it has {size}")
-    return Header(shapes=shapes, metadata=metadata)
+    return Header(entries=parsed, metadata=metadata, size=8 + len(content))
 
 
-def parse_entry(name: str, entry: Any) -> tuple[Shape, int, int]:
-    """The shape of a tensor, and its first and last offset."""
+def parse_entry(name: str, entry: Any) -> Entry:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"its entry for {name[:80]!r} is not a tensor")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
@@ -74,7 +85,7 @@ def parse_entry(name: str, entry: Any) -> tuple[Shape, int, int]:
         raise ValueError(f"{name[:80]!r} has an invalid shape or offset")
     if offsets[1] - offsets[0] != math.prod(shape) * BYTES[dtype]:
         raise ValueError(f"the size of {name[:80]!r} does not match its shape")
-    return tuple(shape), offsets[0], offsets[1]
+    return Entry(dtype, tuple(shape), *offsets)
 
 
 def are_sizes(values: Any) -> bool:

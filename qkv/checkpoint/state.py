@@ -17,17 +17,16 @@ from torch import Tensor
 from qkv.checkpoint.files import (
     bytes_hash,
     file_hash,
-    held,
     json_bytes,
+    lock_file,
     make_folders,
     read_json,
     read_sealed,
-    read_tensors,
-    sealed,
+    seal,
     sync_folder,
-    tensor_bytes,
     write_through,
 )
+from qkv.checkpoint.tensors import read_tensors, tensor_bytes
 from qkv.errors import UserError
 
 KEPT = 2
@@ -77,7 +76,7 @@ def fill(folder: Path, state: State) -> None:
     for name, tensors in state.tensors.items():
         hashes[f"{name}.safetensors"] = write_hashed(folder / f"{name}.safetensors", tensor_bytes(tensors))
     hashes[FACTS] = write_hashed(folder / FACTS, json_bytes(state.facts))
-    write_through(folder / MANIFEST, json_bytes(sealed({"files": hashes, "run": dict(state.run)})))
+    write_through(folder / MANIFEST, json_bytes(seal({"files": hashes, "run": dict(state.run)})))
     sync_folder(folder)
 
 
@@ -134,7 +133,9 @@ def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
 @contextmanager
 def only_one_run(folder: Path) -> Iterator[None]:
     """Lock a run folder until the process ends."""
-    with held(folder / LOCK_FILE, f"another process is training in {folder.parent}. Wait for it or stop it."):
+    with lock_file(
+        folder / LOCK_FILE, f"another process is training in {folder.parent}. Wait for it or stop it."
+    ):
         yield
 
 

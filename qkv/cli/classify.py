@@ -12,9 +12,10 @@ import tyro
 
 from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
-from qkv.cli.threads import check_threads, use_threads
-from qkv.errors import UserError, naming
+from qkv.cli.threads import use_threads
+from qkv.errors import UserError, name_inputs
 from qkv.families.vit.options import ClassificationOptions
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
     from qkv.runtime.predictions import Classifier, Prediction
@@ -39,8 +40,7 @@ class Classify:
     options: Annotated[ClassificationOptions, tyro.conf.arg(name="")] = field(
         default_factory=ClassificationOptions
     )
-    threads: int | None = None
-    """CPU cores to use; by default all."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
         "probability, or a number if the model predicts numbers.",
     )
     check(command)
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
 
     classifier = open_model(command)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> None:
     named = classifier.reads == "pictures" and len(command.inputs) > 1
     before = 0
     for inputs in chunks(command, classifier):
-        with name_lines(command, before), counting("classifying", len(inputs)) as done:
+        with name_lines(command, before), count_progress("classifying", len(inputs)) as done:
             predictions = classifier.classify(inputs, done=done)
         for given, prediction in zip(inputs, predictions, strict=True):
             line = as_json(given, prediction) if command.json else as_line(prediction, best)
@@ -82,15 +82,14 @@ def check(command: Classify) -> None:
         raise UserError("give only one of texts, --input and --labels.")
     if command.columns and command.labels is None:
         raise UserError("--columns needs --labels.")
-    check_threads(command.threads)
 
 
 def open_model(command: Classify) -> "Classifier":
+    use_threads(command.running.threads)
     from qkv.cli.terminal import warn
     from qkv.families.loading import load_for
 
-    use_threads(command.threads)
-    model: Any = load_for(command.model, "classify", object)
+    model: Any = load_for(command.model, "classify", object, command.running, warn)
     if command.options.fit:
         if not hasattr(model, "fitting"):
             raise UserError(f"--fit is for images, but {command.model} reads text.")
@@ -134,7 +133,7 @@ def name_lines(command: Classify, before: int) -> AbstractContextManager[None]:
     """Errors name the line of an input. `before` lines precede these inputs."""
     if command.inputs:
         return nullcontext()
-    return naming(lambda number: f"{command.input or 'standard input'}, line {before + number + 1}")
+    return name_inputs(lambda number: f"{command.input or 'standard input'}, line {before + number + 1}")
 
 
 def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
@@ -148,9 +147,9 @@ def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
 
 def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> dict[str, float | None]:
     """Scores of the model on labelled examples."""
-    from qkv.cli.terminal import counting, say
+    from qkv.cli.terminal import count_progress, say
     from qkv.data.labels import read_labelled
-    from qkv.evaluation.classification import accuracy, macro_f1, pearson, rounded, spearman
+    from qkv.evaluation.classification import accuracy, macro_f1, pearson, round_or_none, spearman
 
     if classifier.reads == "choices":
         if columns:
@@ -163,15 +162,15 @@ def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> di
     numbers = [] if classifier.classes else examples.numbers()
     if classifier.classes:
         examples.places(classifier.classes)
-    by_line = naming(lambda number: f"{path}, line {examples.lines[number]}")
-    with by_line, counting("classifying", len(examples)) as done:
+    by_line = name_inputs(lambda number: f"{path}, line {examples.lines[number]}")
+    with by_line, count_progress("classifying", len(examples)) as done:
         predictions = classifier.classify(examples.inputs, done=done)
     if numbers:
         given = [prediction.number or 0.0 for prediction in predictions]
         return {
             "examples": len(examples),
-            "pearson": rounded(pearson(given, numbers)),
-            "spearman": rounded(spearman(given, numbers)),
+            "pearson": round_or_none(pearson(given, numbers)),
+            "spearman": round_or_none(spearman(given, numbers)),
         }
     predicted = [prediction.label for prediction in predictions]
     return {
@@ -183,12 +182,12 @@ def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> di
 
 def evaluate_choices(classifier: "Classifier", path: Path) -> dict[str, float | None]:
     """How often the model chooses the right answer to a question."""
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
     from qkv.data.choices import read_questions
     from qkv.evaluation.classification import accuracy
 
     questions = read_questions(path)
-    with counting("choosing", len(questions)) as done:
+    with count_progress("choosing", len(questions)) as done:
         chosen = [prediction.label for prediction in classifier.classify(questions.inputs, done=done)]
     right = [texts[1 + place] for texts, place in zip(questions.inputs, questions.right, strict=True)]
     return {"examples": len(questions), "accuracy": round(accuracy(chosen, right), 5)}

@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> None:
         "and report what was dropped, with examples.",
     )
     check_options(command)
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
     from qkv.corpus.clean import Languages, clean
     from qkv.corpus.held_out import read_held_out
     from qkv.corpus.judge import usable_cores
@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> None:
             held_out=read_held_out(command.held_out, source, target),
             write=write,
             processes=command.processes or usable_cores(),
-            progress=lambda what, total: counting(what, total, lines=True),
+            progress=lambda what, total: count_progress(what, total, lines=True),
         )
         if not report.kept:  # nothing is written
             raise UserError("no pairs are left: check the languages, and that the two sides belong together.")
@@ -151,7 +151,7 @@ def open_output(path: Path | None) -> AbstractContextManager[Callable[[Record], 
 def show(report: CleanReport) -> None:
     from rich.console import Console
 
-    from qkv.cli.terminal import escaped
+    from qkv.cli.terminal import escape_markup
 
     console = Console(file=sys.stdout, highlight=False, emoji=False)
     console.print(f"kept {report.kept:,} of {report.total:,} pairs ({share(report.kept, report.total)})")
@@ -160,12 +160,12 @@ def show(report: CleanReport) -> None:
         console.print(f"[bold]{reason}[/bold]: {count:,} ({share(count, report.total)})")
         for source, target in report.examples[reason]:
             for text in (source, target):
-                console.print(f"  {escaped(shortened(text))}", soft_wrap=True, style="dim")
+                console.print(f"  {escape_markup(shorten(text))}", soft_wrap=True, style="dim")
 
 
 def share(count: int, total: int) -> str:
     return f"{100 * count / max(1, total):.2f} %"
 
 
-def shortened(text: str, most: int = 100) -> str:
+def shorten(text: str, most: int = 100) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"

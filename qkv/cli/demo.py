@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> None:
 def set_aside(out: Path) -> Path | None:
     """Move an earlier demo aside until the new one is complete. Nothing else is ever replaced."""
     from qkv.checkpoint.files import read_json
-    from qkv.training.runs import RUN_FILE
+    from qkv.training.run_file import RUN_FILE
 
     run_file = out / "training" / RUN_FILE
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
@@ -157,20 +157,22 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     from rich.table import Table
 
     from qkv.checkpoint.bundle import save_report
-    from qkv.cli.terminal import counting, err
+    from qkv.cli.terminal import count_progress, err
     from qkv.data.worlds import pairs, reference_agrees
     from qkv.evaluation.scores import score_translations
     from qkv.families.translator.report import model_card
+    from qkv.runtime.running import EXACT
 
     tested = pairs(
         command.source_language, command.target_language, TESTED_ON, part="test", seed=command.seed
     )
-    with counting("translating", len(tested), lines=True) as done:
-        fast = translator.computing_in("float32")
-        answers = fast.translate([pair.source for pair in tested], done=done)
-    scores = score_translations(answers, [pair.target for pair in tested])
-    right = [answer == pair.target for answer, pair in zip(answers, tested, strict=True)]
-    agrees = [reference_agrees(pair, answer) for answer, pair in zip(answers, tested, strict=True)]
+    with count_progress("translating", len(tested), lines=True) as done:
+        translations = translator.running(EXACT).translate([pair.source for pair in tested], done=done)
+    scores = score_translations(translations, [pair.target for pair in tested])
+    right = [translation == pair.target for translation, pair in zip(translations, tested, strict=True)]
+    agrees = [
+        reference_agrees(pair, translation) for translation, pair in zip(translations, tested, strict=True)
+    ]
     test = report["test"] = {
         **scores.to_dict(),
         "exact_match_known_combinations": share(right, [not pair.unseen for pair in tested]),
@@ -204,27 +206,29 @@ def alignment_error_of(translator: "Translator", pairs: list["Pair"]) -> float:
 
 
 def share(right: list[bool], chosen: list[bool]) -> float:
-    picked = [answer for answer, choice in zip(right, chosen, strict=True) if choice]
+    picked = [each for each, choice in zip(right, chosen, strict=True) if choice]
     return 100 * sum(picked) / max(1, len(picked))
 
 
 def show_deck_sentences(translator: "Translator", command: Demo) -> None:
     from rich.table import Table
 
-    from qkv.cli.terminal import err, escaped
+    from qkv.cli.terminal import err, escape_markup
     from qkv.data.worlds import deck_pairs
 
     pairs: list[Pair] = deck_pairs(command.source_language, command.target_language)
-    answers = translator.translate([pair.source for pair in pairs])
+    translations = translator.translate([pair.source for pair in pairs])
     table = Table(
         "", "sentence from the lecture slides (not in the training data)", "translation", title="", box=None
     )
-    for pair, answer in zip(pairs, answers, strict=True):
-        if answer == pair.target:
-            table.add_row("[green]✓[/green]", pair.source, escaped(answer))
+    for pair, translation in zip(pairs, translations, strict=True):
+        if translation == pair.target:
+            table.add_row("[green]✓[/green]", pair.source, escape_markup(translation))
         else:
             table.add_row(
-                "[red]✗[/red]", pair.source, f"{escaped(answer)}  [dim](right: {pair.target})[/dim]"
+                "[red]✗[/red]",
+                pair.source,
+                f"{escape_markup(translation)}  [dim](right: {pair.target})[/dim]",
             )
     err.print(table)
 

@@ -13,7 +13,7 @@ from qkv.errors import UserError
 
 if TYPE_CHECKING:
     from qkv.explore.picture import Place
-    from qkv.explore.session import Explorer, Wish
+    from qkv.explore.session import Explorer, TraceQuery
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,23 +65,23 @@ def main(arguments: list[str]) -> None:
             if path.exists() and not command.overwrite:
                 raise UserError(f"{path} already exists: give another {option} file, or add --overwrite.")
     from qkv.cli.terminal import say
-    from qkv.explore.session import Explorer, Wish
+    from qkv.explore.session import Explorer, TraceQuery
 
     explorer = Explorer(command.model, [] if command.text is None else [Path(command.text)])
     text = explorer.info()["examples"][0] if command.text is None else command.text
-    wish = from_dict(Wish, {"text": text}, "--text")
+    query = from_dict(TraceQuery, {"text": text}, "--text")
     if command.html is not None:
         from qkv.explore.single_file import write_html
 
-        write_html(command.html, explorer, wish)
+        write_html(command.html, explorer, query)
         say(f"wrote {command.html}")
     elif command.png is not None:
         from qkv.explore.picture import write_picture
 
-        write_picture(command.png, explorer, wish, place_of(command))
+        write_picture(command.png, explorer, query, place_of(command))
         say(f"wrote {command.png}")
     elif command.terminal:
-        print_heat_map(explorer, wish, place_of(command))
+        print_heat_map(explorer, query, place_of(command))
     else:
         serve(command, explorer)
 
@@ -93,16 +93,16 @@ def place_of(command: Explore) -> "Place":
     return Place(station=command.station, side=command.side, layer=command.layer - 1, head=command.head - 1)
 
 
-def print_heat_map(explorer: "Explorer", wish: "Wish", place: "Place") -> None:
-    from qkv.cli.terminal import escaped, heat_map
+def print_heat_map(explorer: "Explorer", query: "TraceQuery", place: "Place") -> None:
+    from qkv.cli.terminal import escape_markup, heat_map
     from qkv.explore.picture import panels_of
 
     if place.station not in (8, 15, 16):
         raise UserError("--terminal shows attention weights: --station must be 8, 15 or 16.")
-    trace, _ = explorer.trace(wish)
+    trace, _ = explorer.trace(query)
     [panel] = panels_of(trace, place)
     columns, rows = (
-        [escaped(each.strip() or "␣") for each in words] for words in (panel.columns, panel.rows)
+        [escape_markup(each.strip() or "␣") for each in words] for words in (panel.columns, panel.rows)
     )
     print(panel.title)
     print(heat_map(columns, rows, panel.array.tolist()).plain)
@@ -117,9 +117,9 @@ def serve(command: Explore, explorer: "Explorer") -> None:
 
     from qkv.cli.terminal import say
 
-    hosts = service.names_of(command.host)
-    listener = service.listening(command.host, command.port)
-    address = f"http://{service.shown(command.host)}:{listener.getsockname()[1]}/"
+    hosts = service.accepted_hosts(command.host)
+    listener = service.listen(command.host, command.port)
+    address = f"http://{service.url_host(command.host)}:{listener.getsockname()[1]}/"
     if command.text:
         address += f"#text={quote(command.text)}"
     say(f"{address}   (Ctrl-C stops the server)")

@@ -76,7 +76,7 @@ def to_ctranslate2(command: Export) -> None:
     exported = export_to_ctranslate2(command.model, command.output, command.compute_type, lines)
     say(exported.proof.sentence())
     if exported.opened_as != "Encoder":
-        say(f"{exported.same} of {exported.asked} greedy outputs are the same")
+        say(f"{exported.same} of {exported.total} greedy outputs are the same")
     if exported.translations is not None:
         ours, theirs = exported.translations
         own, other = (score_translations(each, references).bleu.value for each in (ours, theirs))

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from qkv.checkpoint.files import bytes_hash, canonical, held, read_json, sync_folder, write_json
+from qkv.checkpoint.files import bytes_hash, canonical, lock_file, read_json, sync_folder, write_json
 from qkv.cli.pace import Pace
 from qkv.cli.texts import decode
 from qkv.errors import UserError
@@ -58,7 +58,7 @@ class FileJob:
         self.identity = bytes_hash(canonical({**identity, "input": digest.hexdigest()}))
 
     def run(self, work: Work) -> None:
-        with held(self.part, f"another process is writing {self.output}: wait for it or stop it."):
+        with lock_file(self.part, f"another process is writing {self.output}: wait for it or stop it."):
             try:
                 self.resume(work)
             finally:
@@ -66,12 +66,12 @@ class FileJob:
                     self.part.unlink()  # no part was finished
 
     def resume(self, work: Work) -> None:
-        from qkv.cli.terminal import counting, say
+        from qkv.cli.terminal import count_progress, say
 
         done, size = self.read_progress()
         if done:
             say(f"resuming {self.output}: {done:,} of {self.lines:,} lines are done")
-        counted = counting("translating", self.lines, before=done, lines=True)
+        counted = count_progress("translating", self.lines, before=done, lines=True)
         with open(self.part, "ab") as file, counted as count:
             os.truncate(self.part, size)
             file.seek(size)

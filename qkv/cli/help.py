@@ -30,7 +30,7 @@ def help_text(
     options = [field for field in fields if not field.positional]
     first = [field for field in options if common is None or field.name in common]
     rest = [field for field in options if field not in first]
-    usage = " ".join([prog, *(shown_positional(field) for field in positional), "[OPTIONS]"])
+    usage = " ".join([prog, *(format_positional(field) for field in positional), "[OPTIONS]"])
     parts = [f"usage: {usage}", wrap(description, width)]
     if positional:
         parts.append(section("Arguments", positional, width))
@@ -42,7 +42,7 @@ def help_text(
     return "\n\n".join(parts) + "\n"
 
 
-def shown_positional(field: OptionField) -> str:
+def format_positional(field: OptionField) -> str:
     return field.metavar if is_missing(field.default) else f"[{field.metavar}]"
 
 
@@ -64,25 +64,25 @@ def row(field: OptionField, width: int) -> str:
         if field.positional
         else " ".join([", ".join([field.flag, *field.aliases]), field.metavar]).rstrip()
     )
-    right = textwrap.wrap(f"{field.doc} {shown_default(field)}".strip(), width - MARGIN - 2)
+    right = textwrap.wrap(f"{field.doc} {format_default(field)}".strip(), width - MARGIN - 2)
     indent = "\n" + " " * (MARGIN + 2)
     if len(left) >= MARGIN:
         return f"  {left}" + "".join(indent + line for line in right)
     return f"  {left:<{MARGIN}}" + indent.join(right)
 
 
-def shown_default(field: OptionField) -> str:
+def format_default(field: OptionField) -> str:
     value = field.default
     if is_missing(value):
         return "" if field.positional else "[required]"
     if value is None or value is False or value == () or value == "":
         return ""
-    return f"[default: {shown(value)}]"
+    return f"[default: {format_value(value)}]"
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     if isinstance(value, tuple | list):
-        return " ".join(map(shown, value))
+        return " ".join(map(format_value, value))
     if isinstance(value, float):
         return f"{value:g}"
     if value is True:

@@ -38,9 +38,9 @@ def main(arguments: list[str]) -> None:
     from qkv.cli import program
     from qkv.cli.terminal import say
     from qkv.hub.download import folder_of
-    from qkv.hub.importing import import_model, refuse_taken
+    from qkv.hub.importing import check_not_existing, import_model
 
-    refuse_taken(command.output)
+    check_not_existing(command.output)
     folder = folder_of(command.model, revision=command.revision, allow_pickle=command.allow_pickle)
     imported = import_model(
         folder,

@@ -32,7 +32,7 @@ def find_mistake(prog: str, fields: Sequence[OptionField], arguments: Sequence[s
         name, equals, value = argument.partition("=")
         field = options.get(name.replace("_", "-"))
         if field is None:
-            return unrecognized(name, options, see)
+            return unrecognized_argument(name, options, see)
         given.add(field.path)
         if equals:
             rest.append(value)
@@ -55,7 +55,7 @@ def is_number(argument: str) -> bool:
     return True
 
 
-def unrecognized(name: str, known: Iterable[str], see: str) -> str:
+def unrecognized_argument(name: str, known: Iterable[str], see: str) -> str:
     shown = shorten(name, LONGEST_NAME)
     near = difflib.get_close_matches(shown, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else f".{see}"

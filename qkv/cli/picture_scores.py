@@ -22,10 +22,10 @@ def show_scores(found: dict[str, Any], as_json: bool) -> None:
         return
     for name, value in found.items():
         if isinstance(value, dict):
-            print(f"{name}\t" + "\t".join(f"{key} {shown(each)}" for key, each in value.items()))
+            print(f"{name}\t" + "\t".join(f"{key} {format_score(each)}" for key, each in value.items()))
         else:
-            print(f"{name}\t{shown(value)}")
+            print(f"{name}\t{format_score(value)}")
 
 
-def shown(value: Any) -> str:
+def format_score(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)

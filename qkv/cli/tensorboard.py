@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from qkv.errors import UserError
-from qkv.training.loop import Position, Watch
+from qkv.training.position import Position
+from qkv.training.watch import Watch
 
 FOLDER = "tensorboard"  # in OUT/training
 
@@ -17,20 +18,20 @@ class Scalars:
         self.inner, self.folder = inner, folder
         self.writer: Any = None
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
-        self.inner.step(position, progress, loss, tokens_per_second)
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        self.inner.on_step(position, progress, loss, tokens_per_second)
 
-    def validated(self, position: Position, loss: float, improved: bool) -> None:
-        self.inner.validated(position, loss, improved)
+    def on_validation(self, position: Position, loss: float, improved: bool) -> None:
+        self.inner.on_validation(position, loss, improved)
 
     def warn(self, sentence: str) -> None:
         self.inner.warn(sentence)
 
-    def working(self, what: str, completed: int, total: int) -> None:
-        self.inner.working(what, completed, total)
+    def on_work(self, what: str, completed: int, total: int) -> None:
+        self.inner.on_work(what, completed, total)
 
-    def logged(self, facts: Mapping[str, Any]) -> None:
-        self.inner.logged(facts)
+    def on_log(self, facts: Mapping[str, Any]) -> None:
+        self.inner.on_log(facts)
         step = facts["step"]
         if self.writer is None:  # a resumed run may repeat steps that were written before
             self.writer = summary_writer()(str(self.folder), purge_step=step)

@@ -15,8 +15,8 @@ from rich.text import Text
 from qkv.environment import is_helper
 
 if TYPE_CHECKING:
-    from qkv.training.loop import Position
-    from qkv.training.runs import Example
+    from qkv.training.position import Position
+    from qkv.training.task import Example
 
 LINE_EVERY = 10.0  # seconds between progress lines, if there is no bar
 STEP_LINE_EVERY = 30.0  # seconds between progress lines of a training run, which may take hours
@@ -76,7 +76,7 @@ class TrainingDisplay:
 
     def __enter__(self) -> Self:
         if self.example is not None:
-            err.print(f"[dim]{escaped(self.example.title)}[/dim]")
+            err.print(f"[dim]{escape_markup(self.example.title)}[/dim]")
         self.progress.start()
         return self
 
@@ -85,7 +85,7 @@ class TrainingDisplay:
     ) -> None:
         self.progress.stop()
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
         left = position.seconds * (1 - progress) / max(progress, 1e-9)
         if not self.live:
             self.step_line(
@@ -108,7 +108,7 @@ class TrainingDisplay:
         self.printed = self.now()
         say(f"step {position.step:>6,}   {position.seconds / 60:4.1f} min   {how}, about {clock(left)} left")
 
-    def working(self, what: str, completed: int, total: int) -> None:
+    def on_work(self, what: str, completed: int, total: int) -> None:
         if self.live:
             self.progress.update(
                 self.task, description=what, completed=completed / max(1, total), speed=0.0, left=""
@@ -119,7 +119,7 @@ class TrainingDisplay:
             self.work = what, Lines(what, total, completed, self.now)
         self.work[1].advance(completed - self.work[1].completed)
 
-    def validated(self, position: Position, loss: float, improved: bool) -> None:
+    def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         self.printed = self.now()
         mark = "  [green]best so far[/green]" if improved else ""
         say_line = self.progress.console.print
@@ -127,16 +127,16 @@ class TrainingDisplay:
             f"step {position.step:>6,}   {position.seconds / 60:4.1f} min   validation loss {loss:.3f}{mark}"
         )
         if self.example is not None and self.product is not None:
-            say_line(f"              [dim]{escaped(self.example.make(self.product))}[/dim]")
+            say_line(f"              [dim]{escape_markup(self.example.make(self.product))}[/dim]")
 
-    def logged(self, facts: Mapping[str, object]) -> None:
+    def on_log(self, facts: Mapping[str, object]) -> None:
         """Not shown: this is for log files."""
 
     def warn(self, sentence: str) -> None:
-        self.progress.console.print(f"[yellow]warning: {escaped(sentence)}[/yellow]")
+        self.progress.console.print(f"[yellow]warning: {escape_markup(sentence)}[/yellow]")
 
 
-def escaped(text: str) -> str:
+def escape_markup(text: str) -> str:
     """Text from a model or a file, without markup or control sequences."""
     from rich.markup import escape
 
@@ -167,7 +167,7 @@ class Lines:
 
 
 @contextmanager
-def counting(
+def count_progress(
     what: str, total: int, *, before: int = 0, lines: bool = False
 ) -> Iterator[Callable[[int], None]]:
     """A progress bar that disappears at the end. Yields a function that advances it by a count.
@@ -211,4 +211,4 @@ def say(text: str = "") -> None:
 
 def warn(sentence: str) -> None:
     """Warn the user; the command continues."""
-    err.print(f"[yellow]warning: {escaped(sentence)}[/yellow]", soft_wrap=True)
+    err.print(f"[yellow]warning: {escape_markup(sentence)}[/yellow]", soft_wrap=True)

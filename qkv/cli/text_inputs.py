@@ -22,7 +22,7 @@ class LabelInputs(Inputs):
     columns: str = ""
     """Columns of the files: text,label or text,second,label, by name or by number from 1."""
 
-    def required(self) -> tuple[Path, Path]:
+    def model_and_labels(self) -> tuple[Path, Path]:
         """The model and the labels."""
         if self.fine_tune is None or self.labels is None:
             raise UserError("fine-tuning needs a model and examples: give both --fine-tune and --labels.")

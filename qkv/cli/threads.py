@@ -1,10 +1,12 @@
-"""`--threads`: check the number and pass it to torch."""
+"""`--threads`: check the number and pass it to the libraries that compute."""
 
 import os
+import sys
 
 from qkv.errors import UserError
 
 MOST = 64  # also on a machine with fewer cores: a script may come from a larger one
+NUMPY = "OPENBLAS_NUM_THREADS"  # NumPy reads this variable when it is imported
 
 
 def check_threads(threads: int | None) -> None:
@@ -21,8 +23,10 @@ def check_threads(threads: int | None) -> None:
 
 
 def use_threads(threads: int | None) -> None:
-    import torch
-
+    """Call this before NumPy is imported."""
     check_threads(threads)
-    if threads is not None:
-        torch.set_num_threads(threads)
+    if threads is None:
+        return
+    os.environ[NUMPY] = str(threads)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)

@@ -1,7 +1,8 @@
 """The interface of all translation models: batch, loss, decoding step and attention to the source."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Protocol, Self
 
 import torch
 import torch.nn.functional as F
@@ -50,7 +51,6 @@ class Selectable(Protocol):
 class TranslationModel(nn.Module):
     """Source ids in, target logits out. One matrix embeds source and target and makes the logits (section 3.4)."""
 
-    architecture: ClassVar[str]  # its name in bundles and on the command line
     config: TranslationConfig
     tokens: nn.Embedding
     bias: nn.Parameter | None  # (V) added to the logits, as in Marian's models
@@ -94,19 +94,28 @@ class TranslationModel(nn.Module):
             words = torch.cat([words, self.bias[:, None]], dim=1)  # (V, D + 1)
         return output_cross_entropy(rows, words, targets, smoothing)
 
-    def begin(self, source: Tensor, look: CrossHeads | None = None) -> "TranslationStep":
-        return TranslationStep(self, source, look)
+    @property
+    def device(self) -> torch.device:
+        return self.tokens.weight.device
+
+    def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "TranslationStep":
+        """Start to decode these sources, each with its end token. The model is put in evaluation mode."""
+        rows = [torch.tensor(source) for source in sources]
+        padded = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self.config.pad)  # (B, S)
+        return TranslationStep(self.eval(), padded.to(self.device), look)
 
 
 class TranslationStep:
     """Decodes a batch of sources token by token (the Step protocol)."""
 
+    @torch.no_grad()
     def __init__(self, model: TranslationModel, source: Tensor, look: CrossHeads | None = None):
         self.model, self.look = model, look
         self.memory, self.mask = model.encode(source)
         self.cache = model.new_cache()
         self.newest: Tensor | None = None  # (B, S) attention of the last call, if `look` was given
 
+    @torch.no_grad()
     def __call__(self, ids: Tensor) -> Tensor:
         """The newest ids, (B, T), in; logits of the next token, (B, V), out."""
         tape = None if self.look is None else Tape(only=recorded_attention(self.look.block))

@@ -1,8 +1,8 @@
 """What every translation model has in common, whatever computes it. Needs no torch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +15,8 @@ class CrossHeads:
 
 class TranslationConfig(Protocol):
     """What every translation model's config has, whatever its architecture."""
+
+    architecture: ClassVar[str]  # its name in bundles and on the command line
 
     @property
     def vocab_size(self) -> int: ...
@@ -42,3 +44,17 @@ class TranslationConfig(Protocol):
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]: ...  # of the weights, by name
 
     def facts(self) -> dict[str, str]: ...  # a description for users
+
+
+class TranslationRunner(Protocol):
+    """What computes a translation model: the compiled engine, NumPy, or torch."""
+
+    @property
+    def config(self) -> TranslationConfig: ...
+
+    @property
+    def device(self) -> Any: ...  # where torch computes; None for NumPy arrays
+
+    def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> Any:
+        """A `qkv.decoding.step.Step` that decodes these sources, each with its end token."""
+        ...

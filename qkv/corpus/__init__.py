@@ -1,1 +1,1 @@
-"""Parallel corpora before training: which sentence pairs to keep, and why the others are dropped. No torch."""
+"""Clean parallel corpora before training: which pairs to keep, and why others are dropped. No torch."""

@@ -1,7 +1,7 @@
-"""Cleaning a parallel corpus: read it a few times, and decide for every pair whether to keep it.
+"""Clean a parallel corpus: read it a few times, and decide for every pair whether to keep it.
 
-What is kept of a pair between two passes are numbers (a reason, a fingerprint, a signature): memory grows by about 100 bytes
-a pair, however long the texts are. A decision depends on the corpus and the settings, not on the number of processes.
+Between two passes only a reason, a fingerprint and a signature of each pair are in memory, about 100 bytes per pair, however
+long the texts are. A decision depends on the corpus and the settings, not on the number of processes.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ import numpy as np
 
 from qkv.corpus.duplicates import first_occurrences, originals
 from qkv.corpus.held_out import HeldOut
-from qkv.corpus.judge import Judge, Judged, Languages, in_processes
+from qkv.corpus.judge import Judge, Judged, Languages, map_in_processes
 from qkv.corpus.lexicon import Lexicon, learn_lexicon
 from qkv.corpus.reasons import DUPLICATE, HELD_OUT, KEPT, MISALIGNED, NEAR_DUPLICATE, NUMBER, REASONS, Reasons
 from qkv.corpus.records import Corpus, Record
@@ -49,7 +49,7 @@ def clean(
     check_clean(settings)
     reasons = decide(corpus, Judge(settings, languages, held_out or HeldOut()), processes, progress)
     examples = Examples()
-    for record, number in decided(corpus, reasons):
+    for record, number in with_reasons(corpus, reasons):
         if number == KEPT:
             write(record)
         else:
@@ -66,7 +66,7 @@ def clean(
 
 def decide(corpus: Corpus, judge: Judge, processes: int, progress: Progress) -> Reasons:
     """The number of the reason for every pair."""
-    total = sum(1 for _ in corpus())  # a damaged file is found before the work
+    total = sum(1 for _ in corpus())  # finds a damaged file before the work starts
     judged = judge_one_by_one(corpus, judge, total, processes, progress)
     reasons = without_duplicates(judged, judge.settings, judge.held_out)
     if judge.settings.min_alignment is None:
@@ -76,16 +76,16 @@ def decide(corpus: Corpus, judge: Judge, processes: int, progress: Progress) -> 
 
 def judge_one_by_one(corpus: Corpus, judge: Judge, total: int, processes: int, progress: Progress) -> Judged:
     texts = ((record.source, record.target) for record in corpus())
-    parts = [Judged.of_nothing()]
+    parts = [Judged.empty()]
     with progress("filtering", total) as done:
-        for judged in in_processes(judge, chunks(texts), processes):
+        for judged in map_in_processes(judge, chunks(texts), processes):
             parts.append(judged)
             done(len(judged.reasons))
-    return Judged.joined(parts)
+    return Judged.join(parts)
 
 
 def without_duplicates(judged: Judged, settings: CleanSettings, held_out: HeldOut) -> Reasons:
-    """Near duplicates of what is held out are dropped for that reason."""
+    """Near duplicates of held-out pairs get that reason."""
     reasons = judged.reasons.copy()
     rows = np.flatnonzero(reasons == KEPT)
     if settings.duplicates:
@@ -101,36 +101,36 @@ def without_duplicates(judged: Judged, settings: CleanSettings, held_out: HeldOu
 
 
 def without_misaligned(corpus: Corpus, least: float, reasons: Reasons, progress: Progress) -> Reasons:
-    """A pair that cannot be judged, because its words are unknown, is kept."""
+    """A pair without a score, because its words are unknown, is kept."""
     reasons = reasons.copy()
     rows = np.flatnonzero(reasons == KEPT)
     if not len(rows):
         return reasons
-    lexicon = learned_from(corpus, reasons, len(rows))
+    lexicon = learn_from_sample(corpus, reasons, len(rows))
     scores = []
     with progress("scoring alignments", len(rows)) as done:
-        for chunk in chunks(undecided(corpus, reasons)):
+        for chunk in chunks(kept_pairs(corpus, reasons)):
             scores.append(lexicon.scores(chunk))
             done(len(chunk))
     reasons[rows[np.concatenate(scores) < least]] = NUMBER[MISALIGNED]
     return reasons
 
 
-def learned_from(corpus: Corpus, reasons: Reasons, total: int) -> Lexicon:
+def learn_from_sample(corpus: Corpus, reasons: Reasons, total: int) -> Lexicon:
     """Learn from pairs spread evenly over the corpus."""
-    sample = islice(undecided(corpus, reasons), 0, None, max(1, total // SAMPLE))
+    sample = islice(kept_pairs(corpus, reasons), 0, None, max(1, total // SAMPLE))
     short = (pair for pair in sample if max(map(len, pair)) <= SHORT)
     return learn_lexicon(islice(short, SAMPLE))
 
 
-def decided(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[Record, int]]:
+def with_reasons(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[Record, int]]:
     for record, number in zip_longest(corpus(), reasons.tolist()):
         if record is None or number is None:
-            raise UserError("the corpus has changed while it was read: clean it again.")
+            raise UserError("the corpus changed while it was read. Run the command again.")
         yield record, number
 
 
-def undecided(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[str, str]]:
+def kept_pairs(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[str, str]]:
     kept = compress(corpus(), (reasons == KEPT).tolist())
     return ((record.source, record.target) for record in kept)
 

@@ -1,7 +1,7 @@
-"""Exact and near duplicates. Of pairs that are alike, the first of the corpus stays.
+"""Exact and near duplicates. Of similar pairs, the first one in the corpus is kept.
 
-Near duplicates are found by MinHash (Broder 1997): the share of equal numbers in two signatures estimates how much of
-their word pairs two texts have in common. Candidates come from bands of the signatures (LSH). All numbers follow from the
+Near duplicates are found by MinHash (Broder 1997): the share of equal numbers in two signatures estimates the share
+of word pairs that two texts have in common. Candidates come from bands of the signatures (LSH). All numbers follow from the
 text and a fixed seed, so a decision is the same on every machine.
 """
 
@@ -40,7 +40,7 @@ def first_occurrences(hashes: Hashes) -> NDArray[np.bool_]:
 
 
 def word_hashes(source: str, target: str) -> list[int]:
-    """Of the words of both sides, with an edge around each; two neighbours make a shingle."""
+    """Hashes of the words of both sides, with a boundary around each side. Two neighbours make a shingle."""
     return [
         EDGE,
         *(zlib.crc32(word.encode()) for word in words(source)),
@@ -58,9 +58,9 @@ def signatures_of(pairs: Sequence[tuple[str, str]]) -> Signatures:
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     flat = np.fromiter((number for row in rows for number in row), dtype=np.uint64, count=int(lengths.sum()))
     ends = np.cumsum(lengths)
-    neighbours = mixed(flat[:-1] * ODD + flat[1:])
+    neighbours = mix(flat[:-1] * ODD + flat[1:])
     inside = np.ones(len(neighbours), dtype=np.bool_)
-    inside[ends[:-1] - 1] = False  # the last word of a row and the first of the next
+    inside[ends[:-1] - 1] = False  # the last word of a row with the first of the next
     starts = np.concatenate([[0], np.cumsum(lengths - 1)[:-1]])
     # 16 bits of each minimum are enough to compare (b-bit MinHash, Li and König 2010), in a fourth of the memory.
     return np.stack(
@@ -74,14 +74,14 @@ def signatures_of(pairs: Sequence[tuple[str, str]]) -> Signatures:
 
 def constants() -> list[tuple[np.uint64, np.uint64]]:
     """Odd factors and offsets of multiply-shift hashing (Dietzfelbinger 1996)."""
-    numbers = mixed(np.arange(1, 2 * PERMUTATIONS + 1, dtype=np.uint64) * ODD)
+    numbers = mix(np.arange(1, 2 * PERMUTATIONS + 1, dtype=np.uint64) * ODD)
     return [
         (factor | np.uint64(1), offset) for factor, offset in zip(numbers[::2], numbers[1::2], strict=True)
     ]
 
 
-def mixed(numbers: Hashes) -> Hashes:
-    """Every bit depends on every bit (the finaliser of splitmix64)."""
+def mix(numbers: Hashes) -> Hashes:
+    """Every bit depends on every bit (the finalizer of splitmix64)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
@@ -107,5 +107,5 @@ def originals(found: Signatures, similarity: float) -> NDArray[np.int64]:
 def band_keys(band: Signatures) -> Hashes:
     keys = np.zeros(len(band), dtype=np.uint64)
     for column in band.T:
-        keys = mixed(keys * ODD + column.astype(np.uint64))
+        keys = mix(keys * ODD + column.astype(np.uint64))
     return keys

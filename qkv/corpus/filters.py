@@ -54,7 +54,7 @@ LETTER = re.compile(r"[^\W\d_]")
 MOJIBAKE = re.compile(
     r"Ã[\u0080-\u00bf\u0152-\u0178\u2013-\u203a\u20ac\u2122]|â€|Â[\u00a0-\u00bf]|ï¿½|[\ufffd\u0080-\u009f]"
 )
-# The name of a tag without its attributes, which may hold text; entities; and signs of Markdown and wikis.
+# Names of tags without attributes, which may contain text; entities; Markdown and wiki markup.
 MARKUP = re.compile(r"</?[A-Za-z][\w:-]*(?=[^<>]*>)|&(?:[a-z]{2,8}|#x?[0-9a-f]{2,6});|\]\(|\[!|\{\{|\}\}|```")
 ADDRESS = re.compile(
     r"(?:https?|ftp|file)://\S+|www\.\S+|[\w.+-]{1,64}@[\w.-]{1,255}|(?:[A-Za-z]:)?(?:[\\/][\w.%~-]+){2,}[\\/]?"
@@ -78,7 +78,7 @@ class Pair:
 
 
 def script_of(language: str | None) -> str | None:
-    """Of a tag such as en, en-US or eng; None if it is not known."""
+    """The script of a language, given as en, en-US or eng; None if it is unknown."""
     code = two_letters(language)
     return None if code is None else SCRIPT_OF.get(code)
 
@@ -125,7 +125,7 @@ def letter_share(text: str) -> float:
 
 
 def has_markup(pair: Pair, settings: CleanSettings) -> bool:
-    """Tags, entities and links: any of them, or those that the other side does not have."""
+    """Whether there are tags, entities or links or, with "same", whether the two sides differ in them."""
     source, target = (Counter(MARKUP.findall(side)) for side in pair.sides)
     if settings.markup == "drop":
         return bool(source or target)
@@ -133,7 +133,7 @@ def has_markup(pair: Pair, settings: CleanSettings) -> bool:
 
 
 def is_copied(pair: Pair, settings: CleanSettings) -> bool:
-    """Words of the target that are words of the source; a text of two words is a copy if the two sides are the same."""
+    """Whether too many words of the target also occur in the source. Short texts are copies only if both sides are equal."""
     source, target = (without_numbers(side) for side in pair.words)
     if len(target) <= FEW_WORDS:
         return len(target) > 1 and source == target
@@ -146,13 +146,13 @@ def without_numbers(side: list[str]) -> list[str]:
 
 
 def has_other_numbers(pair: Pair, settings: CleanSettings) -> bool:
-    """Only numbers of two digits or more count: one digit is often a word on the other side."""
+    """Numbers of one digit do not count: they are often written as words."""
     source, target = (Counter(numbers(side)) for side in pair.sides)
     return max((source - target).total(), (target - source).total()) > settings.max_numbers
 
 
 def numbers(text: str) -> list[str]:
-    """Without separators, which languages write differently."""
+    """Numbers without separators, which differ between languages."""
     found = (SEPARATOR.sub("", number) for number in NUMBER.findall(text))
     return [number for number in found if len(number) > 1]
 

@@ -12,7 +12,7 @@ from qkv.data.lines import numbered_lines
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut:
-    """Fingerprints of the sentences of either side, and signatures of the pairs to find near duplicates by."""
+    """Fingerprints of the sentences of each side, and signatures of the pairs to find near duplicates."""
 
     sources: frozenset[int] = frozenset()
     targets: frozenset[int] = frozenset()

@@ -25,7 +25,7 @@ WAITING = 4  # chunks per process that are read ahead
 
 @dataclass(frozen=True, kw_only=True)
 class Languages:
-    """Codes such as en and de; None where a language is not known."""
+    """Codes such as en and de; None if a language is unknown."""
 
     source: str | None = None
     target: str | None = None
@@ -40,14 +40,14 @@ class Judged:
     signatures: Signatures
 
     @classmethod
-    def of_nothing(cls) -> "Judged":
+    def empty(cls) -> "Judged":
         none = np.zeros(0)
         return cls(
             reasons=none.astype(np.uint8), fingerprints=none.astype(np.uint64), signatures=NO_SIGNATURES
         )
 
     @classmethod
-    def joined(cls, parts: Sequence["Judged"]) -> "Judged":
+    def join(cls, parts: Sequence["Judged"]) -> "Judged":
         return cls(
             reasons=np.concatenate([part.reasons for part in parts]),
             fingerprints=np.concatenate([part.fingerprints for part in parts]),
@@ -100,7 +100,9 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_processes(work: Callable[[Given], Found], parts: Iterable[Given], processes: int) -> Iterator[Found]:
+def map_in_processes(
+    work: Callable[[Given], Found], parts: Iterable[Given], processes: int
+) -> Iterator[Found]:
     """The results in the order of the parts. Only a few parts are in memory at a time."""
     if processes <= 1:
         yield from map(work, parts)

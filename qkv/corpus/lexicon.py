@@ -1,6 +1,6 @@
 """Scores how well two texts match, with a dictionary learned from the corpus (IBM model 1, Brown et al. 1993).
 
-The score of a pair is the mean, over its words, of log p(word | other side) / p(word): how much the other side says about
+The score of a pair is the mean, over its words, of log p(word | other side) / p(word): how much the other side tells about
 a word. It is around 2 for translations, and below 0 for texts that have nothing to do with each other.
 """
 
@@ -16,14 +16,14 @@ from qkv.corpus.words import words
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-ROUNDS = 5  # of expectation and maximisation
+ROUNDS = 5  # of expectation and maximization
 STEM = 6  # letters: inflected forms of a word share an entry
 FEWEST = 3  # occurrences of a word in the sample
 FEWEST_TOGETHER = 2  # occurrences of two words in one pair
 FEWEST_KNOWN = 2  # words of a side that must be known for a pair to be judged
 LEAST = 1e-3  # smaller translation probabilities are dropped
 TRUST = 0.8  # in the dictionary; the rest is for free translation
-COPY = 0.5  # the probability that a word which stands on both sides translates itself
+COPY = 0.5  # the probability that a word on both sides translates itself
 LONGEST = 100  # words of a side that are used
 CELLS = 8_000_000  # possible links per batch
 
@@ -57,7 +57,7 @@ class Side:
     """The vocabulary of one language: the number of each word, from 0, and how frequent it is."""
 
     numbers: dict[str, int]
-    frequency: Floats  # with one more entry, for words that are unknown
+    frequency: Floats  # the last entry is for unknown words
 
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]]) -> "Side":
@@ -89,7 +89,7 @@ class Lexicon:
     source_given_target: Floats
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """One for each pair; NaN where too few words are known."""
+        """One for each pair; NaN if too few words are known."""
         texts = [(stems(source), stems(target)) for source, target in pairs]
         sizes = np.cumsum([len(source) * len(target) for source, target in texts])
         found = [self.scores_of(texts[start:end]) for start, end in chunks(sizes)]
@@ -142,7 +142,7 @@ def chunks(sizes: Integers) -> list[tuple[int, int]]:
 def evidence(
     probability: Floats, place: Integers, numbers: Integers, lengths: Integers, others: Integers, side: Side
 ) -> Floats:
-    """The mean of log p(word | other side) / p(word) over the words of a side that are known, or that are copied."""
+    """The mean of log p(word | other side) / p(word) over the known or copied words of a side."""
     pair = np.repeat(np.arange(len(lengths)), lengths)
     likely = np.bincount(place, weights=probability, minlength=len(numbers)) / (others[pair] + 1)
     ratio = np.log(TRUST * likely / side.frequency[numbers] + 1 - TRUST)
@@ -169,8 +169,8 @@ def learn_lexicon(pairs: Iterable[tuple[str, str]]) -> Lexicon:
     kept, entry = np.unique(entry[often], return_inverse=True)
     keys = keys[kept]
     source_of, target_of = np.divmod(keys, max(1, len(target_side)))
-    forwards = expectation_maximisation(entry, cells.target[used], len(target), source_of, len(keys))
-    backwards = expectation_maximisation(entry, cells.source[used], len(source), target_of, len(keys))
+    forwards = expectation_maximization(entry, cells.target[used], len(target), source_of, len(keys))
+    backwards = expectation_maximization(entry, cells.source[used], len(source), target_of, len(keys))
     worth = (forwards >= LEAST) | (backwards >= LEAST)
     return Lexicon(
         source=source_side,
@@ -181,13 +181,13 @@ def learn_lexicon(pairs: Iterable[tuple[str, str]]) -> Lexicon:
     )
 
 
-def expectation_maximisation(
+def expectation_maximization(
     entry: Integers, explained: Integers, places: int, given: Integers, entries: int
 ) -> Floats:
     """The probability of every entry of the dictionary.
 
-    `entry` is that of every cell, `explained` the place of the word that it explains, and `given` the word that an entry
-    belongs to: its probabilities add up to 1.
+    `entry` is the dictionary entry of every cell, `explained` the position of the word that it explains, and `given` the
+    word of every entry. The probabilities of the entries of one word add up to 1.
     """
     probability = np.ones(entries)
     for _ in range(ROUNDS):

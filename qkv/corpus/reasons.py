@@ -1,4 +1,4 @@
-"""Why a pair is dropped, as a number of one byte; 0 stands for a pair that is kept."""
+"""Why a pair is dropped, as a number of one byte; 0 is for pairs that are kept."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -40,7 +40,7 @@ def corpus_of(files: Sequence[Path], source_language: str | None, target_languag
 
 
 def corpus_of_two(source: Path, target: Path) -> Corpus:
-    """Two plain files whose lines translate each other."""
+    """Two text files that are translations of each other, line by line."""
 
     def records() -> Iterator[Record]:
         texts = (line for _, line in numbered_lines(source)), (line for _, line in numbered_lines(target))
@@ -50,7 +50,7 @@ def corpus_of_two(source: Path, target: Path) -> Corpus:
                 shorter = source if first is None else target
                 raise UserError(
                     f"{shorter} has only {number - 1} lines: line N of {source.name} must translate line N of "
-                    f"{target.name}, so make them equally long."
+                    f"{target.name}."
                 )
             yield record(first, second)
 
@@ -82,7 +82,7 @@ def tsv_records(path: Path) -> Iterator[Record]:
 
 
 def record(source: str, target: str, rest: str = "") -> Record:
-    """What is written as a line of a .tsv: a tab inside a sentence becomes a space."""
+    """A record that fits a line of a .tsv: tabs inside a sentence become spaces."""
     return Record(source.replace("\t", " ").strip(), target.replace("\t", " ").strip(), rest)
 
 

@@ -1,10 +1,10 @@
-"""What decides whether a sentence pair is kept. A decision is a function of the corpus and of these settings."""
+"""Settings of `qkv clean`. Whether a pair is kept depends only on the corpus and these settings."""
 
 import math
 from dataclasses import dataclass
 from typing import Literal
 
-from qkv.errors import UserError
+from qkv.errors import check_rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +39,19 @@ class CleanSettings:
 
 
 def check_clean(settings: CleanSettings) -> None:
-    rules = {
-        "min-length must be at least 1": settings.min_length >= 1,
-        "max-length must be at least min-length": settings.max_length >= settings.min_length,
-        "max-words must not be negative": settings.max_words >= 0,
-        "max-ratio must be at least 1": settings.max_ratio >= 1,
-        "min-letters must be in [0, 1]": 0 <= settings.min_letters <= 1,
-        "min-script must be in [0, 1]": 0 <= settings.min_script <= 1,
-        "max-copied must be in [0, 1]": 0 <= settings.max_copied <= 1,
-        "max-numbers must not be negative": settings.max_numbers >= 0,
-        "language-confidence must be in [0, 1]": 0 <= settings.language_confidence <= 1,
-        "near-duplicates must be in [0, 1]": 0 <= settings.near_duplicates <= 1,
-        "min-alignment must be a finite number": math.isfinite(settings.min_alignment or 0),
-    }
-    broken = [rule for rule, holds in rules.items() if not holds]
-    if broken:
-        raise UserError(f"{'; '.join(broken)}.")
+    shares = ("min_letters", "min_script", "max_copied", "language_confidence", "near_duplicates")
+    check_rules(
+        [
+            ("min_length", "must be at least 1", settings.min_length >= 1),
+            (
+                "max_length",
+                "must not be less than the minimum length",
+                settings.max_length >= settings.min_length,
+            ),
+            ("max_words", "must not be negative", settings.max_words >= 0),
+            ("max_ratio", "must be at least 1", settings.max_ratio >= 1),
+            ("max_numbers", "must not be negative", settings.max_numbers >= 0),
+            *((name, "must be in [0, 1]", 0 <= getattr(settings, name) <= 1) for name in shares),
+            ("min_alignment", "must be a finite number", math.isfinite(settings.min_alignment or 0)),
+        ]
+    )

@@ -16,5 +16,5 @@ def words(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Two texts with the same words are the same text; texts without words are compared as they are."""
+    """Normalize a text for comparison: only its words count, if it has any."""
     return " ".join(words(text)) or " ".join(text.split())

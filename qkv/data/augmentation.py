@@ -25,5 +25,5 @@ class Augmentation:
 
     @property
     def draws(self) -> int:
-        """Random numbers between 0 and 1 per image."""
+        """How many random numbers an image needs."""
         return MOVES + PER_OPERATION * self.operations + ERASURES

@@ -1,4 +1,4 @@
-"""Pictures with captions: a folder with captions.tsv, an .npz file with captions in JSON, or built-in scenes."""
+"""Images with captions: a folder with captions.tsv, an .npz file with captions in JSON, or built-in scenes."""
 
 import json
 import zipfile
@@ -11,9 +11,9 @@ from random import Random
 
 import numpy as np
 
-from qkv.data.images import MOST_BYTES, Bytes, form_for, one_line, pictures_below, read_pictures
-from qkv.data.lines import refuse_halves
-from qkv.data.worlds.scenes import LANGUAGES, SIDE, Part, Scene, caption, drawn, scenes
+from qkv.data.images import MAX_BYTES, Bytes, choose_form, error_text, find_images, read_pictures
+from qkv.data.lines import reject_lone_surrogates
+from qkv.data.worlds.scenes import LANGUAGES, SIDE, Part, Scene, caption, draw_scene, scenes
 from qkv.errors import UserError
 
 CAPTIONS_FILE = "captions.tsv"
@@ -49,7 +49,9 @@ def words_of(text: str) -> list[str]:
 def scene_pictures(part: Part, count: int, side: int = SIDE) -> Captioned:
     """Scenes of a part, each with its caption in every language."""
     chosen = list(islice(scenes(part, 1), count))
-    pixels = np.stack([drawn(scene, Random(f"{part} {n}"), side).pixels for n, scene in enumerate(chosen)])
+    pixels = np.stack(
+        [draw_scene(scene, Random(f"{part} {n}"), side).pixels for n, scene in enumerate(chosen)]
+    )
     return Captioned(pixels, [captions_of(scene) for scene in chosen])
 
 
@@ -57,36 +59,36 @@ def captions_of(scene: Scene) -> tuple[str, ...]:
     return tuple(caption(scene, language) for language in LANGUAGES)
 
 
-# What people have
+# Files
 
 
 def read_captioned(images: Path, captions: Path | None, size: int | None) -> Captioned:
-    """Pictures in colour with their captions."""
+    """Read colour images with their captions."""
     if images.is_dir():
-        return from_folder(images, captions or images / CAPTIONS_FILE, size)
+        return read_caption_folder(images, captions or images / CAPTIONS_FILE, size)
     if captions is None:
         raise UserError(f"{images} is not a folder: give a file with its captions too.")
-    return from_npz(images, captions, size)
+    return read_caption_npz(images, captions, size)
 
 
 def read_plain(images: Path, size: int | None) -> Bytes:
-    """Pictures in colour; whatever captions or classes there may be."""
+    """Read colour images, ignoring captions and classes."""
     if images.is_dir():
-        paths = pictures_below(images)
+        paths = find_images(images)
         if not paths:
             raise UserError(f"there are no images in {images}.")
         return read_squares(paths, size)
     return npz_pictures(images, size)
 
 
-def from_folder(folder: Path, captions: Path, size: int | None) -> Captioned:
-    """Each line of captions.tsv: the name of a file, a tab, and what it shows; a file may have several lines."""
+def read_caption_folder(folder: Path, captions: Path, size: int | None) -> Captioned:
+    """Each line of captions.tsv is a file name, a tab and a caption. An image may have several lines."""
     if not captions.is_file():
         raise UserError(
-            f"{captions} is missing: a line for each picture, its file name, a tab and its caption."
+            f"{captions} is missing. It must have a line for each image: file name, tab, caption."
         )
     try:
-        with open(captions, encoding="utf-8-sig") as file:  # with or without Windows' mark
+        with open(captions, encoding="utf-8-sig") as file:  # with or without a byte order mark
             lines = [line.rstrip("\n").split("\t") for line in file]
     except UnicodeDecodeError:
         raise UserError(f"{captions} is not UTF-8 text.") from None
@@ -94,18 +96,18 @@ def from_folder(folder: Path, captions: Path, size: int | None) -> Captioned:
         if row != [""] and len(row) != 2:
             raise UserError(f"{captions}, line {number}: write a file name, a tab and a caption.")
     rows = [row for row in lines if row != [""]]
-    texts = checked([row[1] for row in rows], captions)
+    texts = clean_captions([row[1] for row in rows], captions)
     of_file: dict[str, tuple[str, ...]] = {}
     for (name, _), text in zip(rows, texts, strict=True):
         of_file[name] = (*of_file.get(name, ()), text)
     return Captioned(read_squares([folder / name for name in of_file], size), list(of_file.values()))
 
 
-def from_npz(images: Path, captions: Path, size: int | None) -> Captioned:
+def read_caption_npz(images: Path, captions: Path, size: int | None) -> Captioned:
     try:
         entries = json.loads(captions.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{captions} cannot be read as JSON ({one_line(error)}).") from None
+        raise UserError(f"{captions} cannot be read as JSON ({error_text(error)}).") from None
     if not isinstance(entries, list):
         raise UserError(f"{captions} is not a list of captions.")
     texts = [
@@ -116,27 +118,27 @@ def from_npz(images: Path, captions: Path, size: int | None) -> Captioned:
         raise UserError(f"{captions}: each entry must be a string, or an object with a caption or a name.")
     pictures = npz_pictures(images, size)
     if len(texts) != len(pictures):
-        raise UserError(f"{images} has {len(pictures):,} pictures, but {captions} {len(texts):,} captions.")
-    return Captioned(pictures, [(text,) for text in checked(found, captions)])
+        raise UserError(f"{images} has {len(pictures):,} images, but {captions} has {len(texts):,} captions.")
+    return Captioned(pictures, [(text,) for text in clean_captions(found, captions)])
 
 
-def checked(texts: list[str], where: Path) -> list[str]:
+def clean_captions(texts: list[str], where: Path) -> list[str]:
     cleaned = [" ".join(text.split()) for text in texts]
     for number, text in enumerate(cleaned, 1):
         if not text:
             raise UserError(f"{where}: caption {number} is empty.")
-        refuse_halves(text, f"{where}: caption {number}")
+        reject_lone_surrogates(text, f"{where}: caption {number}")
         if len(text) > LONGEST:
             raise UserError(f"{where}: caption {number} has {len(text):,} characters, more than {LONGEST:,}.")
     if not cleaned:
-        raise UserError(f"{where} holds no caption.")
+        raise UserError(f"{where} has no captions.")
     return cleaned
 
 
 def read_squares(paths: Sequence[Path], size: int | None) -> Bytes:
-    form = form_for(paths[0], size, "colour")
+    form = choose_form(paths[0], size, "colour")
     if form.height != form.width:
-        raise UserError(f"{paths[0]} is not square: choose a size, to which images are cropped.")
+        raise UserError(f"{paths[0]} is not square: choose a size to crop images to.")
     return read_pictures(paths, form, fit=size is not None)
 
 
@@ -146,8 +148,8 @@ def npz_pictures(path: Path, size: int | None) -> Bytes:
         raise UserError("the size of images in an .npz file cannot be changed: leave it out.")
     try:
         with zipfile.ZipFile(path) as archive:
-            if archive.getinfo("images.npy").file_size > MOST_BYTES:
-                raise UserError(f"{path} holds more than {MOST_BYTES / 1e9:.0f} GB of pictures.")
+            if archive.getinfo("images.npy").file_size > MAX_BYTES:
+                raise UserError(f"{path} holds more than {MAX_BYTES / 1e9:.0f} GB of images.")
         with np.load(path, allow_pickle=False) as arrays:
             pictures = arrays["images"]
     except UserError:
@@ -155,10 +157,10 @@ def npz_pictures(path: Path, size: int | None) -> Bytes:
     except KeyError:
         raise UserError(f"{path} has no array called images.") from None
     except Exception as error:  # a broken or encrypted archive can raise anything
-        raise UserError(f"{path} cannot be read as an .npz file of pictures ({one_line(error)}).") from None
+        raise UserError(f"{path} cannot be read as an .npz file of images ({error_text(error)}).") from None
     square = pictures.ndim == 4 and pictures.shape[1] == pictures.shape[2] and pictures.shape[3] == 3
     if pictures.dtype != np.uint8 or not square or not len(pictures):
         raise UserError(
-            f"{path}: its images are {pictures.dtype} {pictures.shape}, but must be bytes of the shape (number, side, side, 3)."
+            f"{path}: its images are {pictures.dtype} {pictures.shape}, but must be bytes of shape (number, side, side, 3)."
         )
     return np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))

@@ -1,6 +1,6 @@
-"""Multiple-choice questions from a tab-separated file:
+"""Multiple-choice questions from a tab-separated file: a text, its answers, and the number of the right one from 1.
 
-The cat was hungry. <TAB> It ate. <TAB> It flew. <TAB> 1        text, answers, number of the right one from 1
+The cat was hungry. <TAB> It ate. <TAB> It flew. <TAB> 1
 """
 
 from dataclasses import dataclass

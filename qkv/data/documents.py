@@ -1,10 +1,9 @@
 """Text for language models: documents from files, or by default the source of Python's standard library.
 
     a.txt, b.md, c.py      each file is a document
-    d.jsonl                each line is one: {"text": "…"}
+    d.jsonl                each line is a document: {"text": "…"}
 
-All of them may end in .gz, in small letters or capitals. A line ends with "\\n" alone, whatever system wrote it, as
-in a prompt.
+All of them may be compressed (.gz). Windows line ends become "\\n", as in prompts.
 """
 
 import json
@@ -15,12 +14,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from qkv.data.lines import empty_file, not_utf8, numbered_lines, opened, refuse_halves
+from qkv.data.lines import empty_file, not_utf8, numbered_lines, open_file, reject_lone_surrogates
 from qkv.errors import UserError
 
 NOT_SOURCE = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
-TABLES = {"encodings", "pydoc_data"}  # tables of numbers and of help texts rather than programs
-FEW = 10  # from this many documents on, whole documents are held out
+TABLES = {"encodings", "pydoc_data"}  # tables of numbers and help texts, not programs
+MIN_TO_HOLD_OUT_WHOLE = 10  # from this many documents on, whole documents are held out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +54,7 @@ def documents_in(path: Path) -> list[str]:
             for number, line in numbered_lines(path)
             if line.strip()
         ]
-    with opened(path) as stream:
+    with open_file(path) as stream:
         raw = stream.read()
     try:
         text = raw.decode("utf-8-sig")
@@ -63,10 +62,10 @@ def documents_in(path: Path) -> list[str]:
         raise not_utf8(path, raw[: error.start].count(b"\n") + 1, raw) from None
     if not text.strip():
         raise empty_file(path)
-    return [with_plain_breaks(text)]
+    return [normalize_line_ends(text)]
 
 
-def with_plain_breaks(text: str) -> str:
+def normalize_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
@@ -74,16 +73,18 @@ def text_in_json(line: str, where: str) -> str:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        raise UserError(f'{where} is not JSON: each line is an object such as {{"text": "…"}}.') from None
+        raise UserError(
+            f'{where} is not JSON: each line must be an object such as {{"text": "…"}}.'
+        ) from None
     if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
-        raise UserError(f'{where} has no "text": each line is an object such as {{"text": "…"}}.')
+        raise UserError(f'{where} has no "text": each line must be an object such as {{"text": "…"}}.')
     text: str = row["text"]
-    refuse_halves(text, where)
-    return with_plain_breaks(text)
+    reject_lone_surrogates(text, where)
+    return normalize_line_ends(text)
 
 
 def python_source(folder: Path | None = None) -> Documents:
-    """The standard library of the Python that runs this, so that a first run needs no download."""
+    """The source code of Python's standard library, so that a first run needs no download."""
     folder = Path(sysconfig.get_paths()["stdlib"]) if folder is None else folder
     texts = []
     for path in sorted(folder.rglob("*.py")):
@@ -91,7 +92,7 @@ def python_source(folder: Path | None = None) -> Documents:
         if not (NOT_SOURCE | TABLES) & set(inside):
             try:
                 text = path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError):  # some are there to show other encodings
+            except (OSError, UnicodeDecodeError):  # some are test files in other encodings
                 continue
             if text.strip():
                 texts.append(text)
@@ -101,8 +102,8 @@ def python_source(folder: Path | None = None) -> Documents:
 
 
 def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:
-    """At most a `share` of the characters: whole documents chosen by the seed; of few or very long ones the end of each."""
-    out = set() if len(documents) < FEW else chosen_documents(documents, share, seed)
+    """Hold out at most a `share` of the characters: whole documents, or the end of each if there are few or very long ones."""
+    out = set() if len(documents) < MIN_TO_HOLD_OUT_WHOLE else choose_documents(documents, share, seed)
     if not out:
         cuts = [int(len(text) * (1 - share)) for text in documents.texts]
         train = [text[:cut] for text, cut in zip(documents.texts, cuts, strict=True)]
@@ -120,10 +121,10 @@ def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Docume
     )
 
 
-def chosen_documents(documents: Documents, share: float, seed: int) -> set[int]:
-    """Documents in a seeded order that fit a share of the characters; none if they do not fill half of it.
+def choose_documents(documents: Documents, share: float, seed: int) -> set[int]:
+    """Random documents with at most a `share` of the characters; none if they have less than half of that.
 
-    Documents that are too long are skipped only until half is full, to avoid a preference for short ones.
+    Documents that are too long are skipped only until half of the share is reached, because skipping favours short ones.
     """
     order = list(range(len(documents)))
     random.Random(seed).shuffle(order)

@@ -1,11 +1,11 @@
-"""A folder with the parts of a data set, under their usual names.
+"""A folder with the parts of a data set, found by their usual names.
 
-    train.en train.de              two plain files for a part, or
-    train.en-de.tsv, train.tsv     one that holds both sides (.tsv .jsonl .tmx .po), each also with .gz
-    val.… valid.… validation.… dev.…    what to validate on
-    test.… test_2016_flickr.…      what to report on, as many as there are
+    train.en train.de                   two plain files, or
+    train.en-de.tsv, train.tsv          one file with both sides (.tsv .jsonl .tmx .po), also with .gz
+    val.… valid.… validation.… dev.…    the validation part
+    test.… test_2016_flickr.…           any number of test parts
 
-A variant stands between the part and the language: with "lc.norm.tok", `train.lc.norm.tok.en` is read.
+A variant is part of the file name: for "lc.norm.tok", `train.lc.norm.tok.en` is read.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class Part:
     files: tuple[Path, ...]  # one, or two
     source: str
     target: str
-    swapped: bool = False  # the one file has the target first
+    swapped: bool = False  # the target comes first in the file
 
     def read(self) -> ParallelText:
         if len(self.files) == 2:
@@ -35,7 +35,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:
-    """The parts of a data set; only the first must be there."""
+    """The parts of a data set; only `train` is required."""
 
     train: Part
     valid: Part | None
@@ -46,22 +46,21 @@ def find_parts(folder: Path, source: str, target: str, variant: str = "") -> Fol
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder: give the folder with the training data.")
     parts = all_parts(folder, source, target, variant)
-    train = of_kind(parts, TRAIN)
+    train = parts_named(parts, TRAIN)
     if not train:
         middle = f".{variant}" if variant else ""
-        inside = [path for path in below(folder) if has_training_part(path, source, target, variant)]
+        inside = [path for path in subfolders(folder) if has_training_part(path, source, target, variant)]
         if inside:
-            raise UserError(f"{folder} has no training part, but {inside[0]} has: give that folder.")
+            raise UserError(f"{folder} has no training part, but {inside[0]} does: give that folder.")
         raise UserError(
             f"{folder} has neither train{middle}.{source} and train{middle}.{target} nor "
-            f"train{middle}.{source}-{target}.tsv: give the source and target "
-            "languages, or the files themselves."
+            f"train{middle}.{source}-{target}.tsv. Check the source and target languages, or give the files themselves."
         )
-    valid, tests = of_kind(parts, VALID), of_kind(parts, TEST)
-    refuse_several(folder, "training", train)
-    refuse_several(folder, "validation", valid)
+    valid, tests = parts_named(parts, VALID), parts_named(parts, TEST)
+    reject_several(folder, "training", train)
+    reject_several(folder, "validation", valid)
     for name in {part.name for part in tests}:
-        refuse_several(folder, name, [part for part in tests if part.name == name])
+        reject_several(folder, name, [part for part in tests if part.name == name])
     return Folder(train=train[0], valid=valid[0] if valid else None, tests=tuple(tests))
 
 
@@ -69,28 +68,28 @@ def all_parts(folder: Path, source: str, target: str, variant: str) -> list[Part
     return [*plain_parts(folder, source, target, variant), *paired_parts(folder, source, target, variant)]
 
 
-def below(folder: Path) -> list[Path]:
-    """Folders in it, up to three levels deep."""
+def subfolders(folder: Path) -> list[Path]:
+    """Subfolders, up to three levels deep."""
     return [
         path for pattern in ("*", "*/*", "*/*/*") for path in sorted(folder.glob(pattern)) if path.is_dir()
     ]
 
 
 def has_training_part(folder: Path, source: str, target: str, variant: str) -> bool:
-    return bool(of_kind(all_parts(folder, source, target, variant), TRAIN))
+    return bool(parts_named(all_parts(folder, source, target, variant), TRAIN))
 
 
-def refuse_several(folder: Path, kind: str, parts: list[Part]) -> None:
+def reject_several(folder: Path, kind: str, parts: list[Part]) -> None:
     if len(parts) > 1:
         names = " and ".join(part.files[0].name for part in parts)
-        raise UserError(f"{folder} has several {kind} parts, {names}: leave one of them there.")
+        raise UserError(f"{folder} has several {kind} parts, {names}: keep one of them.")
 
 
-def of_kind(parts: list[Part], beginnings: tuple[str, ...]) -> list[Part]:
-    """The parts whose name is one of these words, or starts with one that is not followed by a letter."""
+def parts_named(parts: list[Part], words: tuple[str, ...]) -> list[Part]:
+    """The parts whose name starts with one of these words, not followed by a letter."""
     found = []
     for part in parts:
-        word = next((w for w in reversed(beginnings) if part.name.startswith(w)), None)
+        word = next((w for w in reversed(words) if part.name.startswith(w)), None)
         if word is not None and not part.name[len(word) :][:1].isalpha():
             found.append(part)
     return found

@@ -1,4 +1,4 @@
-"""Pictures with classes: folders of class-named folders, idx files as MNIST has them."""
+"""Labelled images: one folder per class, or idx files as for MNIST."""
 
 import gzip
 import struct
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from qkv.data.images import (
+    MAX_BYTES,
     MODES,
-    MOST_BYTES,
     Bytes,
     Colours,
     Form,
+    allocate,
     channels_first,
-    converted,
-    form_for,
-    one_line,
-    pictures_below,
+    choose_form,
+    convert_mode,
+    error_text,
+    find_images,
     read_pictures,
-    room_for,
 )
 from qkv.errors import UserError
 
@@ -35,7 +35,7 @@ FormOf = Callable[[Path], Form]
 
 @dataclass(frozen=True)
 class Labelled:
-    """Pictures, each of one class."""
+    """Images, each with one class."""
 
     pictures: Bytes  # (N, C, height, width)
     labels: NDArray[np.int64]  # (N)
@@ -52,13 +52,11 @@ class Labelled:
     def take(self, rows: NDArray[np.int64]) -> "Labelled":
         return Labelled(self.pictures[rows], self.labels[rows], self.classes)
 
-    def numbered_as(self, classes: tuple[str, ...]) -> "Labelled":
-        """With the numbers that the same names have there: a published model has its classes in an order of its own."""
-        strange = [name for name in self.classes if name not in classes]
-        if strange:
-            raise UserError(
-                f"the classes of the pictures are not those of the model, which has no '{strange[0]}'."
-            )
+    def with_class_order(self, classes: tuple[str, ...]) -> "Labelled":
+        """The same images, with labels numbered in the order of these classes."""
+        unknown = [name for name in self.classes if name not in classes]
+        if unknown:
+            raise UserError(f"the model has no class '{unknown[0]}': use the classes of the model.")
         twice = sorted({name for name in self.classes if classes.count(name) > 1})
         if twice:
             raise UserError(
@@ -68,9 +66,17 @@ class Labelled:
         return Labelled(self.pictures, numbers[self.labels], classes)
 
 
+def hold_out(count: int, number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to train on and held-out rows, chosen by the seed."""
+    if count < 10:
+        raise UserError(f"{count} pictures are too few to hold some out for validation. Give at least ten.")
+    order = np.random.default_rng(seed).permutation(count)
+    return np.sort(order[number:]), np.sort(order[:number])
+
+
 @dataclass(frozen=True, kw_only=True)
 class LabelledParts:
-    """A data set as it was found; only the first part must be there."""
+    """The parts of a data set; only `train` is required."""
 
     train: Labelled
     valid: Labelled | None
@@ -86,7 +92,7 @@ def read_image_folder(
         raise UserError(
             "images in idx files cannot be resized or converted: leave out the size and the colours."
         )
-    return read_parts(folder, lambda first: form_for(first, size, colours), fit=fit)
+    return read_parts(folder, lambda first: choose_form(first, size, colours), fit=fit)
 
 
 def read_images_for(folder: Path, form: Form, *, fit: bool) -> LabelledParts:
@@ -96,29 +102,26 @@ def read_images_for(folder: Path, form: Form, *, fit: bool) -> LabelledParts:
         return parts
     if not fit:
         raise UserError(
-            f"the pictures of {folder} are {parts.train.form}, and those of the model {form}: choose to fit them."
+            f"the images of {folder} are {parts.train.form}, but the model needs {form}: fit them to the model."
         )
-    kept = [None if part is None else made_to_fit(part, form) for part in (parts.valid, parts.test)]
-    return LabelledParts(train=made_to_fit(parts.train, form), valid=kept[0], test=kept[1])
+    kept = [None if part is None else fit_images(part, form) for part in (parts.valid, parts.test)]
+    return LabelledParts(train=fit_images(parts.train, form), valid=kept[0], test=kept[1])
 
 
-def read_images_to_judge(folder: Path, form: Form, classes: tuple[str, ...]) -> tuple[str, Labelled]:
-    """The part to evaluate a classifier on, fitted to the model, and its name: test, else valid, else all.
-
-    One class is enough, and no training part is needed.
-    """
+def read_evaluation_images(folder: Path, form: Form, classes: tuple[str, ...]) -> tuple[str, Labelled]:
+    """The part to evaluate a classifier on (test, else valid, else all), and its name. Images are fitted to the model."""
     check_folder(folder)
     for name in ("test", "valid", "train"):
         found = idx_part(folder, PARTS[name])
         if found is not None:
-            known = found.numbered_as(classes)
-            return part_name(name), known if known.form == form else made_to_fit(known, form)
+            known = found.with_class_order(classes)
+            return part_name(name), known if known.form == form else fit_images(known, form)
     own = part_folders(folder)
     name = next((name for name in ("test", "valid", "train") if name in own), "train")
     chosen = own.get(name, folder)
     named = tuple(path.name for path in folders_in(chosen))
-    part = classes_in(chosen, lambda first: form, fit=True, among=named)  # none of them needs to have any
-    return part_name(name), part.numbered_as(classes)
+    part = read_classes(chosen, lambda first: form, fit=True, among=named)  # a class may be empty
+    return part_name(name), part.with_class_order(classes)
 
 
 def part_name(name: str) -> str:
@@ -127,48 +130,48 @@ def part_name(name: str) -> str:
 
 def check_folder(folder: Path) -> None:
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder: give one whose folders are named like the classes.")
+        raise UserError(f"{folder} is not a folder: give a folder with one subfolder per class.")
 
 
 def read_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
-    """`form_of` gives the form of all images from the first; idx files are read unchanged."""
+    """Read all parts. `form_of` chooses the form of all images from the first one; idx files are read unchanged."""
     check_folder(folder)
     found = idx_parts(folder) or folder_parts(folder, form_of, fit=fit)
     for part in (found.valid, found.test):
         if part is not None and part.form != found.train.form:
-            raise UserError(
-                f"{folder} has training pictures of {found.train.form} and others of {part.form}."
-            )
+            raise UserError(f"{folder} has training images of {found.train.form} and others of {part.form}.")
         if part is not None and part.labels.max() >= len(found.train.classes):
-            raise UserError(f"{folder} has classes outside the training part: give a picture of each there.")
+            raise UserError(f"{folder} has classes without training images: add some, or remove the classes.")
     return found
 
 
-# Folders of pictures
+# Folders of images
 
 
 def folder_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
     own = part_folders(folder)
     if own and "train" not in own:
         raise UserError(
-            f"{folder} has {' and '.join(path.name for path in own.values())}, and no train: put the folders of the "
-            f"classes to learn into {folder / 'train'}."
+            f"{folder} has {' and '.join(path.name for path in own.values())} but no train: put the training images into "
+            f"{folder / 'train'}."
         )
-    train = classes_in(own.get("train", folder), form_of, fit=fit)
+    train = read_classes(own.get("train", folder), form_of, fit=fit)
     if len(train.classes) < 2:
         raise UserError(
-            f"{own.get('train', folder)} holds one class, and a classifier needs two at least: put the pictures of each "
-            "class into a folder with its name."
+            f"{own.get('train', folder)} has one class, but a classifier needs at least two: put the images of each "
+            "class into a folder of its own."
         )
     valid, test = (
-        classes_in(own[name], lambda first: train.form, fit=fit, among=train.classes) if name in own else None
+        read_classes(own[name], lambda first: train.form, fit=fit, among=train.classes)
+        if name in own
+        else None
         for name in ("valid", "test")
     )
     return LabelledParts(train=train, valid=valid, test=test)
 
 
 def part_folders(folder: Path) -> dict[str, Path]:
-    """The folders of the parts that are there. One that holds pictures and no folders is a class, whatever its name."""
+    """The folders of the parts. A folder without subfolders is a class, whatever its name."""
     named = {path.name.lower(): path for path in folders_in(folder)}
     found = {part: named[name] for part, names in PARTS.items() for name in reversed(names) if name in named}
     return {part: path for part, path in found.items() if folders_in(path)}
@@ -178,31 +181,33 @@ def folders_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def classes_in(folder: Path, form_of: FormOf, *, fit: bool, among: tuple[str, ...] | None = None) -> Labelled:
-    """The pictures below class-named folders; with `among`, these are the classes, and not all need to be there."""
+def read_classes(
+    folder: Path, form_of: FormOf, *, fit: bool, among: tuple[str, ...] | None = None
+) -> Labelled:
+    """The images of all class folders. With `among`, these are the classes, and some may be missing."""
     names = tuple(path.name for path in folders_in(folder))
-    strange = [name for name in names if among is not None and name not in among]
-    if strange:
-        raise UserError(f"{folder} has classes that the training part has not: {', '.join(strange)}.")
+    unknown = [name for name in names if among is not None and name not in among]
+    if unknown:
+        raise UserError(f"{folder} has classes that the training part lacks: {', '.join(unknown)}.")
     classes = names if among is None else among
-    files = [(path, label) for label, name in enumerate(classes) for path in pictures_below(folder / name)]
+    files = [(path, label) for label, name in enumerate(classes) for path in find_images(folder / name)]
     seen = {label for _, label in files}
     empty = [name for label, name in enumerate(classes) if label not in seen and among is None]
     if empty:
-        raise UserError(f"there is no picture in {folder / empty[0]}: fill it or take it away.")
+        raise UserError(f"there are no images in {folder / empty[0]}: add some, or remove the folder.")
     if not files:
         raise UserError(
-            f"there is no picture in a folder of {folder}: put those of each class into a folder with its name."
+            f"there are no images in the folders of {folder}: put the images of each class into a folder of its own."
         )
     pictures = read_pictures([path for path, _ in files], form_of(files[0][0]), fit=fit)
     return Labelled(pictures, np.array([label for _, label in files], dtype=np.int64), classes)
 
 
-def made_to_fit(part: Labelled, form: Form) -> Labelled:
-    """Grey pictures, as idx files hold them, in another form."""
-    pictures = room_for(len(part), form)
+def fit_images(part: Labelled, form: Form) -> Labelled:
+    """Convert grey images, as from idx files, to another form."""
+    pictures = allocate(len(part), form)
     for place, each in enumerate(part.pictures):
-        pictures[place] = channels_first(converted(Image.fromarray(each[0]), MODES[form.colours]), form)
+        pictures[place] = channels_first(convert_mode(Image.fromarray(each[0]), MODES[form.colours]), form)
     return Labelled(pictures, part.labels, part.classes)
 
 
@@ -214,7 +219,7 @@ def idx_parts(folder: Path) -> LabelledParts | None:
     if train is None:
         return None
     if len(np.unique(train.labels)) < 2:
-        raise UserError(f"the labels in {folder} hold one class, and a classifier needs two at least.")
+        raise UserError(f"the labels in {folder} have one class, but a classifier needs at least two.")
     return LabelledParts(train=train, valid=valid, test=test)
 
 
@@ -233,10 +238,12 @@ def idx_part(folder: Path, names: Sequence[str]) -> Labelled | None:
         if images is None:
             continue
         if labels is None:
-            raise UserError(f"{images} has no file of labels beside it: put {name}-labels-idx1-ubyte there.")
+            raise UserError(f"{images} has no labels: put {name}-labels-idx1-ubyte next to it.")
         pictures, classes = read_idx(images, 3), read_idx(labels, 1)
         if len(pictures) != len(classes):
-            raise UserError(f"{images} has {len(pictures):,} pictures, but {labels} {len(classes):,} labels.")
+            raise UserError(
+                f"{images} has {len(pictures):,} images, but {labels} has {len(classes):,} labels."
+            )
         names_of_all = tuple(map(str, range(int(classes.max()) + 1)))
         return Labelled(pictures[:, None], classes.astype(np.int64), names_of_all)
     return None
@@ -252,13 +259,15 @@ def read_idx(path: Path, axes: int) -> Bytes:
             lengths = struct.unpack(f">{axes}I", head[4:])
             count = int(np.prod(lengths, dtype=object))
             if not count:
-                raise UserError(f"{path} says that it holds nothing: a length of 0 in its first bytes.")
-            if count > MOST_BYTES:
-                raise UserError(f"{path} says that it has {count / 1e9:.1f} GB, more than qkv reads at once.")
+                raise UserError(f"{path} is empty: its header has a length of 0.")
+            if count > MAX_BYTES:
+                raise UserError(
+                    f"{path} has {count / 1e9:.1f} GB, more than the {MAX_BYTES / 1e9:.0f} GB that qkv reads."
+                )
             content = file.read(count)
             more = file.read(1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{path} is damaged or truncated ({one_line(error)}). Download it again.") from None
+        raise UserError(f"{path} is damaged or truncated ({error_text(error)}). Download it again.") from None
     if len(content) != count or more:
         raise UserError(f"{path} is damaged: its length does not match its header. Download it again.")
-    return np.frombuffer(bytearray(content), dtype=np.uint8).reshape(lengths)  # bytes could not be written to
+    return np.frombuffer(bytearray(content), dtype=np.uint8).reshape(lengths)  # a writable copy

@@ -11,7 +11,7 @@ def language_tag(language: str) -> str:
 
 
 def matching_tag(wanted: str, tags: Iterable[str]) -> str | None:
-    """The tag equal to `wanted`, or else the first that is its more general or more special form."""
+    """The tag equal to `wanted`, or else the first one that is more general or more specific."""
     wanted, tags = language_tag(wanted), list(tags)
     if wanted in tags:
         return wanted
@@ -21,20 +21,20 @@ def matching_tag(wanted: str, tags: Iterable[str]) -> str | None:
     )
 
 
-def two_languages(source: str, target: str) -> tuple[str, str]:
+def check_different(source: str, target: str) -> tuple[str, str]:
     if language_tag(source) == language_tag(target):
         raise UserError(
-            f"The source and the target language are both {source}: give two different languages."
+            f"the source and the target language are both {source}: give two different languages."
         )
     return source, target
 
 
-def listed(tags: Iterable[str]) -> str:
+def join_tags(tags: Iterable[str]) -> str:
     return ", ".join(sorted(tags)) or "none"
 
 
 def language_of(path: Path) -> str | None:
-    """`train.en` and `train.en.txt` are English."""
+    """The language in a file name such as `train.en` or `train.en.txt`."""
     for ending in reversed(path.name.lower().removesuffix(".gz").removesuffix(".txt").split(".")[1:]):
         if 2 <= len(ending) <= 3 and ending.isalpha():
             return ending

@@ -1,7 +1,7 @@
-"""Pairs of sentences from the files people have: two plain files, .tsv, .jsonl, .tmx or .po, also gzipped.
+"""Sentence pairs from two plain files, or from .tsv, .jsonl, .tmx or .po, also gzipped.
 
-Every fault in a file is a UserError of one sentence. What comes out holds no line feed inside a sentence
-and is always encodable as UTF-8, so nothing after this room has to ask again.
+Every problem in a file raises a UserError. Sentences contain no line breaks and can be encoded as UTF-8, so later code
+need not check.
 """
 
 import hashlib
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from qkv.data.language_tags import language_tag, listed, matching_tag, two_languages
-from qkv.data.lines import numbered_lines, one_line, opened, refuse_halves
+from qkv.data.language_tags import check_different, join_tags, language_tag, matching_tag
+from qkv.data.lines import numbered_lines, one_line, open_file, reject_lone_surrogates
 from qkv.data.po import read_po
 from qkv.data.tmx import read_tmx, tmx_direction
 from qkv.errors import UserError
@@ -44,10 +44,10 @@ Reader = Callable[[Path, str | None, str | None], Iterable[tuple[str, str]]]
 def read_pairs(
     path: Path, *, source_language: str | None = None, target_language: str | None = None
 ) -> ParallelText:
-    """Read one file that holds both sides; its suffix says how.
+    """Read one file with both sides. Its suffix determines the format.
 
-    The languages matter where the file names them (.tmx, .jsonl): "en" also finds "en-US", and "en-US" also
-    finds "en", but "pt-BR" does not find "pt-PT".
+    Files may name their languages (.tmx, .jsonl). "en" matches "en-US", and "en-US" matches "en", but "pt-BR" does not match
+    "pt-PT".
     """
     pairs = list(iterate_pairs(path, source_language, target_language))
     return ParallelText(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs])
@@ -56,34 +56,34 @@ def read_pairs(
 def iterate_pairs(
     path: Path, source_language: str | None, target_language: str | None
 ) -> Iterator[tuple[str, str]]:
-    """The pairs of such a file one by one."""
+    """Read the pairs of such a file one by one."""
     name = path.name.lower().removesuffix(".gz")
     reader = READERS.get(Path(name).suffix)
     if reader is None:
-        with opened(path):  # a missing file or a folder is the truer complaint
+        with open_file(path):  # report a missing file or a folder first
             pass
         known = ", ".join(READERS)
         raise UserError(
-            f"{path} has no suffix that says how sentence pairs are stored in it: rename it to one of {known} "
-            "(each also with .gz), or give two plain files with one sentence per line."
+            f"{path} has an unknown suffix. Supported are {known}, also with .gz, or two plain files with one sentence "
+            "per line."
         )
     empty = True
     for pair in reader(path, source_language, target_language):
         empty = False
         yield pair
     if empty:
-        raise UserError(f"{path} holds no sentence pair: give a file with translations in it.")
+        raise UserError(f"{path} has no sentence pairs: give a file with translations.")
 
 
 def languages_in(path: Path, source: str | None, target: str | None) -> tuple[str | None, str | None]:
-    """The two languages as given, or as the file itself names them."""
+    """The two languages as given, or as named in the file."""
     if path.name.lower().removesuffix(".gz").endswith(".tmx"):
         return tmx_direction(path, source, target)
     return source, target
 
 
 def read_two(source: Path, target: Path) -> ParallelText:
-    """Read two plain files whose lines translate each other."""
+    """Read two plain files that match line by line."""
     source_lines, target_lines = read_lines(source), read_lines(target)
     if len(source_lines) != len(target_lines):
         raise UserError(
@@ -94,7 +94,7 @@ def read_two(source: Path, target: Path) -> ParallelText:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Read a plain file, one sentence per line; empty lines are kept, so that line numbers stay true."""
+    """Read a plain file with one sentence per line. Empty lines are kept, so that line numbers stay correct."""
     return [line for _, line in numbered_lines(path)]
 
 
@@ -103,9 +103,9 @@ def _read_tsv(path: Path, _source: str | None, _target: str | None) -> Iterator[
         columns = line.split("\t", 2)
         if len(columns) >= 2:
             yield columns[0], columns[1]
-        elif line.strip():  # an empty line, often the last one, is no pair and no fault
+        elif line.strip():  # empty lines are skipped
             raise UserError(
-                f"{path}, line {number} has no tab: each line is a source sentence, a tab, a target sentence."
+                f"{path}, line {number} has no tab: each line must be a source sentence, a tab and a target sentence."
             )
 
 
@@ -137,15 +137,15 @@ def _sides_of_record(
     by_tag = {language_tag(key): value for key, value in sides.items()}
     if source is None or target is None:
         raise UserError(
-            f'{where} has no "source" and "target" but {listed(by_tag)}: '
+            f'{where} has no "source" and "target" but {join_tags(by_tag)}: '
             "give the source and target languages."
         )
     found = []
-    for language in two_languages(source, target):
+    for language in check_different(source, target):
         tag = matching_tag(language, by_tag)
         if tag is None:
             raise UserError(
-                f"{where} has no {language} but {listed(by_tag)}: "
+                f"{where} has no {language} but {join_tags(by_tag)}: "
                 "choose the source and target languages from these, or correct the line."
             )
         found.append(by_tag[tag])
@@ -154,8 +154,8 @@ def _sides_of_record(
 
 def _json_text(value: object, where: str) -> str:
     if not isinstance(value, str):
-        raise UserError(f"{where} holds {json.dumps(value)[:40]} where a sentence in quotes is needed.")
-    refuse_halves(value, where)
+        raise UserError(f"{where} has {json.dumps(value)[:40]} where a string is needed.")
+    reject_lone_surrogates(value, where)
     return one_line(value)
 
 

@@ -1,4 +1,4 @@
-"""Gettext catalogues: msgid and msgstr of every entry that is translated and not fuzzy."""
+"""Gettext catalogs: msgid and msgstr of every entry that is translated and not fuzzy."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class _Entry:
     fuzzy: bool = False
 
     def translated(self) -> bool:
-        """Whether a msgstr has been read: what follows it begins another entry."""
+        """Whether a msgstr has been read, after which a new entry starts."""
         return any(keyword.startswith("msgstr") for keyword in self.strings)
 
 
@@ -48,8 +48,8 @@ def read_po(path: Path, _source: str | None, _target: str | None) -> Iterator[tu
             yield pair
     if not pairs:
         raise UserError(
-            f"{path} has no finished translation in it (a .pot is only a template, and fuzzy entries do not "
-            "count): give the .po file of a language."
+            f"{path} has no translations: fuzzy entries do not count, and a .pot file is a template. Give the .po file of a "
+            "language."
         )
 
 
@@ -68,7 +68,7 @@ def _pairs_of_entry(entry: _Entry, plurals: int | None) -> Iterator[tuple[str, s
 
 def _po_entries(path: Path) -> Iterator[_Entry]:
     entry = _Entry()
-    keyword = ""  # the one that a following line of only a string continues
+    keyword = ""  # the one that a line with only a string continues
     number = 0
     for number, line in numbered_lines(path):
         line = line.strip()
@@ -78,53 +78,55 @@ def _po_entries(path: Path) -> Iterator[_Entry]:
             if entry.translated():
                 yield entry
                 entry, keyword = _Entry(), ""
-            entry.fuzzy = _fuzzy_after(line, entry.fuzzy)
+            entry.fuzzy = _is_fuzzy(line, entry.fuzzy)
             continue
-        begun = PO_KEYWORD.fullmatch(line)
-        if begun:
-            if begun[1] in ("msgctxt", "msgid") and entry.translated():
+        keyword_line = PO_KEYWORD.fullmatch(line)
+        if keyword_line:
+            if keyword_line[1] in ("msgctxt", "msgid") and entry.translated():
                 yield entry
                 entry = _Entry()
-            keyword = begun[1]
-            _check_place(path, number, keyword, entry)
-            entry.strings[keyword] = _po_string(path, number, begun[2])
+            keyword = keyword_line[1]
+            _check_order(path, number, keyword, entry)
+            entry.strings[keyword] = _po_string(path, number, keyword_line[2])
         elif line.startswith('"') and keyword:
             entry.strings[keyword] += _po_string(path, number, line)
         else:
-            raise _malformed_po(path, number, "neither a comment nor msgid, msgstr or a string in quotes")
+            raise _invalid_po(path, number, "neither a comment nor msgid, msgstr or a string in quotes")
     if entry.translated():
         yield entry
     elif entry.strings:
-        raise _malformed_po(path, number, "the file ends inside an entry")
+        raise _invalid_po(path, number, "the file ends inside an entry")
 
 
-def _fuzzy_after(comment: str, fuzzy: bool) -> bool:
-    if comment.startswith("#~"):  # a flag above an obsolete entry is the obsolete entry's
+def _is_fuzzy(comment: str, fuzzy: bool) -> bool:
+    if comment.startswith("#~"):  # a flag before an obsolete entry belongs to it
         return False
     return fuzzy or (comment.startswith("#,") and "fuzzy" in re.split(r"[,\s]+", comment))
 
 
-def _check_place(path: Path, number: int, keyword: str, entry: _Entry) -> None:
+def _check_order(path: Path, number: int, keyword: str, entry: _Entry) -> None:
     if keyword in entry.strings:
-        raise _malformed_po(path, number, f"a second {keyword} in one entry")
+        raise _invalid_po(path, number, f"a second {keyword} in one entry")
     if keyword not in ("msgctxt", "msgid") and "msgid" not in entry.strings:
-        raise _malformed_po(path, number, f"{keyword} without a msgid before it")
+        raise _invalid_po(path, number, f"{keyword} without a msgid before it")
     if keyword == "msgctxt" and entry.strings:
-        raise _malformed_po(path, number, "msgctxt after the msgid")
+        raise _invalid_po(path, number, "msgctxt after the msgid")
 
 
 def _po_string(path: Path, number: int, quoted: str) -> str:
     string = PO_STRING.fullmatch(quoted)
     if string is None:
-        raise _malformed_po(path, number, "a string that is not closed, or a quote inside it without \\")
+        raise _invalid_po(path, number, "a string that is not closed, or a quote inside it without \\")
 
     def unescape(match: re.Match[str]) -> str:
         if match[1] not in PO_ESCAPES:
-            raise _malformed_po(path, number, f"the unknown escape \\{match[1]}")
+            raise _invalid_po(path, number, f"the unknown escape \\{match[1]}")
         return PO_ESCAPES[match[1]]
 
     return re.sub(r"\\(.)", unescape, string[1])
 
 
-def _malformed_po(path: Path, number: int, reason: str) -> UserError:
-    return UserError(f"{path}, line {number} is not valid gettext ({reason}): repair it, msgfmt -c helps.")
+def _invalid_po(path: Path, number: int, reason: str) -> UserError:
+    return UserError(
+        f"{path}, line {number} is not valid gettext ({reason}): correct it; `msgfmt -c` finds such errors."
+    )

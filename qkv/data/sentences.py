@@ -1,7 +1,7 @@
-"""Documents as lists of sentences, for models that learn what follows what.
+"""Documents as lists of sentences, for next-sentence prediction.
 
-A blank line ends a document. Its lines are its sentences where nearly all of them end like one; lines that were
-broken to fit a page are joined first, and cut after full stops, question and exclamation marks.
+A blank line ends a document. If most lines end like a sentence, each line is one. Otherwise the lines are joined and split
+after full stops, question marks and exclamation marks.
 """
 
 import ast
@@ -21,10 +21,10 @@ from qkv.errors import UserError
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+(?=[\"'«“(\[]*[A-ZÀ-Þ0-9])|(?<=[。！？])")
 ENDS = re.compile(r"[.!?…:;。！？][\"'»”)\]]*$")
-MOSTLY = 0.7  # so many of the lines end like a sentence where lines are sentences
-PROSE = 0.6  # so many of the characters of prose are small letters
-FEW = 10  # of so many documents or more some are held out whole
-SHORTEST_CUT = 4  # sentences of a document that is cut in two
+SENTENCE_LINES_SHARE = 0.7  # above this share of lines that end like a sentence, lines are sentences
+LOWERCASE_SHARE = 0.6  # the minimum share of lower-case letters in prose
+MIN_TO_HOLD_OUT_WHOLE = 10  # from this many documents on, whole documents are held out
+MIN_TO_CUT = 4  # sentences in a document whose end is held out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ def read_prose(paths: Sequence[Path]) -> Prose:
     texts = read_documents(paths)
     documents = [document for text in texts.texts for document in documents_of(text)]
     if not documents:
-        raise UserError(f"{texts.origin} has no sentence with letters in it: give text to learn from.")
+        raise UserError(f"{texts.origin} has no sentences: give a file with text.")
     return Prose(documents=documents, origin=texts.origin)
 
 
@@ -67,24 +67,24 @@ def documents_of(text: str) -> Iterator[list[str]]:
 def sentences_of(block: str) -> list[str]:
     lines = [line.strip() for line in block.splitlines() if line.strip()]
     ending = sum(bool(ENDS.search(line)) for line in lines)
-    if len(lines) < 2 or ending < MOSTLY * len(lines):
+    if len(lines) < 2 or ending < SENTENCE_LINES_SHARE * len(lines):
         lines = SENTENCE_END.split(one_line(block))
     return [line.strip() for line in lines if any(letter.isalpha() for letter in line)]
 
 
 def hold_out_prose(prose: Prose, share: float, seed: int) -> tuple[Prose, Prose]:
-    """Whole documents, about a `share` of them chosen by the seed; of few documents the end of each.
+    """Hold out about a `share`: whole documents, or the end of each if there are few.
 
-    Both parts have a next sentence to tell: what is held out has two sentences at least, and leaves as many.
+    Both parts keep at least two sentences of a document, so that both have next sentences to predict.
     """
     documents = prose.documents
     longer = [place for place, each in enumerate(documents) if len(each) > 1] or list(range(len(documents)))
     cut = {
         place: len(each) - max(2, round(share * len(each)))
         for place, each in enumerate(documents)
-        if len(each) >= SHORTEST_CUT
+        if len(each) >= MIN_TO_CUT
     }
-    if len(longer) >= FEW or not cut:
+    if len(longer) >= MIN_TO_HOLD_OUT_WHOLE or not cut:
         random.Random(seed).shuffle(longer)
         cut = dict.fromkeys(longer[: max(1, round(share * len(longer)))], 0) if len(longer) > 1 else {}
     train = [each[: cut.get(place, len(each))] for place, each in enumerate(documents)]
@@ -99,19 +99,19 @@ def hold_out_prose(prose: Prose, share: float, seed: int) -> tuple[Prose, Prose]
     )
 
 
-# What is there without a download --------------------------------------------------------------------------------
+# Built-in text --------------------------------------------------------------------------------
 
 
 def python_prose() -> Prose:
-    """What people have written about Python in Python: the help texts and docstrings of its standard library."""
-    documents = [sentences for text in help_texts() if len(sentences := in_prose(text)) > 1]
+    """The help texts and docstrings of Python's standard library."""
+    documents = [sentences for text in help_texts() if len(sentences := prose_sentences(text)) > 1]
     if not documents:
         raise UserError("this Python has no docstrings in its standard library: give a text file.")
     return Prose(documents=documents, origin="the help texts and docstrings of Python's standard library")
 
 
 def help_texts() -> Iterator[str]:
-    with suppress(ImportError):  # left out of some small installations
+    with suppress(ImportError):  # missing in some small installations
         yield from importlib.import_module("pydoc_data.topics").topics.values()
     folder = Path(sysconfig.get_paths()["stdlib"])
     for path in sorted(folder.rglob("*.py")):
@@ -119,14 +119,14 @@ def help_texts() -> Iterator[str]:
             continue
         try:
             tree = ast.parse(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, SyntaxError):  # some are there to show other encodings, or mistakes
+        except (OSError, ValueError, SyntaxError):  # some are test files with other encodings or errors
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 yield ast.get_docstring(node) or ""
 
 
-def in_prose(text: str) -> list[str]:
+def prose_sentences(text: str) -> list[str]:
     """The sentences of a help text, without its examples and tables."""
     paragraphs = [block for block in re.split(r"\n[ \t]*\n", text) if is_prose(block)]
     return [sentence for block in paragraphs for sentence in SENTENCE_END.split(one_line(block)) if sentence]
@@ -134,7 +134,11 @@ def in_prose(text: str) -> list[str]:
 
 def is_prose(block: str) -> bool:
     letters = sum(letter.islower() for letter in block)
-    return bool(re.match(r"[\"'(]?[A-Z]", block)) and letters > PROSE * len(block) and ">>>" not in block
+    return (
+        bool(re.match(r"[\"'(]?[A-Z]", block))
+        and letters > LOWERCASE_SHARE * len(block)
+        and ">>>" not in block
+    )
 
 
 def all_sentences(prose: Prose) -> Iterable[str]:

@@ -7,11 +7,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from qkv.data.language_tags import language_tag, listed, matching_tag, two_languages
-from qkv.data.lines import empty_file, not_utf8, one_line, opened
+from qkv.data.language_tags import check_different, join_tags, language_tag, matching_tag
+from qkv.data.lines import empty_file, not_utf8, one_line, open_file
 from qkv.errors import UserError
 
-# Their content is the code of another format, not text (TMX 1.4b, "Content Markup"); <hi> is text.
+# Elements with code of another format instead of text (TMX 1.4b, "Content Markup"). <hi> contains text.
 NATIVE_CODE = {"bpt", "ept", "ph", "it", "ut"}
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -34,27 +34,27 @@ def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tup
         raise _not_in_tmx(path, missing, seen)
     if not pairs:
         raise UserError(
-            f"{path} has no unit with both {source} and {target}: choose another pair of {listed(seen)}."
+            f"{path} has no unit with both {source} and {target}: choose another pair of {join_tags(seen)}."
         )
 
 
 def _not_in_tmx(path: Path, missing: Iterable[str], present: Iterable[str]) -> UserError:
     return UserError(
-        f"{path} has no {' and no '.join(missing)}; its languages are: {listed(present)}: "
-        "choose the source and target languages from these."
+        f"{path} has no {' and no '.join(missing)}. Choose the source and target languages from "
+        f"{join_tags(present)}."
     )
 
 
 def tmx_direction(path: Path, source: str | None, target: str | None) -> tuple[str, str]:
-    """The two languages as given, or, where the file has just two, filled in from the file."""
+    """The two languages as given, completed from the file if it has exactly two."""
     if source is not None and target is not None:
-        return two_languages(source, target)
+        return check_different(source, target)
     header_language, tags = _tmx_languages(path)
     primary = list(dict.fromkeys(tag.split("-")[0] for tag in tags))
     two = next((tags_or_primary for tags_or_primary in (tags, primary) if len(tags_or_primary) == 2), None)
     if two is None:
         raise UserError(
-            f"{path} does not have exactly two languages but: {listed(tags)}: "
+            f"{path} does not have exactly two languages but {join_tags(tags)}: "
             "give the source and target languages."
         )
     for given in (source, target):
@@ -68,7 +68,7 @@ def tmx_direction(path: Path, source: str | None, target: str | None) -> tuple[s
 
 
 def _tmx_languages(path: Path) -> tuple[str | None, list[str]]:
-    """The header's srclang and every language of the body in order of appearance."""
+    """The srclang of the header, and all languages of the body in order of appearance."""
     header_language: str | None = None
     tags: dict[str, None] = {}
     for element in _tmx_elements(path):
@@ -80,9 +80,9 @@ def _tmx_languages(path: Path) -> tuple[str | None, list[str]]:
 
 
 def _tmx_elements(path: Path) -> Iterator[ElementTree.Element]:
-    """The <header> and each <tu>, one at a time; what was read is let go, so memory stays small."""
-    with opened(path) as stream:
-        _refuse_entities(path, stream)
+    """The <header> and each <tu>, one at a time. Elements are freed after use, so memory is bounded."""
+    with open_file(path) as stream:
+        _reject_entities(path, stream)
         stream.seek(0)
         ancestors: list[ElementTree.Element] = []
         try:
@@ -90,7 +90,7 @@ def _tmx_elements(path: Path) -> Iterator[ElementTree.Element]:
                 if event == "start":
                     if not ancestors and _name(element) != "tmx":
                         raise UserError(
-                            f"{path} is XML but not TMX (it begins with <{_name(element)}>): give a TMX file."
+                            f"{path} is XML but not TMX (it starts with <{_name(element)}>): give a TMX file."
                         )
                     ancestors.append(element)
                     continue
@@ -99,48 +99,43 @@ def _tmx_elements(path: Path) -> Iterator[ElementTree.Element]:
                     yield element
                     ancestors[-1].clear()
         except ElementTree.ParseError as error:
-            raise _malformed_xml(path, error) from None
+            raise _invalid_xml(path, error) from None
         except (LookupError, ValueError) as error:  # an encoding that expat does not know
-            raise UserError(
-                f"{path} is in an encoding not read here ({error}): convert it to UTF-8."
-            ) from None
+            raise UserError(f"{path} has an unsupported encoding ({error}): convert it to UTF-8.") from None
 
 
-def _refuse_entities(path: Path, stream: BufferedIOBase) -> None:
-    """Entities can blow a few lines up to gigabytes, and TMX needs none.
+def _reject_entities(path: Path, stream: BufferedIOBase) -> None:
+    """Raise an error if entities are declared, because they can expand to gigabytes, and TMX needs none.
 
-    They can only be declared before the root element, so only that part is parsed here; as a parser sees it,
-    for a search for the characters would be blind in UTF-16.
+    They can be declared only before the root element, so only that part is parsed. A text search would miss UTF-16.
     """
-    root_begun = False
+    root_started = False
 
-    def refuse(*_: object) -> None:
-        raise UserError(
-            f"{path} declares XML entities (<!ENTITY …>), which are not safe to read: remove them."
-        )
+    def reject(*_: object) -> None:
+        raise UserError(f"{path} declares XML entities (<!ENTITY …>), which are unsafe: remove them.")
 
-    def begin(*_: object) -> None:
-        nonlocal root_begun
-        root_begun = True
+    def start(*_: object) -> None:
+        nonlocal root_started
+        root_started = True
 
     parser = expat.ParserCreate()
-    parser.EntityDeclHandler = refuse
-    parser.StartElementHandler = begin
+    parser.EntityDeclHandler = reject
+    parser.StartElementHandler = start
     anything = False
-    while not root_begun and (chunk := stream.read(1 << 16)):
+    while not root_started and (chunk := stream.read(1 << 16)):
         anything = anything or bool(chunk.removeprefix(codecs.BOM_UTF8).strip())
         try:
             parser.Parse(chunk, False)
         except (expat.ExpatError, LookupError, ValueError):
-            break  # reading the whole meets the same fault at the same place, and reports it
+            break  # reported later, when the whole file is read
     if not anything:
         raise empty_file(path)
 
 
-def _malformed_xml(path: Path, error: ElementTree.ParseError) -> UserError:
-    """Says whether it is the XML or the encoding: expat calls both "invalid token"."""
+def _invalid_xml(path: Path, error: ElementTree.ParseError) -> UserError:
+    """An error that tells invalid XML from a wrong encoding, because expat calls both "invalid token"."""
     line = error.position[0]
-    with opened(path) as stream:
+    with open_file(path) as stream:
         for number, raw in enumerate(stream, start=1):
             if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 break
@@ -151,7 +146,7 @@ def _malformed_xml(path: Path, error: ElementTree.ParseError) -> UserError:
                     return not_utf8(path, number, raw)
                 break
     reason = str(error).split(":")[0]
-    return UserError(f"{path}, line {line} is not valid XML ({reason}): repair it or export the TMX again.")
+    return UserError(f"{path}, line {line} is not valid XML ({reason}): correct it, or export the TMX again.")
 
 
 def _name(element: ElementTree.Element) -> str:
@@ -159,7 +154,7 @@ def _name(element: ElementTree.Element) -> str:
 
 
 def _segments(unit: ElementTree.Element) -> dict[str, str]:
-    """Language tag → text of a <tu>; of several variants in one language, the first."""
+    """The text of a <tu> by language tag. If there are several variants in a language, the first one counts."""
     segments: dict[str, str] = {}
     for variant in unit:
         language = variant.get(XML_LANG) or variant.get("lang")
@@ -171,7 +166,7 @@ def _segments(unit: ElementTree.Element) -> dict[str, str]:
 
 
 def _segment_text(segment: ElementTree.Element) -> str:
-    """All text outside native code. A stack and not recursion: the nesting is the file's to choose."""
+    """All text outside native code. Uses a stack instead of recursion, because nesting may be deep."""
     parts: list[str] = []
     pending: list[ElementTree.Element | str] = [segment]
     while pending:

@@ -1,4 +1,4 @@
-"""A stream of tokens in windows as long as the context: in one epoch every token is to be said once, and once only."""
+"""Splits a stream of tokens into windows of the context length. In an epoch every token is predicted exactly once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -6,11 +6,11 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-Window = tuple[int, int]  # reads stream[first:last], and has to say stream[first + 1 : last + 1]
+Window = tuple[int, int]  # reads stream[first:last] and predicts stream[first + 1 : last + 1]
 
 
 def stream_of(documents: Iterable[Sequence[int]], end: int) -> Tensor:
-    """Documents packed one behind another, an end before the first and after each."""
+    """Concatenate documents, with an end token before the first and after each."""
     ids = [end]
     for document in documents:
         ids += document
@@ -19,19 +19,18 @@ def stream_of(documents: Iterable[Sequence[int]], end: int) -> Tensor:
 
 
 def windows_of(length: int, max_length: int, offset: int) -> list[Window]:
-    """Windows over a stream of so many tokens; the first has `offset` tokens, from 1 to `max_length`.
+    """Windows over a stream of `length` tokens. The first has `offset` tokens, from 1 to `max_length`.
 
-    With another offset in every epoch no token is always the first of its window, where little can be seen.
+    With a different offset in every epoch, no token is always at the start of a window, where it has little context.
     """
     cuts = [0, *range(offset, length - 1, max_length), length - 1]
     return [(first, last) for first, last in pairwise(cuts) if last > first]
 
 
 def sliding_windows(length: int, context: int) -> Iterator[tuple[Window, int]]:
-    """Windows as a model reads while it generates, and how many of the last tokens of each are to be said.
+    """Windows as in generation, and how many of the last tokens of each are predicted.
 
-    Once the context is full its older half is forgotten: every token but the first ones is said from at least half a
-    context.
+    When the context is full, its older half is dropped. All tokens but the first ones have at least half a context.
     """
     last = min(context, length - 1)
     yield (0, last), last

@@ -4,18 +4,20 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from qkv.core.translation import CrossHeads
 from qkv.decoding.beam import LengthPenalty
 from qkv.decoding.step import Hypothesis
 from qkv.engine.library import WishStruct, library
-from qkv.engine.packing import Packed
+from qkv.engine.packed_file import pack
+from qkv.engine.packing import Packed, Weights
+from qkv.engine.rounding import Floats
 from qkv.engine.session import Session, check_ids
 from qkv.families.translator.config import TranslatorConfig
-from qkv.families.translator.model import Translator
 
 Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the maximum length of each output
 
@@ -50,16 +52,25 @@ class PlainRequest:
 
 
 class Engine:
-    """A translator's weights, packed. `threads` share one decoding."""
+    """A translator's weights, packed. `threads` share one decoding. Steps take and return NumPy arrays."""
 
-    def __init__(self, model: Translator, *, int8: bool, threads: int):
+    device: None = None
+
+    def __init__(
+        self,
+        config: TranslatorConfig,
+        weights: Weights,
+        *,
+        int8: bool,
+        threads: int,
+    ):
         library()  # fail before packing weights if it is unavailable
-        self.config, self.threads = model.config, threads
-        self.packed = Packed.translator(model, int8=int8)
+        self.config, self.threads = config, threads
+        self.packed = pack(Packed.translator, config, weights, int8=int8)
 
-    def begin(self, source: Tensor, look: CrossHeads | None = None) -> "EngineStep":
-        sentences = [row[: int((row != self.config.pad).sum())].tolist() for row in source]
-        return EngineStep(self, sentences, look)
+    def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "EngineStep":
+        """Sources end with the end token."""
+        return EngineStep(self, sources, look)
 
     def session(
         self, sources: Sequence[Sequence[int]], threads: int, look: CrossHeads | None = None
@@ -68,7 +79,7 @@ class Engine:
             raise ValueError("a source sentence has no tokens")
         check_position(max(map(len, sources)), self.config)
         for source in sources:
-            check_ids(torch.tensor(source), self.config.vocab_size)
+            check_ids(np.array(source), self.config.vocab_size)
         return Session(self.packed, sources, threads, -1 if look is None else look.block)
 
     def search(
@@ -108,16 +119,16 @@ class Engine:
         if min(limits) < 1:
             raise ValueError("every row must be allowed at least one id")
         session = self.session(sources, threads)
-        limit = torch.tensor(limits, dtype=torch.int32)
-        penalty = torch.tensor([1.0, *map(plain.penalty, range(1, longest + 1))], dtype=torch.float64)
-        ids = torch.empty(count, longest + 1, dtype=torch.int32)
-        gains = torch.empty(count, longest + 1)
-        counts = torch.zeros(count, 2, dtype=torch.int32)
-        scores = torch.empty(count, dtype=torch.float64)
-        finished = torch.empty(count, dtype=torch.int32)
+        limit = np.array(limits, np.int32)
+        penalty = np.array([1.0, *map(plain.penalty, range(1, longest + 1))], np.float64)
+        ids = np.empty((count, longest + 1), np.int32)
+        gains = np.empty((count, longest + 1), np.float32)
+        counts = np.zeros((count, 2), np.int32)
+        scores = np.empty(count, np.float64)
+        finished = np.empty(count, np.int32)
         wish = WishStruct(
-            limits=limit.data_ptr(),
-            penalty=penalty.data_ptr(),
+            limits=limit.ctypes.data,
+            penalty=penalty.ctypes.data,
             start=config.start,
             end=config.end,
             least=plain.least,
@@ -126,7 +137,7 @@ class Engine:
             best=plain.best,
             patience=plain.patience,
         )
-        results = (each.data_ptr() for each in (ids, gains, counts, scores, finished))
+        results = (each.ctypes.data for each in (ids, gains, counts, scores, finished))
         session.library.qkv_search(session.handle, ctypes.byref(wish), longest, *results)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         columns = (each.tolist() for each in (ids, gains, counts, scores, finished))
@@ -153,30 +164,31 @@ class EngineStep:
         self.session = engine.session(sources, engine.threads, look)
         self.config, self.look = engine.config, look
         self.length = 0
-        lengths = torch.tensor([len(source) for source in sources])
-        self.real = torch.arange(int(lengths.max())) < lengths[:, None]  # (B, S)
+        lengths = np.array([len(source) for source in sources])
+        self.real: NDArray[np.bool_] = np.arange(lengths.max()) < lengths[:, None]  # (B, S)
 
-    def __call__(self, ids: Tensor) -> Tensor:
+    def __call__(self, ids: ArrayLike) -> Floats:
         """Take the newest ids, (B, T), and return the logits of the next token, (B, V)."""
-        check_position(self.length + ids.shape[1], self.config)
-        check_ids(ids, self.config.vocab_size)
-        self.length += ids.shape[1]
-        return self.session.step(ids)
+        given: NDArray[Any] = np.asarray(ids)
+        check_position(self.length + given.shape[1], self.config)
+        check_ids(given, self.config.vocab_size)
+        self.length += given.shape[1]
+        return self.session.step(given)
 
     @property
-    def attention(self) -> Tensor:
+    def attention(self) -> Floats:
         """Attention of the last call, (B, S). Padding counts as 1."""
         if self.look is None or not self.length:
             raise ValueError("attention is available only after a step that was begun with heads")
         rows, longest = self.real.shape
-        shape = rows, self.config.decoder.heads, longest
         pointer = self.session.library.qkv_looked(self.session.handle)
-        weights = torch.tensor(pointer[: shape[0] * shape[1] * shape[2]]).view(shape)
-        return weights[:, list(self.look.heads)].mean(1).masked_fill(~self.real, 1.0)
+        weights = np.ctypeslib.as_array(pointer, (rows, self.config.decoder.heads, longest))
+        mean: Floats = weights[:, list(self.look.heads)].mean(1)
+        return np.where(self.real, mean, np.float32(1))
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: ArrayLike) -> None:
         self.session.select(rows)
-        self.real = self.real[rows]
+        self.real = self.real[np.asarray(rows)]
 
 
 def equal_parts(order: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:

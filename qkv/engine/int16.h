@@ -26,6 +26,7 @@
 #include <cstring>
 #include <vector>
 
+namespace {
 namespace int16 {
 
 constexpr int WIDE = QKV_INT16;          // numbers in a vector
@@ -305,4 +306,5 @@ inline void multiply(Matrix a, Matrix b, float* c, int64_t stride, int64_t m, in
 }
 
 }  // namespace int16
+}  // namespace
 #endif

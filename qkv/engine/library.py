@@ -1,39 +1,33 @@
-"""The compiled library: built once per processor with the user's compiler and kept in the cache folder."""
+"""The compiled library: the one in the package if it fits, or one built with the user's compiler and kept in a cache folder."""
 
 import ctypes
-import hashlib
 import logging
 import os
 import platform
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-SOURCES = tuple(
-    f"{name}.h"
-    for name in (
-        "model",
-        "vectors",
-        "products",
-        "attention",
-        "threads",
-        "worker",
-        "texts",
-        "session",
-        "search",
-        "int16",
-    )
+from qkv.engine.compiling import (
+    LEVELS,
+    NATIVE,
+    CompileError,
+    compile_library,
+    digest,
+    intact,
+    source_key,
+    this_platform,
 )
-MAIN = "kernel.cpp"
+from qkv.errors import UserError
+
 LOG = logging.getLogger(__name__)
-OPTIONS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
 FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that the compiler accepts
-COMPILER, CACHE = "CXX", "QKV_CACHE"  # environment variables
+COMPILER, CACHE, LEVEL = "CXX", "QKV_CACHE", "QKV_ENGINE_ISA"  # environment variables
+PREBUILT = Path(__file__).parent / "prebuilt"  # filled in wheels
 
 
 class NoEngineError(Exception):
@@ -115,76 +109,150 @@ class WishStruct(ctypes.Structure):
 
 
 def declared(library: ctypes.CDLL) -> ctypes.CDLL:
+    text = ctypes.c_char_p
     signatures: dict[str, tuple[list[Any], Any]] = {
+        "qkv_level": ([Integer], text),
+        "qkv_used_level": ([], text),
+        "qkv_use_level": ([text], Integer),
         "qkv_begin": ([ctypes.POINTER(ModelStruct), Pointer, Pointer, Integer, Integer, Integer], Pointer),
         "qkv_end": ([Pointer], None),
-        "qkv_step": ([Pointer, Pointer, Integer, Pointer], None),
-        "qkv_select": ([Pointer, Pointer, Integer], None),
+        "qkv_step": ([Pointer, Pointer, Integer, Pointer], Integer),
+        "qkv_read": ([Pointer, Pointer, Integer, Pointer, Pointer], Integer),
+        "qkv_select": ([Pointer, Pointer, Integer], Integer),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
-        "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, *[Integer] * 3, Pointer], None),
+        "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, *[Integer] * 3, Pointer], Integer),
         "qkv_has_int16": ([], Integer),
         "qkv_multiply_int16": (
             [Pointer, Long, Integer, Pointer, Long, Integer, Pointer, Long, Long, Long, Long, Integer],
-            None,
+            Integer,
         ),
-        "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], None),
+        "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], Integer),
     }
     for name, (arguments, result) in signatures.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, result
+    for name in ("qkv_step", "qkv_read", "qkv_select", "qkv_encode", "qkv_multiply_int16", "qkv_search"):
+        getattr(library, name).errcheck = check_status
+    library.qkv_begin.errcheck = check_session
     return library
 
 
-# Building it -----------------------------------------------------------------------------------------------------
+def check_status(status: int, function: Any, arguments: tuple[Any, ...]) -> None:
+    """Raise the error that a compiled function reports (`Status` in functions.h)."""
+    if status == 1:
+        raise MemoryError("the engine could not allocate memory")
+    if status:
+        raise RuntimeError(f"the engine failed in {function.__name__}")
+
+
+def check_session(session: Any, function: Any, arguments: tuple[Any, ...]) -> Any:
+    if session is None:
+        raise MemoryError("the engine could not allocate memory")
+    return session
+
+
+# Finding it or building it ---------------------------------------------------------------------------------------
 
 
 @cache
 def library() -> ctypes.CDLL:
-    """The library, loaded once per process, and built if the cache has no intact copy."""
-    key = library_key()
+    """The library, loaded once per process. Raises NoEngineError if there is none and none can be built.
+
+    The variable `QKV_ENGINE_ISA` forces an instruction-set level.
+    """
+    level = os.environ.get(LEVEL) or None
+    return prebuilt(level) or compiled(level)
+
+
+def prebuilt(level: str | None) -> ctypes.CDLL | None:
+    """The library of this package, if it has one for this platform and this code."""
+    for path, whole in intact(PREBUILT, this_platform(), source_key()):
+        if not whole:
+            LOG.warning(f"{path} is damaged: reinstall qkv. The engine is compiled here instead.")
+            continue
+        try:
+            loaded = declared(ctypes.CDLL(str(path)))
+        except (OSError, AttributeError) as error:  # made for another C library
+            LOG.info(f"{path.name} does not fit this system: {error}")
+            continue
+        use_level(loaded, level)
+        return loaded
+    return None
+
+
+def use_level(loaded: ctypes.CDLL, level: str | None) -> None:
+    if level is not None and not loaded.qkv_use_level(level.encode()):
+        raise UserError(f"{LEVEL}: '{level}' is not one of {', '.join(levels_of(loaded))}.")
+
+
+def levels_of(loaded: ctypes.CDLL) -> list[str]:
+    """The instruction-set levels that are in a library and supported by this processor, the lowest first."""
+    names: list[str] = []
+    while (name := loaded.qkv_level(len(names))) is not None:
+        names.append(name.decode())
+    return names
+
+
+def compiled(level: str | None) -> ctypes.CDLL:
+    """A library for this processor alone, from the cache or built now."""
+    known = LEVELS.get(this_platform().family, {})
+    if level is not None and level not in known:
+        raise UserError(f"{LEVEL}: '{level}' is not one of {', '.join(known)}.")
     try:
         folder = cache_folder()
     except RuntimeError:  # the user has no home, as in some containers
         raise NoEngineError(f"there is no home folder for the compiled library: set {CACHE}") from None
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not any(folder.glob(f"engine-{key}-*.so")) and compiler():
-            LOG.info("compiling the engine for this processor: once, for some seconds")
-        with alone(folder / f"engine-{key}.lock"):
-            return declared(ctypes.CDLL(str(whole(folder, key) or build(folder, key))))
+        loaded = declared(ctypes.CDLL(str(kept(folder) or build(folder))))
     except OSError as error:
         raise NoEngineError(
             f"the compiled library cannot be stored in {folder}: {error.strerror or error}"
         ) from None
+    use_level(loaded, level)
+    return loaded
 
 
-def whole(folder: Path, key: str) -> Path | None:
-    """A library from an earlier build, if it is intact: its name ends with the hash of its content."""
-    for path in sorted(folder.glob(f"engine-{key}-*.so")):
-        if path.stem.endswith(f"-{digest(path.read_bytes())}"):
+def kept(folder: Path) -> Path | None:
+    """An intact library from an earlier build. The folder may be read-only."""
+    for path, whole in intact(folder, this_platform(), library_key()):
+        if whole:
             return path
-        path.unlink(missing_ok=True)
+        LOG.warning(f"{path} is damaged: building it again.")
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
     return None
 
 
-def build(folder: Path, key: str) -> Path:
-    source = Path(__file__).parent / MAIN
+def build(folder: Path) -> Path:
+    """Build a library in the cache folder, unless another process has just done so."""
+    compiler()  # fail before anything is written
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    LOG.info("compiling the engine for this processor: once, for some seconds")
+    with alone(folder / f"engine-{library_key()}.lock"):
+        return kept(folder) or build_now(folder)
+
+
+def build_now(folder: Path) -> Path:
+    place = this_platform()
+    reason = ""
     with tempfile.TemporaryDirectory(prefix=".engine-", dir=folder) as temporary:
-        made = Path(temporary) / "engine.so"
-        for tuned in FOR_THIS_PROCESSOR:
-            options = [*OPTIONS, *([] if tuned is None else [tuned])]
-            command = [compiler(), *options, str(source), "-o", str(made)]
-            result = subprocess.run(command, capture_output=True, text=True, check=False)
-            if result.returncode == 0 and made.exists():
-                final = folder / f"engine-{key}-{digest(made.read_bytes())}.so"
-                made.replace(final)
-                return final
-    raise NoEngineError(f"{compiler()} could not compile it: {first_error(result.stderr)}")
+        for levels in local_levels():
+            try:
+                made = compile_library([compiler()], levels, Path(temporary), place)
+            except CompileError as error:
+                reason = str(error)
+                continue
+            final = folder / place.library_name(library_key(), digest(made.read_bytes()))
+            made.replace(final)
+            return final
+    raise NoEngineError(f"{compiler()} could not compile it: {reason}")
 
 
-def first_error(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if "error" in line] or output.splitlines()
-    return lines[0] if lines else "it gave no reason"
+def local_levels() -> list[dict[str, tuple[str, ...]]]:
+    """What to try in turn: the forced level, or everything that this processor has, as the compiler knows it."""
+    if level := os.environ.get(LEVEL):
+        return [{level: this_platform().levels[level]}]
+    return [{NATIVE: (flag,) if flag else ()} for flag in FOR_THIS_PROCESSOR]
 
 
 def compiler() -> str:
@@ -196,9 +264,9 @@ def compiler() -> str:
 
 
 def library_key() -> str:
-    """A hash of everything that a library depends on: the code, the compiler flags and the processor."""
-    code = b"".join((Path(__file__).parent / name).read_bytes() for name in (*SOURCES, MAIN))
-    return digest(code + repr((OPTIONS, FOR_THIS_PROCESSOR, os.environ.get(COMPILER), processor())).encode())
+    """A hash of everything that a library built here depends on: the code, the compiler flags and the processor."""
+    given = (FOR_THIS_PROCESSOR, os.environ.get(COMPILER), os.environ.get(LEVEL), processor())
+    return digest((source_key() + repr(given)).encode())
 
 
 def processor() -> str:
@@ -209,10 +277,6 @@ def processor() -> str:
     except OSError:
         told = [platform.processor()]
     return repr((platform.system(), platform.machine(), told))
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def cache_folder() -> Path:

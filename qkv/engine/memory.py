@@ -6,39 +6,43 @@ finding out where they are.
 
 import mmap
 from contextlib import suppress
+from math import prod
+from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 PAGE = 2 << 20
 BLOCK = 16 * PAGE  # allocated at once; pages that are never written take no memory
-LINE = 64  # cache line: the alignment of every tensor
+LINE = 64  # cache line: the alignment of every array
 
 
 class Memory:
-    """Tensors stored one after another; freed when the last of them is."""
+    """Arrays stored one after another; freed when the last of them is."""
 
     def __init__(self) -> None:
-        self.block = torch.empty(0, dtype=torch.uint8)
+        self.block = np.empty(0, np.uint8)
 
-    def placed(self, tensor: Tensor) -> Tensor:
-        """A copy of a tensor in this memory."""
-        size = tensor.numel() * tensor.element_size()
-        room = -(-size // LINE) * LINE
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """An array in this memory; its content is zero."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        room = up_to_line(size)
         if len(self.block) < room:
             self.block = large_pages(max(BLOCK, room))
         own, self.block = self.block[:size], self.block[room:]
-        copy = own.view(tensor.dtype).view(tensor.shape)
-        copy.copy_(tensor)
-        return copy
+        return own.view(dtype).reshape(shape)
 
 
-def large_pages(size: int) -> Tensor:
+def up_to_line(size: int) -> int:
+    return -(-size // LINE) * LINE
+
+
+def large_pages(size: int) -> NDArray[np.uint8]:
     """Bytes that start at a page boundary."""
     alone = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     area = mmap.mmap(-1, size + PAGE, **alone)  # shared memory rarely gets huge pages
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):  # the system has none
             area.madvise(mmap.MADV_HUGEPAGE)
-    whole = torch.frombuffer(area, dtype=torch.uint8)
-    return whole[-whole.data_ptr() % PAGE :][:size]
+    whole = np.frombuffer(area, np.uint8)
+    return whole[-whole.ctypes.data % PAGE :][:size]

@@ -1,15 +1,13 @@
 """Lays out the weights of a model for the compiled loops, once when it is opened."""
 
 import ctypes
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
-from qkv.core.attention import Attention
-from qkv.core.block import Block, Residual, Stack
-from qkv.core.positions import RotaryPositions
+from qkv.checkpoint.arrays import StoredArrays
 from qkv.core.stack_config import StackConfig
 from qkv.engine.library import (
     AttentionStruct,
@@ -20,160 +18,317 @@ from qkv.engine.library import (
     StackStruct,
 )
 from qkv.engine.memory import Memory
-from qkv.engine.rounding import UNIT, heads_apart, padded, rounded, up_to_unit
+from qkv.engine.positions import rotations, sinusoid
+from qkv.engine.rounding import UNIT, Floats, heads_apart, padded, rounded, up_to_unit, zero_padded
 from qkv.errors import UserError
-from qkv.families.bert.model import Encoder
-from qkv.families.gpt.model import GPT
-from qkv.families.translator.model import Translator
+from qkv.families.bert.config import EncoderConfig
+from qkv.families.gpt.config import GPTConfig
+from qkv.families.translator.config import TranslatorConfig
+
+Weights = Mapping[str, NDArray[Any]]
 
 ACTIVATIONS = ("none", "relu", "gelu", "gelu_tanh", "swish")  # numbered as in kernel.cpp
+CHUNK = (
+    64 * UNIT
+)  # outputs that are rounded at once: rounding the whole output layer would need its size three times
+
+
+class Wanted(NamedTuple):
+    """A packed array: its name, unique in the model, and its form."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DTypeLike
+
+
+class Store(Protocol):
+    """Where packed arrays are kept."""
+
+    def arrays(self, wanted: Sequence[Wanted], fill: Callable[..., None]) -> list[NDArray[Any]]:
+        """The arrays of these names. A store that does not have them creates them with zeros and calls `fill` with them."""
+        ...
+
+    def check(self, name: str, array: NDArray[Any]) -> None:
+        """Check an array that needs no packing and stays where it is."""
+        ...
+
+
+class MemoryStore:
+    """Packs the weights into this process's memory."""
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+
+    def arrays(self, wanted: Sequence[Wanted], fill: Callable[..., None]) -> list[NDArray[Any]]:
+        found = [self.memory.empty(each.shape, each.dtype) for each in wanted]
+        fill(*found)
+        return found
+
+    def check(self, name: str, array: NDArray[Any]) -> None:
+        for start in range(0, len(array), CHUNK):
+            check_finite(array[start : start + CHUNK])
 
 
 class Packed:
     """A model for the compiled library, and the memory that it points to."""
 
-    def __init__(self, *, int8: bool):
-        self.int8 = int8
-        self.memory = Memory()
+    def __init__(self, weights: Weights, store: Store, *, int8: bool):
+        self.weights, self.store, self.int8 = weights, store, int8
+        self.release = weights.release if isinstance(weights, StoredArrays) else nothing
         self.kept: list[Any] = []
         self.struct = ModelStruct(rounded=int8)
 
     @classmethod
-    def translator(cls, model: Translator, *, int8: bool) -> "Packed":
-        packed, config = cls(int8=int8), model.config
-        struct = packed.struct
-        sides = (
-            (model.source_positions, model.source_rotation),
-            (model.target_positions, model.target_rotation),
-        )
-        struct.encoder = packed.stack(model.encoder, config.encoder, *sides[0])
-        struct.decoder = packed.stack(model.decoder, config.decoder, *sides[1])
-        packed.vocabulary(model.tokens.weight.detach(), config.encoder.width**0.5, model.bias)
-        return packed
+    def translator(cls, config: TranslatorConfig, weights: Weights, store: Store, *, int8: bool) -> "Packed":
+        packed = cls(weights, store, int8=int8)
+        packed.vocabulary("tokens.weight", config.encoder.width**0.5, "bias" if config.output_bias else None)
+        for name, side, stack in (
+            ("encoder", "source", config.encoder),
+            ("decoder", "target", config.decoder),
+        ):
+            struct = packed.stack(name, stack, cross=name == "decoder")
+            match config.positions:
+                case "learned":
+                    struct.positions = packed.table(f"{side}_positions.table")
+                case "rotary":
+                    struct.rotation = packed.rotation(config.max_length, stack)
+                case "interleaved" | "halves":
+                    table = sinusoid(config.max_length, stack.width, config.positions)
+                    struct.positions = packed.pointer(columns_padded(table))
+            setattr(packed.struct, name, struct)
+        return packed.complete()
 
     @classmethod
-    def gpt(cls, model: GPT, *, int8: bool) -> "Packed":
-        packed, config = cls(int8=int8), model.config
-        packed.struct.decoder = packed.stack(model.stack, config.stack, model.positions, model.rotation)
-        packed.vocabulary(model.tokens.weight.detach(), 1.0, None)
-        return packed
+    def gpt(
+        cls, config: GPTConfig, weights: Weights, store: Store, *, int8: bool, prefix: str = ""
+    ) -> "Packed":
+        packed = cls(weights, store, int8=int8)
+        packed.vocabulary(f"{prefix}tokens.weight", 1.0, None)
+        struct = packed.stack(f"{prefix}stack", config.stack)
+        if config.positions == "learned":
+            struct.positions = packed.table(f"{prefix}positions.table")
+        else:
+            struct.rotation = packed.rotation(config.max_length, config.stack)
+        packed.struct.decoder = struct
+        return packed.complete()
 
     @classmethod
-    def encoder(cls, model: Encoder, *, int8: bool) -> "Packed":
-        packed = cls(int8=int8)
-        packed.struct.encoder = packed.stack(model.stack, model.config.stack, model.positions, None)
-        packed.struct.tokens = packed.floats(columns_padded(model.tokens.weight))
-        packed.struct.segments = packed.floats(columns_padded(model.segments.weight))
-        packed.struct.first, packed.struct.token_scale = packed.norm(model.norm), 1.0
-        return packed
+    def encoder(
+        cls,
+        config: EncoderConfig,
+        weights: Weights,
+        store: Store,
+        *,
+        int8: bool,
+        prefix: str = "encoder.",
+    ) -> "Packed":
+        packed = cls(weights, store, int8=int8)
+        struct = packed.stack(f"{prefix}stack", config.stack)
+        struct.positions = packed.table(f"{prefix}positions.table")
+        packed.struct.encoder = struct
+        packed.struct.tokens = packed.table(f"{prefix}tokens.weight")
+        packed.struct.segments = packed.table(f"{prefix}segments.weight")
+        packed.struct.first, packed.struct.token_scale = packed.norm(f"{prefix}norm"), 1.0
+        return packed.complete()
 
-    def vocabulary(self, tokens: Tensor, scale: float, bias: Tensor | None) -> None:
+    def complete(self) -> "Packed":
+        """Forget what only packing needs; an engine lives longer than the weights it was packed from."""
+        self.weights, self.store = {}, MemoryStore()
+        return self
+
+    # The largest part comes first, while the memory for the others is not in use.
+    def vocabulary(self, name: str, scale: float, bias: str | None) -> None:
         """The embeddings: scaled for input, unscaled for the output layer."""
+        tokens = self.weights[name]
         self.struct.vocab, self.struct.token_scale = len(tokens), scale
-        self.struct.tokens = self.floats(columns_padded(tokens))
-        self.struct.output = self.linear(tokens, bias)
+        biases = None if bias is None else lambda: self.weights[bias]
+        self.struct.output = self.linear("output", tokens.shape, lambda: tokens, biases)
+        self.struct.tokens = self.table(name)
 
-    def stack(
-        self, stack: Stack, config: StackConfig, positions: nn.Module | None, rotation: nn.Module | None
-    ) -> StackStruct:
-        blocks = (BlockStruct * config.depth)(*(self.block(block) for block in stack.blocks))  # type: ignore[arg-type]
+    def stack(self, name: str, config: StackConfig, *, cross: bool = False) -> StackStruct:
+        heads = config.heads
+        names = [f"{name}.blocks.{depth}" for depth in range(config.depth)]
+        blocks = (BlockStruct * config.depth)(*(self.block(each, heads, cross=cross) for each in names))
         self.kept.append(blocks)
-        first: Any = stack.blocks[0]
-        head = config.width // config.heads
+        head = config.width // heads
         return StackStruct(
             blocks=ctypes.cast(blocks, ctypes.POINTER(BlockStruct)),
-            last=self.norm(stack.norm) if isinstance(stack.norm, nn.LayerNorm) else NormStruct(),
-            positions=None if positions is None else self.floats(columns_padded(table_of(positions))),
-            rotation=self.floats(rotation.table) if isinstance(rotation, RotaryPositions) else None,
+            last=self.norm(f"{name}.norm") if config.norm == "pre" else NormStruct(),
             depth=config.depth,
             width=config.width,
-            heads=config.heads,
+            heads=heads,
             head=up_to_unit(head),
             turned=head,
             pre=config.norm == "pre",
             activation=ACTIVATIONS.index(config.activation),
-            cross=first.cross_attention is not None,
+            cross=cross,
             epsilon=config.norm_eps,
         )
 
-    def block(self, block: Block) -> BlockStruct:
-        feed: Any = block.feed_forward.sublayer
-        cross = block.cross_attention
+    def block(self, name: str, heads: int, *, cross: bool) -> BlockStruct:
+        feed = f"{name}.feed_forward"
         return BlockStruct(
-            own=self.attention(block.attention, looks_at_itself=True),
-            cross=AttentionStruct() if cross is None else self.attention(cross, looks_at_itself=False),
-            norm=self.norm(block.feed_forward.norm),
-            expand=self.linear(feed.expand.weight, feed.expand.bias),
-            contract=self.linear(feed.contract.weight, feed.contract.bias),
+            own=self.attention(f"{name}.attention", heads, looks_at_itself=True),
+            cross=self.attention(f"{name}.cross_attention", heads, looks_at_itself=False)
+            if cross
+            else AttentionStruct(),
+            norm=self.norm(f"{feed}.norm"),
+            expand=self.layer(f"{feed}.sublayer.expand"),
+            contract=self.layer(f"{feed}.sublayer.contract"),
         )
 
-    def attention(self, residual: Residual, *, looks_at_itself: bool) -> AttentionStruct:
-        attention: Any = residual.sublayer
-        query, key, value = (rows_apart(attention, each) for each in ("query", "key", "value"))
-        scale = (attention.query.weight.shape[0] // attention.heads) ** -0.5
-        query = query[0] * scale, query[1] * scale  # once, instead of for every score
-        first, second = ([query, key, value], []) if looks_at_itself else ([query], [key, value])
-        output = attention.output
+    def attention(self, name: str, heads: int, *, looks_at_itself: bool) -> AttentionStruct:
+        parts = ("query", "key", "value")
+        first, second = (parts, ()) if looks_at_itself else (parts[:1], parts[1:])
+        output = f"{name}.sublayer.output"
+        width, inner = len(self.weights[f"{output}.bias"]), self.inner(output, heads)
         return AttentionStruct(
-            norm=self.norm(residual.norm),
-            project=self.joined(first),
-            memory=self.joined(second) if second else LinearStruct(),
-            output=self.linear(heads_apart(output.weight, attention.heads), output.bias),
+            norm=self.norm(f"{name}.norm"),
+            project=self.projection(f"{name}.project", name, first, heads),
+            memory=self.projection(f"{name}.memory", name, second, heads) if second else LinearStruct(),
+            output=self.linear(
+                output,
+                (width, inner),
+                lambda: heads_apart(self.float32(f"{output}.weight"), heads),
+                lambda: self.weights[f"{output}.bias"],
+            ),
         )
 
-    def joined(self, parts: list[tuple[Tensor, Tensor]]) -> LinearStruct:
-        weights, biases = zip(*parts, strict=True)
-        return self.linear(torch.cat(weights), torch.cat(biases))
+    def inner(self, output: str, heads: int) -> int:
+        """The width of all heads together, each padded."""
+        return heads * up_to_unit(self.weights[f"{output}.weight"].shape[1] // heads)
 
-    def linear(self, weight: Tensor, bias: Tensor | None) -> LinearStruct:
-        whole = padded(check_finite(weight.detach().float()))
-        outputs, inputs = whole.shape
+    def projection(self, name: str, attention: str, parts: Sequence[str], heads: int) -> LinearStruct:
+        """Some of queries, keys and values, one behind the other."""
+        outputs = len(parts) * self.inner(f"{attention}.sublayer.output", heads)
+        inputs = self.weights[f"{attention}.sublayer.query.weight"].shape[1]
+
+        def weight() -> Floats:
+            return np.concatenate(
+                [self.rows_apart(f"{attention}.sublayer.{each}", heads)[0] for each in parts]
+            )
+
+        def bias() -> Floats:
+            return np.concatenate(
+                [self.rows_apart(f"{attention}.sublayer.{each}", heads)[1] for each in parts]
+            )
+
+        return self.linear(name, (outputs, inputs), weight, bias)
+
+    def rows_apart(self, name: str, heads: int) -> tuple[Floats, Floats]:
+        """Weight and bias of a projection, with every head's outputs padded to a multiple of 16."""
+        weight, bias = self.float32(f"{name}.weight"), self.float32(f"{name}.bias")
+        if name.endswith("query"):  # scale them once, instead of every score
+            scale = (len(weight) // heads) ** -0.5
+            weight, bias = weight * scale, bias * scale
+        return heads_apart(weight.T, heads).T, heads_apart(bias, heads)
+
+    def layer(self, name: str) -> LinearStruct:
+        weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+        return self.linear(name, weight.shape, lambda: weight, lambda: bias)
+
+    def linear(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        weight: Callable[[], NDArray[Any]],
+        bias: Callable[[], NDArray[Any]] | None,
+    ) -> LinearStruct:
+        outputs, inputs = (up_to_unit(size) for size in shape)
         struct = LinearStruct(inputs=inputs, outputs=outputs)
         if bias is not None:
-            struct.bias = self.floats(F.pad(bias, (0, outputs - len(bias))))
+            wanted = [Wanted(f"{name}.bias", (outputs,), np.float32)]
+            [struct.bias] = self.place(wanted, lambda to: copy_to(to, bias()))
         if not self.int8:
-            struct.weight = self.large(whole.view(-1, UNIT, inputs).transpose(1, 2))
+            blocks = Wanted(f"{name}.weight", (outputs // UNIT, inputs, UNIT), np.float32)
+            [struct.weight] = self.place([blocks], lambda to: pack_floats(weight(), to, self.release))
             return struct
-        whole, scale = rounded(whole)
-        struct.scale, struct.sum = self.floats(scale), self.floats(scale * whole.sum(1))
-        fours = whole.to(torch.int8).view(-1, UNIT, inputs // 4, 4)
-        struct.weight = self.large(fours.transpose(1, 2))
+        wanted = [
+            Wanted(f"{name}.weight", (outputs // UNIT, inputs // 4, UNIT, 4), np.int8),
+            Wanted(f"{name}.scale", (outputs,), np.float32),
+            Wanted(f"{name}.sum", (outputs,), np.float32),
+        ]
+        struct.weight, struct.scale, struct.sum = self.place(
+            wanted, lambda *to: pack_int8(weight(), *to, self.release)
+        )
         return struct
 
-    def large(self, tensor: Tensor) -> int:
-        return self.pointer(self.memory.placed(tensor))
-
-    def norm(self, norm: nn.LayerNorm) -> NormStruct:
-        weight, bias = (self.floats(columns_padded(each[None])[0]) for each in (norm.weight, norm.bias))
+    def norm(self, name: str) -> NormStruct:
+        weight, bias = (self.row(f"{name}.{each}") for each in ("weight", "bias"))
         return NormStruct(weight=weight, bias=bias)
 
-    def floats(self, tensor: Tensor) -> int:
-        return self.pointer(check_finite(tensor.detach().float().contiguous()))
+    def row(self, name: str) -> int:
+        values = self.weights[name]
+        wanted = Wanted(name, (up_to_unit(len(values)),), np.float32)
+        [found] = self.place([wanted], lambda to: copy_to(to, values))
+        return found
 
-    def pointer(self, tensor: Tensor) -> int:
-        self.kept.append(tensor)
-        return tensor.data_ptr()
+    def table(self, name: str) -> int:
+        """Embeddings, (rows, padded width). A table that needs no padding stays where it is: few of its rows are read."""
+        table = self.weights[name]
+        rows, width = table.shape
+        if table.dtype == np.float32 and width == up_to_unit(width) and table.flags.c_contiguous:
+            self.store.check(name, table)
+            return self.pointer(table)
+        wanted = Wanted(name, (rows, up_to_unit(width)), np.float32)
+        [found] = self.place([wanted], lambda to: copy_to(to, table))
+        return found
+
+    def rotation(self, context: int, stack: StackConfig) -> int:
+        return self.pointer(rotations(context, stack.width // stack.heads))
+
+    def float32(self, name: str) -> Floats:
+        return np.asarray(self.weights[name], np.float32)
+
+    def place(self, wanted: Sequence[Wanted], fill: Callable[..., None]) -> list[int]:
+        return [self.pointer(array) for array in self.store.arrays(wanted, fill)]
+
+    def pointer(self, array: NDArray[Any]) -> int:
+        self.kept.append(array)
+        return array.ctypes.data
 
 
-def check_finite(weights: Tensor) -> Tensor:
+def nothing() -> None:
+    """Weights that are not mapped from a file have no memory to give back."""
+
+
+def copy_to(to: NDArray[Any], values: NDArray[Any]) -> None:
+    """Copy into the beginning of every row; the rest stays zero."""
+    to[..., : values.shape[-1]] = check_finite(values)
+
+
+def pack_floats(weight: NDArray[Any], to: NDArray[Any], release: Callable[[], None]) -> None:
+    for start in range(0, len(weight), CHUNK):
+        whole = padded(check_finite(np.asarray(weight[start : start + CHUNK], np.float32)))
+        blocks = whole.reshape(-1, UNIT, whole.shape[1])
+        to[start // UNIT :][: len(blocks)] = blocks.transpose(0, 2, 1)
+        release()
+
+
+def pack_int8(
+    weight: NDArray[Any],
+    to: NDArray[Any],
+    scales: NDArray[Any],
+    sums: NDArray[Any],
+    release: Callable[[], None],
+) -> None:
+    for start in range(0, len(weight), CHUNK):
+        chunk = padded(check_finite(np.asarray(weight[start : start + CHUNK], np.float32)))
+        whole, scale = rounded(chunk)
+        fours = whole.astype(np.int8).reshape(-1, UNIT, whole.shape[1] // 4, 4)
+        to[start // UNIT :][: len(fours)] = fours.transpose(0, 2, 1, 3)
+        scales[start:][: len(scale)], sums[start:][: len(scale)] = scale, scale * whole.sum(1)
+        release()
+
+
+def check_finite(weights: NDArray[Any]) -> NDArray[Any]:
     """Check for NaN and infinite weights, which the compiled loops could hide."""
-    if not weights.isfinite().all():
+    if not (
+        np.isfinite(weights.min()) and np.isfinite(weights.max())
+    ):  # a NaN is the minimum and the maximum
         raise UserError("some of the model's weights are NaN or infinite: it is broken. Train it again.")
     return weights
 
 
-def rows_apart(attention: Attention, name: str) -> tuple[Tensor, Tensor]:
-    """Weight and bias of a projection, with every head's outputs padded to a multiple of 16."""
-    linear: Any = getattr(attention, name)
-    weight, bias = linear.weight.detach().float(), linear.bias.detach().float()
-    return heads_apart(weight.T, attention.heads).T, heads_apart(bias, attention.heads)
-
-
-def columns_padded(table: Tensor) -> Tensor:
-    missing = up_to_unit(table.shape[1]) - table.shape[1]
-    return F.pad(table.detach(), (0, missing)) if missing else table.detach()
-
-
-def table_of(positions: nn.Module) -> Tensor:
-    table: Any = positions.table
-    return table
+def columns_padded(table: Floats) -> Floats:
+    return zero_padded(table, (0, up_to_unit(table.shape[1]) - table.shape[1]))

@@ -89,6 +89,51 @@ template <int COUNT> APART void products(const uint8_t* in, int inputs, const in
     for (int r = 0; r < COUNT; r++)
         for (int half = 0; half < 2; half++) total[r][half] = (Ints)wide[r][half];
 }
+#elif defined(__aarch64__)
+// Inputs are at most 127, so they are signed bytes as well.
+template <int COUNT> APART void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
+    int32x4_t sums[COUNT][4] = {};
+    for (int k = 0; k < inputs; k += 4) {
+        const int8_t* at = weight + size_t(k) * BLOCK;
+        for (int r = 0; r < COUNT; r++) {
+            const int8x16_t four = vreinterpretq_s8_s32(vdupq_n_s32(four_bytes(in + r * size_t(inputs) + k)));
+            for (int quarter = 0; quarter < 4; quarter++) {  // 4 columns, 4 inputs each
+                const int8x16_t w = vld1q_s8(at + 16 * quarter);
+#if defined(__ARM_FEATURE_DOTPROD)
+                sums[r][quarter] = vdotq_s32(sums[r][quarter], w, four);
+#else
+                const int16x8_t low = vmull_s8(vget_low_s8(w), vget_low_s8(four)), high = vmull_high_s8(w, four);
+                sums[r][quarter] = vaddq_s32(sums[r][quarter], vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
+#endif
+            }
+        }
+    }
+    std::memcpy(total, sums, sizeof sums);
+}
+#elif defined(__SSE2__)
+// Bytes are widened to 16 bits, with two inputs of a column side by side; pairs of sums are added at the end.
+template <int COUNT> APART void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
+    const __m128i zero = _mm_setzero_si128();
+    for (int quarter = 0; quarter < 4; quarter++) {  // 4 columns, 4 inputs each
+        __m128i sums[COUNT][2] = {};
+        for (int k = 0; k < inputs; k += 4) {
+            const __m128i w = _mm_loadu_si128((const __m128i*)(weight + size_t(k) * BLOCK + 16 * quarter));
+            const __m128i signs = _mm_cmpgt_epi8(zero, w);
+            const __m128i first = _mm_unpacklo_epi8(w, signs), second = _mm_unpackhi_epi8(w, signs);
+            for (int r = 0; r < COUNT; r++) {
+                const __m128i bytes = _mm_set1_epi32(four_bytes(in + r * size_t(inputs) + k));
+                const __m128i four = _mm_unpacklo_epi8(bytes, zero);  // twice
+                sums[r][0] = _mm_add_epi32(sums[r][0], _mm_madd_epi16(first, four));
+                sums[r][1] = _mm_add_epi32(sums[r][1], _mm_madd_epi16(second, four));
+            }
+        }
+        for (int r = 0; r < COUNT; r++) {
+            const __m128 a = _mm_castsi128_ps(sums[r][0]), b = _mm_castsi128_ps(sums[r][1]);
+            const __m128i even = _mm_castps_si128(_mm_shuffle_ps(a, b, 0x88)), odd = _mm_castps_si128(_mm_shuffle_ps(a, b, 0xdd));
+            _mm_storeu_si128((__m128i*)total[r] + quarter, _mm_add_epi32(even, odd));
+        }
+    }
+}
 #else
 template <int COUNT> APART void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
     int32_t sums[COUNT][BLOCK] = {};

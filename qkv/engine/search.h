@@ -98,7 +98,7 @@ template <class Decide> void search(Session& session, const Wish& wish, int most
             team.meet();
             const int forbidden = session.said() <= wish.least ? wish.end : -1;
             session.pass(me, 1);
-            session.outputs(me, 1, [&](int row, int tile, float* logits, int real) {
+            session.outputs(me, 0, session.rows, [&](int row, int tile, float* logits, int real) {
                 step->see(index, row, tile, logits, real, wish.never, forbidden);
             });
             team.meet();

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "functions.h"
 #include "texts.h"
 
 namespace {
@@ -46,6 +47,7 @@ struct Session {
     std::vector<int32_t> newest;             // ids that go in next, (positions, rows)
     std::vector<std::vector<Hypothesis>> found;
     Common common;
+    Status status = OK;
 
     int inner() const { return model.decoder.heads * model.decoder.head; }
 
@@ -135,17 +137,17 @@ struct Session {
         me.finish(count);
     }
 
-    // The output layer for the last position, tile after tile of one's own share: see(row, tile, logits, how many).
-    template <class See> void outputs(Worker& me, int positions, See see) {
-        me.input.read(me.x.get() + size_t(positions - 1) * rows * me.wide, rows, me.wide, model.rounded);
+    // The output layer for some rows, tile after tile of one's own share: see(row, tile, logits, how many).
+    template <class See> void outputs(Worker& me, int first, int count, See see) {
+        me.input.read(me.x.get() + size_t(first) * me.wide, count, me.wide, model.rounded);
         const int tiles = (model.output.outputs + TILE - 1) / TILE;
         const Share own = share_of(tiles, 1, me.index, me.team.size);
-        me.logits.reserve(size_t(rows) * TILE);
+        me.logits.reserve(size_t(count) * TILE);
         for (int tile = own.first; tile < own.last; tile++) {
             const int column = tile * TILE, end = std::min(column + TILE, int(model.output.outputs));
-            Product{model.output, me.input, me.logits.get(), TILE, NOTHING}.columns(rows, column, end);
+            Product{model.output, me.input, me.logits.get(), TILE, NOTHING}.columns(count, column, end);
             const int real = std::min(end, int(model.vocab)) - column;
-            for (int row = 0; row < rows; row++) see(row, tile, me.logits.get() + size_t(row) * TILE, real);
+            for (int row = 0; row < count; row++) see(row, tile, me.logits.get() + size_t(row) * TILE, real);
         }
     }
 
@@ -186,7 +188,7 @@ struct Session {
             me.reserve(rows * positions);
             pass(me, positions);
             if (logits)
-                outputs(me, positions, [&](int row, int tile, const float* from, int count) {
+                outputs(me, (positions - 1) * rows, rows, [&](int row, int tile, const float* from, int count) {
                     std::copy_n(from, count, logits + size_t(row) * model.vocab + tile * TILE);
                 });
         });

@@ -4,11 +4,12 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from qkv.engine.library import library
 from qkv.engine.packing import Packed
+from qkv.engine.rounding import Floats, up_to_unit
 
 
 class Session:
@@ -18,32 +19,42 @@ class Session:
         """One row per source; sources are empty for a decoder-only model. `block` is the one whose attention is recorded."""
         self.library, self.packed = library(), packed
         self.rows = len(sources)
-        ids = torch.tensor([token for source in sources for token in source], dtype=torch.int32)
-        lengths = torch.tensor([len(source) for source in sources], dtype=torch.int32)
+        ids = np.array([token for source in sources for token in source], np.int32)
+        lengths = np.array([len(source) for source in sources], np.int32)
         self.handle: Any = None
         self.handle = self.library.qkv_begin(
-            ctypes.byref(packed.struct), ids.data_ptr(), lengths.data_ptr(), self.rows, block, threads
+            ctypes.byref(packed.struct), ids.ctypes.data, lengths.ctypes.data, self.rows, block, threads
         )
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):
             self.library.qkv_end(self.handle)
 
-    def step(self, ids: Tensor) -> Tensor:
+    def step(self, ids: NDArray[Any]) -> Floats:
         """Take the newest ids, (B, T), and return the logits of the next token, (B, V)."""
         if len(ids) != self.rows:
             raise ValueError(f"expected {self.rows} rows, got {len(ids)}")
-        logits = torch.empty(self.rows, self.packed.struct.vocab)
-        columns = ids.to(torch.int32).T.contiguous()  # (T, B)
-        self.library.qkv_step(self.handle, columns.data_ptr(), len(columns), logits.data_ptr())
+        logits = np.empty((self.rows, self.packed.struct.vocab), np.float32)
+        columns = np.ascontiguousarray(ids.T, np.int32)  # (T, B)
+        self.library.qkv_step(self.handle, columns.ctypes.data, len(columns), logits.ctypes.data)
         return logits
 
-    def select(self, rows: Tensor) -> None:
-        order = rows.to(torch.int32).contiguous()
-        self.library.qkv_select(self.handle, order.data_ptr(), len(order))
+    def read(self, ids: NDArray[Any], *, states: bool) -> Floats:
+        """States, (B, T, D), or logits, (B, T, V), of these ids, (B, T)."""
+        struct = self.packed.struct
+        width = up_to_unit(struct.decoder.width) if states else struct.vocab
+        columns = np.ascontiguousarray(ids.T, np.int32)  # (T, B)
+        found = np.empty((*columns.shape, width), np.float32)
+        places = (found.ctypes.data, None) if states else (None, found.ctypes.data)
+        self.library.qkv_read(self.handle, columns.ctypes.data, len(columns), *places)
+        return found[..., : struct.decoder.width if states else width].swapaxes(0, 1)
+
+    def select(self, rows: ArrayLike) -> None:
+        order = np.ascontiguousarray(rows, np.int32)
+        self.library.qkv_select(self.handle, order.ctypes.data, len(order))
         self.rows = len(order)
 
 
-def check_ids(ids: Tensor, vocab: int) -> None:
-    if int(ids.min()) < 0 or int(ids.max()) >= vocab:
+def check_ids(ids: NDArray[Any], vocab: int) -> None:
+    if ids.min() < 0 or ids.max() >= vocab:
         raise IndexError("an id is not in the vocabulary")

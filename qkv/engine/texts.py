@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from qkv.engine.library import library
-from qkv.engine.packing import Packed
-from qkv.engine.rounding import up_to_unit
-from qkv.families.bert.model import Encoder
+from qkv.engine.packed_file import pack
+from qkv.engine.packing import Packed, Weights
+from qkv.engine.rounding import Floats, up_to_unit
+from qkv.families.bert.config import EncoderConfig
 
 CHUNK = 256  # rows per call, so that their data stays in the caches
 Pooling = Literal["each", "mean", "first"]
@@ -30,20 +30,26 @@ class Part(NamedTuple):
 
 
 class TextEngine:
-    """An encoder's weights, packed. Texts are divided among the threads; all threads share a single text.
+    """An encoder's weights, packed. Texts are divided among the threads; all threads share a single text."""
 
-    Embeddings are looked up in the compiled library too: torch would use its own threads, whose busy waiting takes cores
-    from these threads.
-    """
+    device: None = None
 
-    def __init__(self, encoder: Encoder, *, int8: bool, threads: int):
-        self.library, self.threads, self.config = library(), threads, encoder.config
-        self.packed = Packed.encoder(encoder, int8=int8)
+    def __init__(
+        self,
+        config: EncoderConfig,
+        weights: Weights,
+        *,
+        int8: bool,
+        threads: int,
+        prefix: str = "encoder.",
+    ):
+        self.library, self.threads, self.config = library(), threads, config
+        self.packed = pack(Packed.encoder, config, weights, int8=int8, prefix=prefix)
         self.pools: dict[int, ThreadPoolExecutor] = {}  # per process: a fork has none of its parent's threads
 
     def __call__(
         self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int], pooling: Pooling = "each"
-    ) -> Tensor:
+    ) -> Floats:
         """The states of concatenated texts: of each position, (N, D), or of each text, (texts, D).
 
         The lengths add up to N.
@@ -51,7 +57,8 @@ class TextEngine:
         self.check(ids, segments, lengths)
         width = self.config.stack.width
         given = array("i", ids), array("i", segments)
-        found = torch.empty(len(ids) if pooling == "each" else len(lengths), up_to_unit(width))
+        rows = len(ids) if pooling == "each" else len(lengths)
+        found = np.empty((rows, up_to_unit(width)), np.float32)
         parts = split_texts(lengths, min(CHUNK, -(-len(ids) // (2 * self.threads))))
         if self.threads == 1 or len(parts) == 1:
             for part in parts:
@@ -77,7 +84,7 @@ class TextEngine:
                 raise IndexError("an id is not in the vocabulary, or a segment is unknown")
 
     def run(
-        self, given: Sequence["array[int]"], part: Part, pooling: Pooling, threads: int, to: Tensor
+        self, given: Sequence["array[int]"], part: Part, pooling: Pooling, threads: int, to: Floats
     ) -> None:
         ids, segments = (each.buffer_info()[0] + part.row * each.itemsize for each in given)
         counts = array("i", part.lengths)
@@ -90,7 +97,7 @@ class TextEngine:
             len(counts),
             POOLINGS.index(pooling),
             threads,
-            to.data_ptr() + row * to.shape[1] * to.itemsize,
+            to.ctypes.data + row * to.strides[0],
         )
 
 

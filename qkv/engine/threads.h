@@ -7,12 +7,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
-#include <functional>
 #include <mutex>
-#include <pthread.h>
 #include <thread>
 #include <utility>
 #include <vector>
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -24,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 inline void pause() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
 #endif
 }
 
@@ -46,12 +49,16 @@ void was_kept_waiting() {
 
 bool is_crowded() { return now() < alone_until.load(std::memory_order_relaxed); }
 
+// Another thread of the team has failed, and this one has to stop as well.
+struct TeamFailed {};
+
 class Team {
   public:
     int size = 1;
 
     void meet() {
         if (size == 1) return;
+        if (has_failed()) throw TeamFailed{};
         const int turn = turn_.load(std::memory_order_acquire);
         if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size) {
             arrived_.store(0, std::memory_order_relaxed);
@@ -63,12 +70,47 @@ class Team {
             pause();
         }
         const int64_t since = now();
-        while (turn_.load(std::memory_order_acquire) == turn) std::this_thread::yield();
+        while (turn_.load(std::memory_order_acquire) == turn) {
+            if (has_failed()) throw TeamFailed{};  // who failed does not arrive
+            std::this_thread::yield();
+        }
         if (now() - since > TOO_LONG) was_kept_waiting();
     }
 
+    // Work that may fail, as it does without memory: the first error is kept, and nobody waits for its thread.
+    template <class Work> void attempt(Work work) noexcept {
+        try {
+            work();
+        } catch (const TeamFailed&) {
+        } catch (...) {
+            if (!claimed_.exchange(true)) error_ = std::current_exception();
+            failed_.store(true, std::memory_order_release);
+        }
+    }
+
+    // After everyone has stopped.
+    void rethrow() const {
+        if (error_) std::rethrow_exception(error_);
+    }
+
   private:
+    bool has_failed() const { return failed_.load(std::memory_order_acquire); }
+
     std::atomic<int> arrived_{0}, turn_{0};
+    std::atomic<bool> claimed_{false}, failed_{false};
+    std::exception_ptr error_;
+};
+
+// What a thread is to do. Starting it takes no memory: half a team that waits for the rest could not be stopped.
+struct Task {
+    void (*run)(void* work, Team& team, int index) = nullptr;
+    void* work = nullptr;
+    Team* team = nullptr;
+    int index = 0;
+
+    void operator()() const {
+        team->attempt([this] { run(work, *team, index); });
+    }
 };
 
 #if defined(__linux__)
@@ -101,9 +143,9 @@ class Helper {
   public:
     Helper() : thread_([this] { live(); }) {}
 
-    void begin(std::function<void()> work, int core) {
+    void begin(const Task& task, int core) {
         if (core >= 0 && core != core_) pin(thread_, core_ = core);
-        work_ = std::move(work);
+        task_ = task;
         {
             std::lock_guard<std::mutex> lock(mutex_);
             busy_.store(true, std::memory_order_release);
@@ -129,7 +171,7 @@ class Helper {
                 std::unique_lock<std::mutex> lock(mutex_);
                 wake_.wait(lock, [this] { return is_busy(); });
             }
-            work_();
+            task_();
             busy_.store(false, std::memory_order_release);
         }
     }
@@ -137,7 +179,7 @@ class Helper {
     std::mutex mutex_;
     std::condition_variable wake_;
     std::atomic<bool> busy_{false};
-    std::function<void()> work_;
+    Task task_;
     int core_ = -1;
     std::thread thread_;  // last: it uses all the others
 };
@@ -146,10 +188,13 @@ class Helper {
 struct Helpers {
     std::mutex mutex;
     std::vector<Helper*> idle;
+    size_t count = 0;
 
     static Helpers& of_this_process() {
         static Helpers* own = [] {
+#if !defined(_WIN32)
             pthread_atfork(nullptr, nullptr, [] { own = new Helpers; });
+#endif
             return new Helpers;
         }();
         return *own;
@@ -157,7 +202,12 @@ struct Helpers {
 
     Helper* take() {
         std::lock_guard<std::mutex> lock(mutex);
-        if (idle.empty()) return new Helper;
+        if (idle.empty()) {
+            idle.reserve(count + 1);  // so that giving it back takes no memory
+            Helper* made = new Helper;
+            count++;
+            return made;
+        }
         Helper* last = idle.back();
         idle.pop_back();
         return last;
@@ -169,24 +219,30 @@ struct Helpers {
     }
 };
 
-// The same work in several threads.
-template <class Work> void together(int threads, Work work) {
-    if (is_crowded()) threads = 1;
-    Team team;
-    Helpers& helpers = Helpers::of_this_process();
+// As many as are to be had: threads or memory may be short.
+inline std::vector<Helper*> helpers_for(int threads) {
     std::vector<Helper*> taken;
     try {
-        while (int(taken.size()) + 1 < threads) taken.push_back(helpers.take());
-    } catch (const std::exception&) {  // no more threads are to be had
+        taken.reserve(threads);
+        while (int(taken.size()) + 1 < threads) taken.push_back(Helpers::of_this_process().take());
+    } catch (const std::exception&) {
     }
+    return taken;
+}
+
+// The same work in several threads. If one of them throws, all stop, and so does the caller with the same error.
+template <class Work> void together(int threads, Work work) {
+    Team team;
+    std::vector<Helper*> taken = helpers_for(is_crowded() ? 1 : threads);
     team.size = 1 + int(taken.size());
-    for (int index = 1; index < team.size; index++)
-        taken[index - 1]->begin([&work, &team, index] { work(team, index); }, core_for(index));
-    work(team, 0);
+    const auto run = [](void* each, Team& mine, int index) { (*static_cast<Work*>(each))(mine, index); };
+    for (int index = 1; index < team.size; index++) taken[index - 1]->begin({run, &work, &team, index}, core_for(index));
+    Task{run, &work, &team, 0}();
     for (; !taken.empty(); taken.pop_back()) {  // the first comes last, and is the next to be taken: it stays on its core
         taken.back()->wait();
-        helpers.give_back(taken.back());
+        Helpers::of_this_process().give_back(taken.back());
     }
+    team.rethrow();
 }
 
 struct Share {

@@ -58,12 +58,12 @@ def calibrate(examples: Examples, rising: Sequence[int]) -> Logistic:
     than (n + 1) / (n + 2), by the rule of succession.
     """
     best = examples.where(examples.best)
-    learned = scaled(fit_rising(examples.features, examples.good, rising), best)
+    learned = platt_scale(fit_rising(examples.features, examples.good, rising), best)
     count = len(best.good)
     return replace(learned, least=1 / (count + 2), most=(count + 1) / (count + 2))
 
 
-def scaled(learned: Logistic, best: Examples) -> Logistic:
+def platt_scale(learned: Logistic, best: Examples) -> Logistic:
     logits = learned.logits(best.features)
     platt = fit_rising(logits[:, None], best.good, rising=(0,))
     (scale,) = platt.weights

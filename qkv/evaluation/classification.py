@@ -8,18 +8,17 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 
-def accuracy(said: Sequence[str], wanted: Sequence[str]) -> float:
+def accuracy(predicted: Sequence[str], expected: Sequence[str]) -> float:
     """The share of correct predictions."""
-    return float(np.mean([a == b for a, b in zip(said, wanted, strict=True)]))
+    return float(np.mean([a == b for a, b in zip(predicted, expected, strict=True)]))
 
 
-def macro_f1(said: Sequence[str], wanted: Sequence[str]) -> float:
+def macro_f1(predicted: Sequence[str], expected: Sequence[str]) -> float:
     """The mean over the classes of 2PR / (P + R): a rare class counts as much as a common one."""
     scores = []
-    for label in sorted({*said, *wanted}):
-        right = sum(a == b == label for a, b in zip(said, wanted, strict=True))
-        claimed, real = said.count(label), wanted.count(label)
-        scores.append(2 * right / (claimed + real))
+    for label in sorted({*predicted, *expected}):
+        right = sum(a == b == label for a, b in zip(predicted, expected, strict=True))
+        scores.append(2 * right / (predicted.count(label) + expected.count(label)))
     return float(np.mean(scores))
 
 
@@ -31,7 +30,7 @@ def pearson(first: Sequence[float], second: Sequence[float]) -> float:
     return float(x @ y) / spread if spread else float("nan")
 
 
-def rounded(correlation: float) -> float | None:
+def round_or_none(correlation: float) -> float | None:
     """A number for JSON, in which NaN becomes null."""
     return None if np.isnan(correlation) else round(correlation, 5)
 

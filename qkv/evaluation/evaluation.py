@@ -31,7 +31,7 @@ class Sentences:
         return min(counts), max(counts)
 
 
-def merged(sentences: Sentences) -> tuple[Sentences, list[int]]:
+def merge_same_sources(sentences: Sentences) -> tuple[Sentences, list[int]]:
     """Merge lines with the same source into one sentence with all their references; also the sentence of each line."""
     if sentences.source is None:
         raise ValueError("the sources must be known")
@@ -65,7 +65,7 @@ class Evaluation:
     against: Against | None = None
 
     def to_dict(self, model: str, against: str) -> dict[str, Any]:
-        """`names` are the names of the two systems in the sentences about their differences."""
+        """`model` and `against` name the two systems in the sentences about their differences."""
         scores = self.scores.to_dict()
         return {
             "sentences": scores.pop("sentences"),

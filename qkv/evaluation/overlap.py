@@ -11,23 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from qkv.checkpoint.files import read_tensors, write_tensors
+from qkv.checkpoint.arrays import StoredArrays, write_arrays
 from qkv.errors import UserError
 from qkv.evaluation.scores import References, TranslationScores
 
 Text = TypeVar("Text", str, str | None)
 SEEN_FILE = "seen.safetensors"
+Fingerprints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
     """Fingerprints of the training data, sorted, each once."""
 
-    source: Tensor
-    pairs: Tensor
+    source: Fingerprints
+    pairs: Fingerprints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +71,9 @@ def fingerprint(text: str) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def fingerprints(texts: Iterable[str]) -> Tensor:
+def fingerprints(texts: Iterable[str]) -> Fingerprints:
     numbers = array("q", map(fingerprint, texts))  # eight bytes each, to save memory
-    return torch.tensor(numbers, dtype=torch.int64).unique(sorted=True)
+    return np.unique(np.array(numbers, np.int64))
 
 
 def seen_in(source: Sequence[str], target: Sequence[str]) -> Seen:
@@ -87,13 +88,13 @@ def both_seen(first: Seen | None, second: Seen) -> Seen:
     if first is None:
         return second
     return Seen(
-        source=torch.cat([first.source, second.source]).unique(sorted=True),
-        pairs=torch.cat([first.pairs, second.pairs]).unique(sorted=True),
+        source=np.union1d(first.source, second.source),
+        pairs=np.union1d(first.pairs, second.pairs),
     )
 
 
 def write_seen(folder: Path, seen: Seen) -> None:
-    write_tensors(folder / SEEN_FILE, vars(seen))
+    write_arrays(folder / SEEN_FILE, vars(seen))
 
 
 def read_seen(folder: Path) -> Seen | None:
@@ -101,10 +102,10 @@ def read_seen(folder: Path) -> Seen | None:
     path = folder / SEEN_FILE
     if not path.exists():
         return None
-    tensors = read_tensors(path)
-    if set(tensors) != {"source", "pairs"} or any(each.dtype != torch.int64 for each in tensors.values()):
+    arrays = dict(StoredArrays(path))
+    if set(arrays) != {"source", "pairs"} or any(each.dtype != np.int64 for each in arrays.values()):
         raise UserError(f"{path} is damaged. Restore it or delete it.")
-    return Seen(**tensors)
+    return Seen(**arrays)
 
 
 def find_overlap(seen: Seen, source: Sequence[str], references: References) -> Overlap:
@@ -115,8 +116,8 @@ def find_overlap(seen: Seen, source: Sequence[str], references: References) -> O
     return Overlap(total=len(source), lines=lines, same_translation=same)
 
 
-def is_known(texts: Iterable[str], known: Tensor) -> list[bool]:
-    found: list[bool] = torch.isin(torch.tensor([fingerprint(text) for text in texts]), known).tolist()
+def is_known(texts: Iterable[str], known: Fingerprints) -> list[bool]:
+    found: list[bool] = np.isin(np.array([fingerprint(text) for text in texts], np.int64), known).tolist()
     return found
 
 
@@ -129,8 +130,8 @@ def warning(name: str, overlap: Overlap, without: TranslationScores | None, plac
         rest = without_them(None if without is None else without.bleu.value)
     return (
         f"{count:,} of {overlap.total:,} test sentences occur in the training data of {name} "
-        f"({len(overlap.same_translation):,} with the very same translation; {place}{'' if count == 1 else 's'} "
-        f"{first}{more}): the scores on them say little; {rest}."
+        f"({len(overlap.same_translation):,} with the same translation; {place}{'' if count == 1 else 's'} "
+        f"{first}{more}): scores on them measure memory; {rest}."
     )
 
 

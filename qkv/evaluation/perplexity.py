@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surprise:
+class TextLoss:
     """The negative log-probability of a text in nats, and the units it is divided by."""
 
     nats: float
@@ -16,7 +16,7 @@ class Surprise:
     bytes: int  # of UTF-8
 
     @classmethod
-    def of(cls, texts: Sequence[str], nats: float, tokens: int) -> "Surprise":
+    def of(cls, texts: Sequence[str], nats: float, tokens: int) -> "TextLoss":
         words, size = (
             sum(map(len, each)) for each in zip(*((t.split(), t.encode()) for t in texts), strict=True)
         )
@@ -38,13 +38,13 @@ class Surprise:
             "words": self.words,
             "bytes": self.bytes,
             "loss_per_token": round(self.per_token, 4),
-            "perplexity_per_token": rounded(self.per_token),
-            "perplexity_per_word": rounded(per_word),
+            "perplexity_per_token": perplexity_from(self.per_token),
+            "perplexity_per_word": perplexity_from(per_word),
             "bits_per_byte": round(self.bits_per_byte, 4),
         }
 
 
-def rounded(nats: float) -> float | None:
+def perplexity_from(nats: float) -> float | None:
     """The perplexity of this many nats; None if it overflows."""
     try:
         return round(math.exp(nats), 3)

@@ -66,7 +66,7 @@ class Scorer:
         if tokenize not in known:
             raise UserError(f"sacrebleu has no tokenizer '{tokenize}'; it has {', '.join(known)}.")
         try:
-            # force: no warning about tokenized text, which the caller asked for
+            # force: no warning about tokenized text, which the caller requested
             bleu = BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
         except (ImportError, RuntimeError) as error:
             reason = " ".join(str(error).split())
@@ -81,8 +81,8 @@ class Scorer:
         check_lengths(hypotheses, references)
         return TranslationScores(
             sentences=len(hypotheses),
-            bleu=measured(self.bleu, hypotheses, references),
-            chrf=measured(self.chrf, hypotheses, references),
+            bleu=corpus_score(self.bleu, hypotheses, references),
+            chrf=corpus_score(self.chrf, hypotheses, references),
             exact_match=self.exact_match(hypotheses, references),
         )
 
@@ -100,9 +100,9 @@ class Scorer:
             scores[name] = tested.score
             if done is not None:
                 done(1)
-        return self.put_together(scores, hypotheses, references)
+        return self.combine(scores, hypotheses, references)
 
-    def put_together(
+    def combine(
         self, scores: dict[str, Score], hypotheses: Sequence[str], references: References
     ) -> TranslationScores:
         exact = self.exact_match(hypotheses, references)
@@ -141,7 +141,7 @@ def check_lengths(hypotheses: Sequence[str], references: References) -> None:
         raise UserError("there are no translations to score.")
 
 
-def measured(metric: Any, hypotheses: Sequence[str], references: References) -> Score:
+def corpus_score(metric: Any, hypotheses: Sequence[str], references: References) -> Score:
     score = metric.corpus_score(list(hypotheses), [list(each) for each in references])
     return Score(value=float(score.score), signature=str(metric.get_signature()))
 

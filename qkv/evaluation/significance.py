@@ -101,8 +101,8 @@ def compare(
         )
         done(2)
     return Comparison(
-        scores=scorer.put_together(scores, hypotheses, references),
-        other_scores=scorer.put_together(other_scores, others, references),
+        scores=scorer.combine(scores, hypotheses, references),
+        other_scores=scorer.combine(other_scores, others, references),
         differences=differences,
     )
 

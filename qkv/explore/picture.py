@@ -13,7 +13,7 @@ import numpy as np
 
 from qkv.checkpoint.files import write_file
 from qkv.errors import UserError
-from qkv.explore.session import Explorer, Wish
+from qkv.explore.session import Explorer, TraceQuery
 from qkv.pictures import new_figure
 from qkv.tracing.trace import Trace
 
@@ -51,8 +51,8 @@ class Panel:
     unit: bool = False
 
 
-def write_picture(path: Path, explorer: Explorer, wish: Wish, place: Place) -> None:
-    trace, _ = explorer.trace(wish)
+def write_picture(path: Path, explorer: Explorer, query: TraceQuery, place: Place) -> None:
+    trace, _ = explorer.trace(query)
     figure, content = picture(trace, place), io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings(
@@ -78,8 +78,8 @@ def picture(trace: Trace, place: Place) -> "Figure":
 
 
 def heading(trace: Trace, place: Place) -> str:
-    """The station, what the model read and what it answered."""
-    texts = [f"Input: {plain(trace.text)}", f"Output: {plain(trace.answer)}"]
+    """The station, the input and the output."""
+    texts = [f"Input: {plain(trace.text)}", f"Output: {plain(trace.output)}"]
     lines = [line for text in texts for line in textwrap.wrap(text, LINE)]
     return "\n".join([f"{place.station}. {TITLES[place.station - 1]}", *lines])
 
@@ -132,8 +132,8 @@ def plain(text: str) -> str:
 
 def panels_of(trace: Trace, place: Place) -> list[Panel]:
     side, name = side_and_name(trace, place)
-    rows, block = side.pieces, f"{side.name}.{place.layer}"
-    keys = trace.sides[0].pieces if "cross" in name else side.pieces
+    rows, block = side.tokens, f"{side.name}.{place.layer}"
+    keys = trace.sides[0].tokens if "cross" in name else side.tokens
     where = f"{name}, layer {place.layer + 1}, head {place.head + 1}"
 
     def array(full: str) -> Any:
@@ -160,7 +160,7 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
             part = {5: "scores", 6: "scaled", 7: "masked"}[place.station]
             return [Panel(where, of_head(part), rows, keys)]
         case 8 | 15 | 16:
-            words = side.said or rows
+            words = side.output or rows
             return [Panel(where, of_head("weights"), words if "cross" in name else rows, keys, unit=True)]
         case 9:
             return [Panel(where, of_head("heads"), rows)]
@@ -189,11 +189,13 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
 def side_and_name(trace: Trace, place: Place) -> tuple[Any, str]:
     """The stack that a station belongs to, and its attention."""
     last = trace.sides[-1]
-    looks = any(f"{each.name}.0.attention.weights" in trace.arrays for each in trace.sides)
+    has_self_attention = any(f"{each.name}.0.attention.weights" in trace.arrays for each in trace.sides)
     if (
         place.station in (14, 16)
         or place.side == "cross"
-        or (not looks and not place.side and 4 <= place.station <= 11)  # LSTMs attend only to the other side
+        or (
+            not has_self_attention and not place.side and 4 <= place.station <= 11
+        )  # LSTMs attend only to the other side
     ):
         side, name = last, "cross_attention"
     elif place.station in (15, 17):
@@ -232,9 +234,9 @@ def table_picture(trace: Trace, place: Place) -> "Figure":
     """Tokens with their ids; or, for each output token, its most likely alternatives."""
     if place.station == 1:
         lines = [
-            f"{plain(piece)}   {number}"
+            f"{plain(token)}   {number}"
             for side in trace.sides
-            for piece, number in zip(side.pieces, side.ids, strict=True)
+            for token, number in zip(side.tokens, side.ids, strict=True)
         ]
         figure = new_figure(9.0, 0.28 * len(lines) + 1.6)
         axes = figure.add_subplot()
@@ -259,15 +261,15 @@ def table_picture(trace: Trace, place: Place) -> "Figure":
                 else:
                     axes.barh(row, value, left=left, height=0.7, color=f"C{rank}")
                     if value > 0.15:
-                        told = f"{plain(each.text)} {decimal(value)}"
-                        axes.text(left + value / 2, row, told, ha="center", va="center", fontsize=8)
+                        label = f"{plain(each.text)} {decimal(value)}"
+                        axes.text(left + value / 2, row, label, ha="center", va="center", fontsize=8)
                     left += value
             best = choice.candidates[0]
             if place.station != 18 and (likely := float(np.exp(best.log_probability))) <= 0.15:
                 axes.text(left, row, f" {plain(best.text)} {decimal(likely)}", va="center", fontsize=8)
         axes.set_yticks(
             range(len(trace.choices)),
-            [plain(each) for each in trace.sides[-1].said or map(str, range(len(trace.choices)))],
+            [plain(each) for each in trace.sides[-1].output or map(str, range(len(trace.choices)))],
         )
         axes.invert_yaxis()
         axes.margins(x=0.15 if place.station == 18 else 0.0)  # room for the last label

@@ -1,6 +1,6 @@
 """The self-check: recompute every number of a trace from the weights alone, in float64 NumPy.
 
-It shares no code with the model, so that a bug there cannot hide; each line is a formula of the decks.
+It shares no code with the model, so a bug there is noticed. Each line is a formula of the decks.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def recompute(trace: Trace) -> dict[str, Array]:
     """All recorded arrays, by the same names."""
     reference = bundle_kinds()[trace.kind].recompute
     if reference is None:
-        raise ValueError(f"there is no second computation for models of kind '{trace.kind}'")
+        raise ValueError(f"models of kind '{trace.kind}' have no self-check")
     weights = {name: each.detach().cpu().double().numpy() for name, each in trace.weights.items()}
     found: dict[str, Array] = resolve(reference)(trace, weights)
     return found

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qkv.configs import from_dict
 from qkv.errors import UserError
-from qkv.explore.session import Explorer, Wish
+from qkv.explore.session import Explorer, TraceQuery
 
 LARGEST_BODY = 64 << 10
 MAY_WAIT = 2  # requests, besides the one being computed
@@ -45,12 +45,12 @@ HEADERS = {
 }
 THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "[::1]"})
 Result = TypeVar("Result")
-Asked = TypeVar("Asked")
+Body = TypeVar("Body")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TraceRequest:
-    wish: Wish
+    query: TraceQuery
     names: tuple[str, ...] = ()
     """Arrays to send; without names, the summary with the attention."""
     precision: Literal["float16", "float32"] = "float16"
@@ -62,12 +62,12 @@ class TraceRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class EvolveRequest:
-    wish: Wish
+    query: TraceQuery
     name: str
 
 
 class Turns:
-    """One request is computed and two may wait; others are asked to retry."""
+    """One request is computed and two may wait; others get status 429."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -120,18 +120,18 @@ def application(explorer: Explorer, hosts: frozenset[str] | None = THIS_MACHINE)
         return JSONResponse(explorer.info())
 
     async def trace(request: Request) -> Response:
-        asked = await read(request, TraceRequest)
+        body = await read(request, TraceRequest)
 
         def work() -> dict[str, Any]:
-            if asked.names:
-                return explorer.tensors(asked.wish, asked.names, asked.precision)
-            return explorer.summary(asked.wish)
+            if body.names:
+                return explorer.tensors(body.query, body.names, body.precision)
+            return explorer.summary(body.query)
 
         return JSONResponse(await turns.take(work))
 
     async def evolve(request: Request) -> Response:
-        asked = await read(request, EvolveRequest)
-        return JSONResponse(await turns.take(lambda: explorer.evolve(asked.wish, asked.name)))
+        body = await read(request, EvolveRequest)
+        return JSONResponse(await turns.take(lambda: explorer.evolve(body.query, body.name)))
 
     async def truth(request: Request) -> Response:
         return JSONResponse(await turns.take(explorer.truth))
@@ -141,9 +141,9 @@ def application(explorer: Explorer, hosts: frozenset[str] | None = THIS_MACHINE)
         Route("/api/explore/trace", trace, methods=["POST"]),
         Route("/api/explore/evolve", evolve, methods=["POST"]),
         Route("/api/explore/truth", truth, methods=["GET"]),
-        *(Route(path, served(content, kind), methods=["GET"]) for path, content, kind in page_files()),
+        *(Route(path, serve_file(content, kind), methods=["GET"]) for path, content, kind in page_files()),
     ]
-    answering = Starlette(
+    app = Starlette(
         routes=routes,
         exception_handlers={
             UserError: lambda request, error: failure(422, str(error)),
@@ -151,7 +151,7 @@ def application(explorer: Explorer, hosts: frozenset[str] | None = THIS_MACHINE)
             Exception: lambda request, error: failure(500, "internal error: the terminal shows the details."),
         },
     )
-    return Guard(answering, hosts)  # outermost: errors are answered outside of any middleware
+    return Guard(app, hosts)  # outermost, because error responses bypass other middleware
 
 
 def page_files() -> Iterable[tuple[str, bytes, str]]:
@@ -163,14 +163,14 @@ def page_files() -> Iterable[tuple[str, bytes, str]]:
             yield address, file.read_bytes(), kind
 
 
-def served(content: bytes, kind: str) -> Callable[[Request], Any]:
-    async def answer(request: Request) -> Response:
+def serve_file(content: bytes, kind: str) -> Callable[[Request], Any]:
+    async def respond(request: Request) -> Response:
         return Response(content, media_type=kind)
 
-    return answer
+    return respond
 
 
-async def read(request: Request, kind: type[Asked]) -> Asked:
+async def read(request: Request, kind: type[Body]) -> Body:
     """Parse the request body. Every fault is one short message."""
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "send JSON with the content type application/json.")
@@ -187,27 +187,27 @@ async def read(request: Request, kind: type[Asked]) -> Asked:
     except (ValueError, RecursionError) as error:  # also for invalid UTF-8 and huge numbers
         raise HTTPException(400, f"the request is not JSON ({error}).") from None
     try:
-        asked = from_dict(kind, values, "the request")
+        parsed = from_dict(kind, values, "the request")
         json.dumps(values, ensure_ascii=False).encode("utf-8")
     except UserError as error:
         raise HTTPException(400, str(error)) from None
     except UnicodeEncodeError:
         raise HTTPException(400, "the text contains half of a character (an unpaired surrogate).") from None
-    return asked
+    return parsed
 
 
 def http_failure(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    answer = failure(error.status_code, error.detail)
-    answer.headers.update(error.headers or {})
-    return answer
+    response = failure(error.status_code, error.detail)
+    response.headers.update(error.headers or {})
+    return response
 
 
 def failure(status: int, sentence: str) -> Response:
     return JSONResponse({"error": sentence}, status_code=status)
 
 
-def names_of(host: str) -> frozenset[str] | None:
+def accepted_hosts(host: str) -> frozenset[str] | None:
     """Accepted host names of a local address; None for an address that others can reach."""
     if host == "localhost":
         return THIS_MACHINE
@@ -215,17 +215,17 @@ def names_of(host: str) -> frozenset[str] | None:
         address = ipaddress.ip_address(host)
     except ValueError:
         return None
-    return THIS_MACHINE | {shown(str(address))} if address.is_loopback else None
+    return THIS_MACHINE | {url_host(str(address))} if address.is_loopback else None
 
 
-def shown(host: str) -> str:
+def url_host(host: str) -> str:
     """The host as written in a URL."""
     if host == "127.0.0.1":
         return "localhost"
     return f"[{host}]" if ":" in host else host
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket at this address; port 0 takes any free port."""
     found = None
     try:

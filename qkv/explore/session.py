@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from qkv.checkpoint.files import read_json, read_tensors
+from qkv.checkpoint.files import read_json
+from qkv.checkpoint.tensors import read_tensors
 from qkv.data.worlds import LANGUAGES, deck_pairs
 from qkv.errors import UserError
 from qkv.explore.recompute import Check, check
-from qkv.explore.wire import Precision, array_of, packed, summary, tensors
+from qkv.explore.wire import Precision, array_of, pack, summary, tensors
 from qkv.families.loading import kind_of, load
 from qkv.families.tracing import tracer_of, with_weights
 from qkv.tracing.experiments import Experiment
@@ -26,7 +27,7 @@ SNAPSHOT = re.compile(r"step-(\d+)\.safetensors")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class TraceQuery:
     """The request for a trace; equal requests give equal traces."""
 
     text: str
@@ -64,9 +65,9 @@ class Explorer:
         self.pictures = [str(path) for path in pictures]
         if self.reads_pictures and not self.pictures:
             raise UserError("this model classifies images: give the path of an image file as the text.")
-        self.checkpoints = found_checkpoints(folder)
+        self.checkpoints = find_checkpoints(folder)
         self.opened: OrderedDict[int, Any] = OrderedDict()
-        self.traces: OrderedDict[Wish, tuple[Trace, Check]] = OrderedDict()
+        self.traces: OrderedDict[TraceQuery, tuple[Trace, Check]] = OrderedDict()
         self.bytes = 0
         self.measured: dict[str, Any] | None = None
 
@@ -88,64 +89,64 @@ class Explorer:
             "truth": self.is_built_in(),
         }
 
-    def summary(self, wish: Wish) -> dict[str, Any]:
-        return summary(*self.trace(wish))
+    def summary(self, query: TraceQuery) -> dict[str, Any]:
+        return summary(*self.trace(query))
 
-    def tensors(self, wish: Wish, names: tuple[str, ...], precision: Precision) -> dict[str, Any]:
-        return {"tensors": tensors(self.trace(wish)[0], names, precision)}
+    def tensors(self, query: TraceQuery, names: tuple[str, ...], precision: Precision) -> dict[str, Any]:
+        return {"tensors": tensors(self.trace(query)[0], names, precision)}
 
-    def evolve(self, wish: Wish, name: str, row: int | None = None) -> dict[str, Any]:
+    def evolve(self, query: TraceQuery, name: str, row: int | None = None) -> dict[str, Any]:
         """The same view at every checkpoint, each with its own output."""
         found = []
         for step in [*sorted(self.checkpoints), None]:
-            trace, _ = self.trace(replace(wish, checkpoint=step))
+            trace, _ = self.trace(replace(query, checkpoint=step))
             found.append(
                 {
                     "checkpoint": step,
-                    "answer": trace.answer,
-                    "pieces": [side.pieces for side in trace.sides],
-                    "said": trace.sides[-1].said,
+                    "output": trace.output,
+                    "tokens": [side.tokens for side in trace.sides],
+                    "output_tokens": trace.sides[-1].output,
                     "log_probability": sum(
                         each.log_probability
                         for choice in trace.choices
                         for each in choice.candidates
                         if each.id == choice.chosen
                     ),
-                    "tensor": packed(array_of(trace, name), "float16"),
+                    "tensor": pack(array_of(trace, name), "float16"),
                 }
             )
         return {"name": name, "states": found}
 
     def truth(self, done: Callable[[int], None] = lambda count: None) -> dict[str, Any]:
         """Scores of the heads on sentences with known alignments and references; computed once."""
-        from qkv.explore.truth import measured
+        from qkv.explore.truth import measure_heads
 
         if not self.is_built_in():
             raise UserError(
                 "ground truth is available only for models that were trained on the built-in languages."
             )
         if self.measured is None:
-            self.measured = measured(self.model, done)
+            self.measured = measure_heads(self.model, done)
         return self.measured
 
     # Models and traces -----------------------------------------------------------------------------------
 
-    def trace(self, wish: Wish) -> tuple[Trace, Check]:
-        if wish in self.traces:
-            self.traces.move_to_end(wish)
-            return self.traces[wish]
-        if self.reads_pictures and wish.text not in self.pictures:
+    def trace(self, query: TraceQuery) -> tuple[Trace, Check]:
+        if query in self.traces:
+            self.traces.move_to_end(query)
+            return self.traces[query]
+        if self.reads_pictures and query.text not in self.pictures:
             raise UserError(
                 f"this server shows only the images that it was started with: {', '.join(self.pictures)}."
             )
-        model = self.at(wish.checkpoint)
-        found = self.tracer(model, wish.text, wish.experiment, beam=wish.beam, longest=LONGEST)
-        self.traces[wish] = found, check(found)
+        model = self.at(query.checkpoint)
+        found = self.tracer(model, query.text, query.experiment, beam=query.beam, longest=LONGEST)
+        self.traces[query] = found, check(found)
         self.bytes += size(found)
         while self.bytes > KEPT_BYTES and len(self.traces) > 1:
             _, (old, _) = self.traces.popitem(last=False)
             self.bytes -= size(old)
-        return self.traces[wish]
+        return self.traces[query]
 
     def at(self, step: int | None) -> Any:
         if step is None:
@@ -189,7 +190,7 @@ def size(trace: Trace) -> int:
     return sum(each.nbytes for each in trace.arrays.values()) + sum(each.nbytes for each in weights)
 
 
-def found_checkpoints(folder: Path) -> dict[int, Path]:
+def find_checkpoints(folder: Path) -> dict[int, Path]:
     """Weights saved by a training run, by step."""
     paths = [
         path

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import write_file
-from qkv.explore.session import Explorer, Wish
-from qkv.explore.wire import array_of, packed
+from qkv.explore.session import Explorer, TraceQuery
+from qkv.explore.wire import array_of, pack
 from qkv.tracing.trace import Trace
 
 LANGUAGES = ("en", "es", "ko")
@@ -19,17 +19,17 @@ IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (async function|function|const|class) (\w+)", re.MULTILINE)
 
 
-def write_html(path: Path, explorer: Explorer, wish: Wish) -> None:
-    write_file(path, single_file(explorer, wish).encode("utf-8"))
+def write_html(path: Path, explorer: Explorer, query: TraceQuery) -> None:
+    write_file(path, single_file(explorer, query).encode("utf-8"))
 
 
-def single_file(explorer: Explorer, wish: Wish) -> str:
-    trace, _ = explorer.trace(wish)
+def single_file(explorer: Explorer, query: TraceQuery) -> str:
+    trace, _ = explorer.trace(query)
     page = {file.name: file.read_text(encoding="utf-8") for file in pages().iterdir() if file.is_file()}
-    style, script = page["style.css"], bundled(page)
+    style, script = page["style.css"], bundle_modules(page)
     saved = {
         "info": {**explorer.info(), "checkpoints": [], "truth": False},
-        "trace": explorer.summary(wish),
+        "trace": explorer.summary(query),
         "tensors": all_tensors(trace),
         "texts": {language: json.loads(page[f"{language}.json"]) for language in LANGUAGES},
     }
@@ -52,7 +52,7 @@ def pages() -> Any:
     return resources.files("qkv.explore").joinpath("page")
 
 
-def bundled(page: dict[str, str]) -> str:
+def bundle_modules(page: dict[str, str]) -> str:
     """The modules as one script: each is a function that returns its exports."""
     parts, done = list[str](), set[str]()
 
@@ -79,9 +79,9 @@ def all_tensors(trace: Trace) -> dict[str, Any]:
         names += [
             f"weights/{name}" for name in sizes if name not in (trace.output_weight, *embeddings(trace))
         ]
-    found = {name: packed(array_of(trace, name), "float32") for name in names}
+    found = {name: pack(array_of(trace, name), "float32") for name in names}
     for name in sorted(rows_needed(trace)):
-        found[name] = packed(array_of(trace, name), "float32")
+        found[name] = pack(array_of(trace, name), "float32")
     return found
 
 

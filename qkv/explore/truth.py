@@ -6,13 +6,18 @@ from typing import Any
 
 from qkv.data.worlds import Pair, pairs
 from qkv.evaluation.alignment import alignment_error
-from qkv.families.translator.alignment import WordAttention
 from qkv.families.translator.product import Translator
+from qkv.families.translator.word_attention import WordAttention, word_attention
 
 SENTENCES = 150
 
 
-def measured(translator: Translator, done: Callable[[int], None], count: int = SENTENCES) -> dict[str, Any]:
+def measure_heads(
+    translator: Translator,
+    done: Callable[[int], None],
+    count: int = SENTENCES,
+    attend: Callable[[Translator, str, str], WordAttention] = word_attention,
+) -> dict[str, Any]:
     """The error of every head's alignment, and how often a pronoun's strongest weight is on its antecedent."""
     languages = translator.defaults.languages
     tested = pairs(languages.source, languages.target, count, part="test")
@@ -20,13 +25,15 @@ def measured(translator: Translator, done: Callable[[int], None], count: int = S
     right: dict[tuple[str, int, int], int] = defaultdict(int)
     pronouns, words, best = 0, 0, []
     for pair in tested:
-        looks = translator.word_attention(pair.source, pair.target)
+        attention = attend(translator, pair.source, pair.target)
         best.append(translator.word_links(pair.source, pair.target))
-        for place, head in looks.cross.items():
+        for place, head in attention.cross.items():
             links[place].append(head)
         pronouns += len(pair.references)
-        words += len(pair.references) * (len(looks.source_words) + 1)  # the end can be attended to as well
-        count_right(right, pair, looks)
+        words += len(pair.references) * (
+            len(attention.source_words) + 1
+        )  # the end can be attended to as well
+        count_right(right, pair, attention)
         done(1)
     gold = [pair.alignment for pair in tested]
     return {
@@ -45,13 +52,13 @@ def measured(translator: Translator, done: Callable[[int], None], count: int = S
     }  # fmt: skip
 
 
-def count_right(right: dict[tuple[str, int, int], int], pair: Pair, looks: WordAttention) -> None:
+def count_right(right: dict[tuple[str, int, int], int], pair: Pair, attention: WordAttention) -> None:
     """Every head is in the table, even if it is never right."""
-    for side, places in [("encoder", looks.encoder), ("decoder", looks.decoder)]:
+    for side, places in [("encoder", attention.encoder), ("decoder", attention.decoder)]:
         for layer, head in places:
             right[side, layer, head] += 0
     for reference in pair.references:
-        for side, places in [("encoder", looks.encoder), ("decoder", looks.decoder)]:
+        for side, places in [("encoder", attention.encoder), ("decoder", attention.decoder)]:
             here, there = (
                 (reference.source, reference.source_antecedent)
                 if side == "encoder"

@@ -17,7 +17,7 @@ NAMED = re.compile(r"(?P<weights>weights/)?(?P<name>[\w.]+)(?:\[(?P<row>\d{1,7})
 MOST_NUMBERS = 8_000_000  # in one response
 
 
-def packed(array: Any, precision: Precision) -> dict[str, Any]:
+def pack(array: Any, precision: Precision) -> dict[str, Any]:
     """Its shape, and its numbers in little-endian bytes as base64."""
     numbers = np.ascontiguousarray(array, dtype="<f2" if precision == "float16" else "<f4")
     return {
@@ -41,7 +41,7 @@ def tensors(trace: Trace, names: Sequence[str], precision: Precision) -> dict[st
             raise UserError(
                 f"these arrays have more than {MOST_NUMBERS:,} values: request fewer, or single rows."
             )
-        found[name] = packed(array, precision)
+        found[name] = pack(array, precision)
     return found
 
 
@@ -65,7 +65,7 @@ def summary(trace: Trace, check: Check) -> dict[str, Any]:
     return {
         "kind": trace.kind,
         "text": trace.text,
-        "answer": trace.answer,
+        "output": trace.output,
         "config": trace.config,
         "sides": [to_dict(each) for each in trace.sides],
         "names": {name: list(array.shape) for name, array in trace.arrays.items()},
@@ -84,7 +84,7 @@ def summary(trace: Trace, check: Check) -> dict[str, Any]:
         ],
         "output_weight": trace.output_weight,
         "output_bias": trace.output_bias,
-        "picture": None if trace.picture is None else packed(trace.picture, "float16"),
+        "picture": None if trace.picture is None else pack(trace.picture, "float16"),
         "beams": None if trace.beams is None else beams_of(trace),
         "check": {
             "arrays": check.arrays,
@@ -107,14 +107,14 @@ def beams_of(trace: Trace) -> dict[str, Any]:
                 "score": each.score,
                 "log_probability": sum(each.log_probabilities),
                 "divisor": divisor,
-                "pieces": len(each.log_probabilities),
+                "tokens": len(each.log_probabilities),
                 "finished": each.finished,
             }
             for text, each, divisor in beams.hypotheses
         ],
-        "lost": [
-            {"text": text, "step": lost.step, "total": lost.beginning.total, "best": lost.beginning.best, "kept": lost.kept}
-            for text, lost in beams.lost
+        "pruned": [
+            {"text": text, "step": pruned.step, "total": pruned.prefix.total, "best": pruned.prefix.best, "kept": pruned.kept}
+            for text, pruned in beams.pruned
         ],
         "rounds": [[{"text": text, "total": total} for text, total in alive] for alive in beams.rounds],
     }  # fmt: skip

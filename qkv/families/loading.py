@@ -7,23 +7,52 @@ from qkv.checkpoint.bundle import load_bundle, read_config
 from qkv.errors import UserError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
 
 Wanted = TypeVar("Wanted")
 
 
-def load(path: str | Path) -> Any:
-    """Open a bundle: `qkv.load("runs/en-de").translate("the cat danced")`."""
+def load(
+    path: str | Path,
+    running: Running = DEFAULT_RUNNING,
+    *,
+    warn: Warn = warn_in_python,
+    **options: Any,
+) -> Any:
+    """Open a bundle.
+
+    Args:
+        path: The folder of the model.
+        running: How to run it.
+        warn: Called with a message if the compiled engine is unavailable.
+        options: Fields of `Running`, by name: `compute_type`, `device`, `engine`, `threads`.
+
+    Returns:
+        The model: a `Translator`, or the class of another family.
+
+    Example:
+        >>> translator = qkv.load("runs/en-de")
+        >>> translator.translate("the cat danced")
+        >>> qkv.load("runs/en-de", compute_type="float32")  # exactly what was trained
+    """
     folder = Path(path)
     bundle = load_bundle(folder)
-    return resolve(find_kind(bundle.kind, folder).product).from_bundle(bundle)
+    product = resolve(find_kind(bundle.kind, folder).product)
+    return product.from_bundle(bundle, running.with_options(**options), warn)
 
 
-def load_for(path: str | Path, command: str, wanted: type[Wanted]) -> Wanted:
+def load_for(
+    path: str | Path,
+    command: str,
+    wanted: type[Wanted],
+    running: Running = DEFAULT_RUNNING,
+    warn: Warn = warn_in_python,
+) -> Wanted:
     """Open a bundle for a command. If the command does not accept its kind, the error names those that do."""
     kind = kind_of(path)
     if command not in kind.commands:
         raise UserError(wrong_kind(path, kind, command))
-    product = load(path)
+    product = load(path, running, warn=warn)
     if not isinstance(product, wanted):
         raise UserError(wrong_kind(path, kind, command))
     return product

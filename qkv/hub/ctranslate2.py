@@ -13,7 +13,7 @@ from qkv.core.block import Block, Stack
 from qkv.core.positions import RotaryPositions
 from qkv.core.stack_config import StackConfig
 from qkv.errors import UserError
-from qkv.hub.proof import allowed_of
+from qkv.hub.proof import tolerance_for
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "swish": "SWISH"}
 Numbers = Literal["float32", "int8"]
@@ -26,7 +26,7 @@ class Comparison:
     difference: float
     allowed: float
     same: int
-    asked: int
+    total: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +116,6 @@ def view_as_array(view: Any) -> Any:
     return np.array(view)
 
 
-def compare_outputs(ours: Tensor, theirs: Tensor, same: int, asked: int) -> Comparison:
+def compare_outputs(ours: Tensor, theirs: Tensor, same: int, total: int) -> Comparison:
     difference = float((ours - theirs).abs().max())
-    return Comparison(difference=difference, allowed=allowed_of(ours), same=same, asked=asked)
+    return Comparison(difference=difference, allowed=tolerance_for(ours), same=same, total=total)

@@ -23,27 +23,27 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
         from huggingface_hub import errors
     except ImportError:
         raise UserError(
-            f"there is no folder {model}; to fetch models from the hub, pip install huggingface_hub."
+            f"there is no folder {model}. To download models from the hub, install huggingface_hub."
         ) from None
     patterns = [*WANTED, PICKLES] if allow_pickle else WANTED
     try:
         folder = Path(huggingface_hub.snapshot_download(model, revision=revision, allow_patterns=patterns))
     except errors.LocalEntryNotFoundError:
         raise UserError(
-            f"the hub cannot be reached, and {model} is not among the models fetched before; "
-            "check the network, or give a folder."
+            f"the hub cannot be reached, and {model} is not in its cache. Check the network, or "
+            "give a folder."
         ) from None
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.HFValidationError) as error:
         what = (
             "no such revision of it" if isinstance(error, errors.RevisionNotFoundError) else "no such model"
         )
         raise UserError(
-            f"there is no folder {model}, and the hub has {what} (or not for everybody: see `hf auth login`)."
+            f"there is no folder {model}, and the hub has {what}. If it is private or gated, log in with `hf auth login`."
         ) from None
     except Exception as error:  # a server may fail in any way
         reason = (str(error).strip().splitlines() or [""])[0]
         raise UserError(
-            f"{model} could not be fetched from the hub ({type(error).__name__}: {reason}); try again later."
+            f"{model} could not be downloaded ({type(error).__name__}: {reason}). Try again later."
         ) from None
     if (
         not allow_pickle

@@ -8,24 +8,25 @@ from typing import Any
 import torch
 
 from qkv.checkpoint.bundle import read_config
-from qkv.checkpoint.files import json_bytes, tensor_bytes, write_file
+from qkv.checkpoint.files import json_bytes, write_file
+from qkv.checkpoint.tensors import tensor_bytes
 from qkv.errors import UserError
 from qkv.families.loading import load
 from qkv.hub.folder import read_folder
 from qkv.hub.formats import writer_of
-from qkv.hub.importing import all_or_nothing, refuse_taken
+from qkv.hub.importing import all_or_nothing, check_not_existing
 from qkv.hub.mapping import NOTES, HubMapping, Written
 from qkv.hub.proof import (
     Proof,
-    compared,
-    computed_by_transformers,
+    compare,
+    compute_with_transformers,
     fingerprint,
     has_transformers,
-    opened_by_transformers,
+    open_with_transformers,
     quiet,
 )
 
-Answers = list[list[int]]
+TokenIds = list[list[int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +39,14 @@ class Exported:
 
 def export_to_transformers(model: Path, out: Path) -> Exported:
     """Write a folder that transformers opens without our code."""
-    refuse_taken(out)
+    check_not_existing(out)
     kind = read_config(model)["kind"]
     mapping = writer_of(kind, str(model))
     product = load(model)
     written = mapping.write(product)
     with all_or_nothing(out) as temporary:
         write_folder(temporary, written, notes(mapping, product))
-        return verified(mapping, product, written, temporary)
+        return verify(mapping, product, written, temporary)
 
 
 def notes(mapping: HubMapping, product: Any) -> dict[str, Any]:
@@ -70,43 +71,43 @@ def write_folder(folder: Path, written: Written, own_notes: dict[str, Any]) -> N
 
 
 @torch.inference_mode()
-def verified(mapping: HubMapping, product: Any, written: Written, folder: Path) -> Exported:
+def verify(mapping: HubMapping, product: Any, written: Written, folder: Path) -> Exported:
     """Compare with transformers if it is installed, else by importing the folder again."""
     name, inputs = written.config["architectures"][0], mapping.probe(product)
-    ours = mapping.computed(product, inputs)
+    ours = mapping.compute(product, inputs)
     if not has_transformers():
         again = mapping.read(read_folder(folder), None)
-        proof = compared(ours, mapping.computed(again, inputs), "reading it again", str(folder))
+        proof = compare(ours, mapping.compute(again, inputs), "reading it again", str(folder))
         return Exported(class_name=name, proof=proof, greedy=None)
-    theirs, against = computed_by_transformers(mapping, product, folder, inputs)
-    proof = compared(ours, theirs, against, str(folder))
+    theirs, against = compute_with_transformers(mapping, product, folder, inputs)
+    proof = compare(ours, theirs, against, str(folder))
     greedy = getattr(mapping, "greedy", None)
     if greedy is None:
         return Exported(class_name=name, proof=proof, greedy=None)
-    said, wanted = said_by_transformers(folder, name, *greedy(product, inputs))
-    if said != wanted:
+    theirs_ids, own_ids = generate_with_transformers(folder, name, *greedy(product, inputs))
+    if theirs_ids != own_ids:
         raise UserError(
-            f"{folder}: transformers' greedy output differs from ours, although the logits agree: nothing was written."
+            f"{folder}: transformers' greedy output differs from ours, although the logits agree. Nothing was written."
         )
-    return Exported(class_name=name, proof=proof, greedy=len(said))
+    return Exported(class_name=name, proof=proof, greedy=len(theirs_ids))
 
 
-def said_by_transformers(
-    folder: Path, name: str, wanted: Answers, settings: dict[str, Any]
-) -> tuple[Answers, Answers]:
+def generate_with_transformers(
+    folder: Path, name: str, wanted: TokenIds, settings: dict[str, Any]
+) -> tuple[TokenIds, TokenIds]:
     """The output of transformers' `generate`, cut after the end token, and ours."""
     import transformers
 
     begun, end = settings.pop("begun"), settings.pop("end")
     with quiet():
-        model = opened_by_transformers(folder, name)
+        model = open_with_transformers(folder, name)
         theirs: Any = transformers
-        told = theirs.GenerationConfig(
+        generation = theirs.GenerationConfig(
             do_sample=False, num_beams=1, eos_token_id=end, **settings.pop("generation")
         )
-        rows: Sequence[Sequence[int]] = model.generate(**settings, generation_config=told).tolist()
-    return [cut(list(row[begun:]), end) for row in rows], [cut(row, end) for row in wanted]
+        rows: Sequence[Sequence[int]] = model.generate(**settings, generation_config=generation).tolist()
+    return [cut_at_end(list(row[begun:]), end) for row in rows], [cut_at_end(row, end) for row in wanted]
 
 
-def cut(ids: list[int], end: int) -> list[int]:
+def cut_at_end(ids: list[int], end: int) -> list[int]:
     return ids[: ids.index(end)] if end in ids else ids

@@ -14,7 +14,7 @@ from qkv.families import bundle_kinds
 from qkv.families.family import resolve
 from qkv.families.loading import kind_of, load
 from qkv.hub.ctranslate2 import Exporter, Numbers
-from qkv.hub.importing import all_or_nothing, refuse_taken
+from qkv.hub.importing import all_or_nothing, check_not_existing
 from qkv.hub.proof import Proof
 
 
@@ -25,20 +25,20 @@ class ExportedToCTranslate2:
     allowed: float
     """The largest difference at which outputs count as equal."""
     same: int
-    """Greedy outputs that are the same, of …"""
-    asked: int
+    """Greedy outputs that are the same, of `total`."""
+    total: int
     translations: tuple[list[str], list[str]] | None
-    """Of the lines that were given: ours and those of CTranslate2, both greedily, for beams are scored differently."""
+    """Greedy translations of the given lines, by us and by CTranslate2. Beam search would score differently."""
 
     @property
     def is_the_same(self) -> bool:
-        return self.proof.difference <= self.allowed and self.same == self.asked
+        return self.proof.difference <= self.allowed and self.same == self.total
 
 
 def export_to_ctranslate2(
     model: Path, out: Path, numbers: Numbers = "float32", lines: Sequence[str] = ()
 ) -> ExportedToCTranslate2:
-    refuse_taken(out)
+    check_not_existing(out)
     exporter = exporter_of(model)
     if lines and exporter.translate is None:
         raise UserError("test sources and targets are for translators only.")
@@ -46,11 +46,11 @@ def export_to_ctranslate2(
     with all_or_nothing(out) as temporary:
         exporter.save(product, temporary, numbers)
         write_file(temporary / TOKENIZER_FILE, (model / TOKENIZER_FILE).read_bytes())
-        exported = checked(exporter, product, temporary, numbers, lines)
+        exported = compare(exporter, product, temporary, numbers, lines)
         if numbers == "float32" and not exported.is_the_same:
             raise UserError(
-                f"{out}: CTranslate2 computes something else ({exported.proof.sentence()}; {exported.same} of "
-                f"{exported.asked} greedy outputs are the same): nothing was written."
+                f"{out}: the output of CTranslate2 differs ({exported.proof.sentence()}; {exported.same} of "
+                f"{exported.total} greedy outputs are the same). Nothing was written."
             )
         return exported
 
@@ -67,7 +67,7 @@ def exporter_of(model: Path) -> Exporter:
 
 
 @torch.inference_mode()
-def checked(
+def compare(
     exporter: Exporter, product: Any, folder: Path, numbers: Numbers, lines: Sequence[str]
 ) -> ExportedToCTranslate2:
     import ctranslate2
@@ -83,6 +83,6 @@ def checked(
         ),
         allowed=found.allowed,
         same=found.same,
-        asked=found.asked,
+        total=found.total,
         translations=translate(product, engine, lines) if lines and translate is not None else None,
     )

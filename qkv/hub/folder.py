@@ -12,7 +12,8 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from qkv.checkpoint.files import HASH, tensors_hash
+from qkv.checkpoint.files import HASH
+from qkv.checkpoint.tensors import tensors_hash
 from qkv.errors import OptionError, UserError
 
 ADAPTER = "adapter_config.json"
@@ -51,12 +52,12 @@ def read_folder(folder: Path, *, allow_pickle: bool = False) -> Published:
         raise UserError(f"{folder} is already a qkv model; no import is needed.")
     if "auto_map" in config:
         raise UserError(
-            f"{folder}: its config.json asks for code of its own (auto_map), which qkv never runs; "
-            "without that code nobody knows what this model computes."
+            f"{folder}: its config.json needs custom code (auto_map), which qkv never runs. Without that code the model "
+            "cannot be imported."
         )
     if (folder / ADAPTER).is_file():
         raise UserError(
-            f"{folder} has an {ADAPTER}: it changes another model, which qkv does not compute; merge the two first."
+            f"{folder} has an {ADAPTER}: it is an adapter for another model. Merge the two first."
         )
     return Published(folder=folder, config=config, weights=read_weights(folder, allow_pickle))
 
@@ -65,21 +66,21 @@ def read_object(path: Path) -> dict[str, Any]:
     """A JSON file of a reasonable size that holds an object."""
     value = read_json(path)
     if not isinstance(value, dict):
-        raise UserError(f"{path} should hold an object, not a {type(value).__name__}.")
+        raise UserError(f"{path} should contain an object, not a {type(value).__name__}.")
     return value
 
 
-def bounded(path: Path) -> Path:
-    """The path of a text file, if it is of a reasonable size."""
+def check_size(path: Path) -> Path:
+    """The path of a text file. It is an error if the file is too large."""
     size = path.stat().st_size
     if size > LARGEST_JSON:
-        raise UserError(f"{path} has {size:,} bytes, which is too much to be read.")
+        raise UserError(f"{path} has {size:,} bytes, which is too large to read.")
     return path
 
 
 def read_json(path: Path) -> Any:
     try:
-        text = bounded(path).read_text(encoding="utf-8")
+        text = check_size(path).read_text(encoding="utf-8")
         value = json.loads(text)
         if "\\ud" in text.lower():  # half a surrogate pair can only be written as an escape
             json.dumps(value, ensure_ascii=False).encode()
@@ -88,7 +89,7 @@ def read_json(path: Path) -> Any:
     return value
 
 
-def first_pieces(path: Path) -> list[Any]:
+def added_tokens(path: Path) -> list[Any]:
     """The tokens that a tokenizer.json adds to those of its model, in order."""
     added = read_object(path).get("added_tokens")
     return (
@@ -120,7 +121,7 @@ def pickle_refusal(where: object) -> UserError:
     return OptionError(
         (
             "allow_pickle",
-            f"is needed to read {where}: its weights are a pickle ({PICKLED}), a format that can hold harmful code. "
+            f"is needed to read {where}: its weights are a pickle ({PICKLED}), a format that can contain harmful code. "
             "torch's restricted loader reads only weights from it; prefer a copy with model.safetensors",
         )
     )
@@ -134,7 +135,7 @@ def shards(folder: Path, index: Path) -> list[Path]:
     """The files that an index names, all of them directly in the folder."""
     names = read_object(index).get("weight_map")
     if not isinstance(names, dict) or not names or not all(isinstance(each, str) for each in names.values()):
-        raise UserError(f"{index} has no weight_map that says which file holds which weight.")
+        raise UserError(f"{index} has no weight_map from weights to files.")
     paths = []
     for name in sorted(set(names.values())):
         if Path(name).name != name or "\\" in name or name in ("", ".", ".."):
@@ -146,9 +147,11 @@ def shards(folder: Path, index: Path) -> list[Path]:
 
 
 def check_index(folder: Path, index: Mapping[str, Any], found: Mapping[str, Tensor]) -> None:
-    lost = sorted(set(index["weight_map"]) - set(found))
-    if lost:
-        raise UserError(f"{folder}: its files lack weights that the index names: {', '.join(lost[:6])}.")
+    missing = sorted(set(index["weight_map"]) - set(found))
+    if missing:
+        raise UserError(
+            f"{folder}: weights in the index are missing from the files: {', '.join(missing[:6])}."
+        )
 
 
 def read_safetensors(path: Path) -> dict[str, Tensor]:
@@ -159,15 +162,15 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
     if size < 8 or header > size - 8:
         raise UserError(f"{path} is damaged: it is shorter than its own header says.")
     if header > LARGEST_HEADER:
-        raise UserError(f"{path} has a header of {header:,} bytes, which is too much to be read.")
+        raise UserError(f"{path} has a header of {header:,} bytes, which is too large to read.")
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             wanted = (file.metadata() or {}).get(HASH)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError, RuntimeError) as error:
-        raise UserError(f"{path} is damaged ({error}); get it again.") from None
+        raise UserError(f"{path} is damaged ({error}). Download it again.") from None
     if wanted is not None and wanted != tensors_hash(tensors):
-        raise UserError(f"{path} is damaged (its content does not match its hash); get it again.")
+        raise UserError(f"{path} is damaged (its content does not match its hash). Download it again.")
     return tensors
 
 
@@ -176,10 +179,10 @@ def read_pickled(path: Path) -> dict[str, Tensor]:
     try:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
-        raise UserError(f"{path} holds more than weights, and was not read.") from None
+        raise UserError(f"{path} contains more than weights, so it was not read.") from None
     except Exception as error:  # a damaged file can raise anything
-        told = (str(error) or type(error).__name__).splitlines()[0]
-        raise UserError(f"{path} is damaged ({told}); get it again.") from None
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise UserError(f"{path} is damaged ({reason}). Download it again.") from None
     if not isinstance(tensors, dict) or not all(isinstance(each, Tensor) for each in tensors.values()):
-        raise UserError(f"{path} does not hold weights by their names.")
+        raise UserError(f"{path} does not map names to weights.")
     return tensors

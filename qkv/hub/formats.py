@@ -15,14 +15,14 @@ def format_of(config: Mapping[str, Any], where: str) -> HubFormat:
     formats, name = hub_formats(), config.get("model_type")
     if not isinstance(name, str) or name not in formats:
         near = difflib.get_close_matches(str(name), formats, n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; it knows {', '.join(formats)}."
-        raise UserError(f"{where} is a model of the type '{name}', which qkv cannot read{hint}")
+        hint = f"; did you mean {near[0]}?" if near else f". It reads {', '.join(formats)}."
+        raise UserError(f"{where} has the model type '{name}', which qkv cannot read{hint}")
     check_class(config, formats[name], where)
     return formats[name]
 
 
 def check_class(config: Mapping[str, Any], format: HubFormat, where: str) -> None:
-    """A folder that names its class is read as that class, or not at all."""
+    """A folder that names its class is read only as that class."""
     names = config.get("architectures") or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise UserError(
@@ -31,7 +31,7 @@ def check_class(config: Mapping[str, Any], format: HubFormat, where: str) -> Non
     for name in names:
         if name not in format.classes:
             raise UserError(
-                f"{where} is a {name} (architectures in its config.json), which qkv cannot read; of such models it reads "
+                f"{where} is a {name} (architectures in its config.json), which qkv cannot read. Of this type it reads "
                 f"{', '.join(format.classes)}."
             )
 

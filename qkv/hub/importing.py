@@ -36,7 +36,7 @@ def import_model(
 
     `pairs` says whether a text classifier reads pairs.
     """
-    refuse_taken(out)
+    check_not_existing(out)
     published = read_folder(folder, allow_pickle=allow_pickle)
     format = format_of(published.config, published.where)
     if language is not None and not format.translates:
@@ -61,7 +61,7 @@ def open_published(folder: Path) -> Any:
     return reader_of(published.config, published.where).read(published, None)
 
 
-def refuse_taken(out: Path) -> None:
+def check_not_existing(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} already exists: choose another folder, or remove it.")
 
@@ -85,8 +85,8 @@ def all_or_nothing(out: Path) -> Iterator[Path]:
 
 def report_of(config: dict[str, Any], product: Any, origin: str, proof: Proof | None) -> dict[str, Any]:
     parameters = sum(weight.numel() for weight in product.model.parameters())
-    said = (
-        "not compared: there was neither transformers nor a fingerprint"
+    comparison = (
+        "not compared: neither transformers nor a fingerprint was available"
         if proof is None
         else proof.sentence()
     )
@@ -99,7 +99,7 @@ def report_of(config: dict[str, Any], product: Any, origin: str, proof: Proof | 
         },
         "parameters": parameters,
         "data": {"origin": origin},
-        "results": {"imported from": f"{origin} ({config['model_type']})", "compared": said},
+        "results": {"imported from": f"{origin} ({config['model_type']})", "compared": comparison},
     }
 
 

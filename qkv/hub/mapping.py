@@ -40,7 +40,7 @@ class HubMapping(Protocol):
         """Fixed inputs for the comparison, under transformers' names."""
         ...
 
-    def computed(self, product: Any, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: Any, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Our outputs for them, under transformers' names."""
         ...
 

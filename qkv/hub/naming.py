@@ -13,7 +13,7 @@ Model = TypeVar("Model", bound=nn.Module)
 LARGEST = 1 << 24  # limit of any size in a config
 
 
-def built(make: Callable[[], Model], weights: Mapping[str, Tensor], depth: int, where: str) -> Model:
+def build_model(make: Callable[[], Model], weights: Mapping[str, Tensor], depth: int, where: str) -> Model:
     """Build the model with these weights. All faults are reported in one message, before memory is allocated.
 
     `depth` is the number of blocks in its config; no model has more blocks than weights.
@@ -27,13 +27,13 @@ def built(make: Callable[[], Model], weights: Mapping[str, Tensor], depth: int, 
             outline = make().state_dict()
     except RuntimeError as error:  # sizes overflow
         raise UserError(f"{where}: the model is too large ({error}).") from None
-    check_places(outline, weights, where)
+    check_weights(outline, weights, where)
     model = make()
     model.load_state_dict({name: tensor.to(outline[name].dtype) for name, tensor in weights.items()})
     return model.eval()
 
 
-def check_places(own: Mapping[str, Tensor], found: Mapping[str, Tensor], where: str) -> None:
+def check_weights(own: Mapping[str, Tensor], found: Mapping[str, Tensor], where: str) -> None:
     faults = {
         "missing": [name for name in own if name not in found],
         "left over": [name for name in found if name not in own],
@@ -43,12 +43,12 @@ def check_places(own: Mapping[str, Tensor], found: Mapping[str, Tensor], where: 
             if name in found and found[name].shape != own[name].shape
         ],
     }
-    said = [f"{what}: {', '.join(names)}" for what, names in faults.items() if names]
-    if said:
-        raise UserError(f"{where}: the weights do not fit its config; {'; '.join(said)}.")
+    messages = [f"{what}: {', '.join(names)}" for what, names in faults.items() if names]
+    if messages:
+        raise UserError(f"{where}: the weights do not fit its config; {'; '.join(messages)}.")
 
 
-def renamed(
+def rename_weights(
     weights: Mapping[str, Tensor], rename: Callable[[str], str | None], where: str
 ) -> dict[str, Tensor]:
     """The weights under our names; `rename` returns None for what is not a weight, such as a computed table.
@@ -65,7 +65,7 @@ def renamed(
             twice.append(theirs)
         found[name] = tensor
     if twice:
-        raise UserError(f"{where}: these weights are there twice, under two names: {', '.join(twice)}.")
+        raise UserError(f"{where}: these weights occur twice, under two names: {', '.join(twice)}.")
     return found
 
 
@@ -73,7 +73,9 @@ def check_copies(weights: Mapping[str, Tensor], copies: Mapping[str, str], where
     """Check that copies of tied weights are equal; otherwise they are separate layers, which qkv does not support."""
     for copy, name in copies.items():
         if copy in weights and name in weights and not torch.equal(weights[copy], weights[name]):
-            raise UserError(f"{where}: {copy} is not {name}; qkv knows models that share the two only.")
+            raise UserError(
+                f"{where}: {copy} differs from {name}, but qkv supports only models that share the two."
+            )
 
 
 def outputs_of(weights: Mapping[str, Tensor], where: str) -> int:
@@ -99,10 +101,10 @@ def classes(config: Mapping[str, Any], outputs: int, where: str) -> tuple[str, .
     if len(names) != outputs:
         raise UserError(f"{where}: id2label has {len(names)} names for {outputs} classes.")
     shared = {name for name, count in Counter(found).items() if count > 1}
-    told = tuple(f"{name} ({number})" if name in shared else name for number, name in enumerate(found))
-    if len(set(told)) < outputs:
-        raise UserError(f"{where}: id2label does not tell the {outputs} classes apart.")
-    return told
+    distinct = tuple(f"{name} ({number})" if name in shared else name for number, name in enumerate(found))
+    if len(set(distinct)) < outputs:
+        raise UserError(f"{where}: id2label gives the same name to several of the {outputs} classes.")
+    return distinct
 
 
 class Settings:
@@ -162,8 +164,8 @@ class Settings:
         unknown = sorted(set(self.config) - self.known)
         if unknown:
             raise self.fault(
-                f"qkv does not know what {', '.join(unknown)} in its config.json means for such a model; "
-                "take out what changes nothing."
+                f"config.json has unknown settings: {', '.join(unknown)}. Remove those that do not "
+                "change the computation."
             )
 
 

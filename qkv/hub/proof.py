@@ -39,32 +39,32 @@ def has_transformers() -> bool:
 def prove(mapping: HubMapping, product: Any, published: Published) -> Proof | None:
     """Compare with transformers if it is installed, else with a fingerprint in the folder; None if there is neither."""
     inputs = mapping.probe(product)
-    ours = mapping.computed(product, inputs)
+    ours = mapping.compute(product, inputs)
     fingerprint = published.json(NOTES).get("fingerprint")
     if has_transformers():
-        theirs, against = computed_by_transformers(mapping, product, published.folder, inputs)
-        check_reading(mapping, product, published)
+        theirs, against = compute_with_transformers(mapping, product, published.folder, inputs)
+        check_tokenizer(mapping, product, published)
     elif isinstance(fingerprint, dict):
-        ours, theirs = taken(ours), taken_from(fingerprint, published.where)
+        ours, theirs = sample_outputs(ours), read_fingerprint(fingerprint, published.where)
         against = "the fingerprint that came with it"
     else:
         return None
-    return compared(ours, theirs, against, published.where)
+    return compare(ours, theirs, against, published.where)
 
 
-def check_reading(mapping: HubMapping, product: Any, published: Published) -> None:
+def check_tokenizer(mapping: HubMapping, product: Any, published: Published) -> None:
     """Check that lines of mixed scripts have the same ids in transformers' tokenizer, if it can open one."""
     ours = {line: mapping.encode(product, line) for line in LINES}
-    theirs = {} if None in ours.values() else read_by_transformers(published.folder)
+    theirs = {} if None in ours.values() else encode_with_transformers(published.folder)
     for line, ids in theirs.items():
         if ids != ours[line]:
             raise UserError(
-                f"{published.where}: the tokenizer of transformers splits '{line.strip()}' into other tokens than qkv: "
-                "nothing was written."
+                f"{published.where}: the tokenizer of transformers splits '{line.strip()}' into other tokens than qkv. "
+                "Nothing was written."
             )
 
 
-def read_by_transformers(folder: Path) -> dict[str, list[int]]:
+def encode_with_transformers(folder: Path) -> dict[str, list[int]]:
     """The ids of each line; none if transformers cannot open the tokenizer."""
     import transformers
 
@@ -77,7 +77,7 @@ def read_by_transformers(folder: Path) -> dict[str, list[int]]:
             return {}
 
 
-def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: str, where: str) -> Proof:
+def compare(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: str, where: str) -> Proof:
     worst = 0.0
     for name, tensor in ours.items():
         other = theirs.get(name)
@@ -86,31 +86,33 @@ def compared(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: 
             or other.shape != tensor.shape
             or not bool((tensor.isfinite() & other.isfinite()).all())
         ):
-            raise UserError(f"{where}: the {name} are not those of {against}: nothing was written.")
+            raise UserError(
+                f"{where}: the {name} differ in shape from those of {against}, or are not finite. Nothing was written."
+            )
         difference = float((tensor - other).abs().max())
-        allowed = allowed_of(other)
+        allowed = tolerance_for(other)
         if not difference <= allowed:
             raise UserError(
-                f"{where}: the {name} differ by up to {difference:.1e} from those of {against}, and {allowed:.1e} is "
-                "allowed: nothing was written."
+                f"{where}: the {name} differ by up to {difference:.1e} from those of {against}, but only {allowed:.1e} is "
+                "allowed. Nothing was written."
             )
         worst = max(worst, difference)
     return Proof(difference=worst, against=against)
 
 
-def allowed_of(tensor: Tensor) -> float:
+def tolerance_for(tensor: Tensor) -> float:
     """The largest difference that float32 rounding explains, relative to the size of the numbers."""
     return TOLERANCE * max(1.0, float(tensor.abs().max()))
 
 
-def computed_by_transformers(
+def compute_with_transformers(
     mapping: HubMapping, product: Any, folder: Path, inputs: Mapping[str, Tensor]
 ) -> tuple[dict[str, Tensor], str]:
     import transformers
 
-    name, wanted = mapping.their_class(product), mapping.computed(product, inputs)
+    name, wanted = mapping.their_class(product), mapping.compute(product, inputs)
     with quiet():
-        model = opened_by_transformers(folder, name)
+        model = open_with_transformers(folder, name)
         try:
             output = model(**inputs)
         except Exception as error:  # any failure means that it does not compute the same
@@ -120,7 +122,7 @@ def computed_by_transformers(
     return {name: getattr(output, name) for name in wanted}, f"transformers {transformers.__version__}"
 
 
-def opened_by_transformers(folder: Path, name: str) -> Any:
+def open_with_transformers(folder: Path, name: str) -> Any:
     """Open it in float32, from local files only and without running code from the folder."""
     import transformers
 
@@ -168,17 +170,17 @@ def quiet() -> Iterator[None]:
 @torch.inference_mode()
 def fingerprint(mapping: HubMapping, product: Any) -> dict[str, list[float]]:
     """A few numbers of every output, to compare with another computation of the same model."""
-    found = taken(mapping.computed(product, mapping.probe(product)))
+    found = sample_outputs(mapping.compute(product, mapping.probe(product)))
     return {name: [float(f"{number:.7g}") for number in tensor.tolist()] for name, tensor in found.items()}
 
 
-def taken(outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def sample_outputs(outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Numbers spread over each output."""
     flat = {name: tensor.flatten() for name, tensor in outputs.items()}
     return {name: each[torch.linspace(0, len(each) - 1, SHOWN).long()] for name, each in flat.items()}
 
 
-def taken_from(stored: Mapping[str, Any], where: str) -> dict[str, Tensor]:
+def read_fingerprint(stored: Mapping[str, Any], where: str) -> dict[str, Tensor]:
     try:
         return {name: torch.tensor(numbers, dtype=torch.float32) for name, numbers in stored.items()}
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:

@@ -22,13 +22,13 @@ def tokenizer_settings(published: Published, classes: Collection[str]) -> dict[s
     settings, where = published.json(SETTINGS), published.where
     if "auto_map" in settings:
         raise UserError(
-            f"{where}: its {SETTINGS} asks for code of its own (auto_map), which qkv never runs; without that code "
-            "nobody knows how this model reads."
+            f"{where}: its {SETTINGS} needs custom code (auto_map), which qkv never runs. Without that code the "
+            "tokenizer cannot be imported."
         )
     name = class_of(published)
     if name is not None and name not in classes and name not in BY_ITS_FILE:
         raise UserError(
-            f"{where} reads with a {name} (tokenizer_class), which qkv does not know; for such a model it knows "
+            f"{where} uses the tokenizer class {name}, which qkv does not support. For this model it supports "
             f"{', '.join(classes)}."
         )
     return settings
@@ -39,7 +39,7 @@ def class_of(published: Published) -> Any:
 
 
 def must_be(settings: Mapping[str, Any], name: str, wanted: Any, where: str) -> None:
-    """A setting of which one value alone is computed here; where it is absent, it has that value."""
+    """Check a setting of which qkv supports one value, which is also the default."""
     value = settings.get(name)
     if value is not None and value != wanted:
         raise UserError(f"{where}/{SETTINGS}: {name} is {value!r}; qkv supports only {wanted!r}.")
@@ -52,30 +52,30 @@ def choice(settings: Mapping[str, Any], name: str, default: bool | None, where: 
     return default if value is None else value
 
 
-def refuse_added(published: Published, known: Collection[str]) -> None:
-    """Pieces in a file of their own, beside a vocabulary that lacks them."""
-    more = [piece for piece in published.json(ADDED) if piece not in known]
+def check_added_tokens(published: Published, known: Collection[str]) -> None:
+    """Reject tokens in a file of their own that the vocabulary lacks."""
+    more = [token for token in published.json(ADDED) if token not in known]
     if more:
         raise UserError(
-            f"{published.where}/{ADDED} has pieces that the vocabulary lacks ({', '.join(more[:6])}), which qkv does not "
-            "read; with a tokenizer.json, as transformers writes it, they are known."
+            f"{published.where}/{ADDED} has tokens that the vocabulary lacks ({', '.join(more[:6])}), which qkv does not "
+            "read. Save the tokenizer with transformers, so that tokenizer.json has them."
         )
 
 
 def check_numbers(published: Published, numbers: Collection[int], vocab: int) -> None:
-    """Every embedding has a piece, every piece an embedding."""
+    """Every embedding must have a token, and every token an embedding."""
     if len(numbers) != vocab:
         raise UserError(
-            f"{published.where}: the tokenizer has {len(numbers):,} tokens and the model embeddings for {vocab:,}; "
-            "these files do not belong together."
+            f"{published.where}: the tokenizer has {len(numbers):,} tokens, but the model has {vocab:,} embeddings. "
+            "These files do not belong together."
         )
     if set(numbers) != set(range(vocab)):
         raise UserError(
-            f"{published.where}: the pieces of its tokenizer are not numbered from 0 to {vocab - 1:,}, each number once."
+            f"{published.where}: the token ids must be the numbers from 0 to {vocab - 1:,}, each once."
         )
 
 
 def name_of(token: Any, default: str) -> str:
-    """A special token is written by its name, or as an object that has it."""
+    """The text of a special token, which is stored as a string or in an object."""
     token = token.get("content") if isinstance(token, dict) else token
     return token if isinstance(token, str) else default

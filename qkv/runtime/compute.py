@@ -3,17 +3,20 @@
 import copy
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from qkv.core.pairs import TranslationModel
-from qkv.engine import Engine, GPTEngine, NoEngineError
-from qkv.engine.rounding import RoundedGPT, RoundedTranslator
+from qkv.core.translation import CrossHeads
+from qkv.engine import Engine, EngineStep, GPTEngine, NoEngineError
+from qkv.engine.gpt import GPTEngineStep
 from qkv.errors import UserError
 from qkv.families.gpt.model import GPT
 from qkv.families.translator.model import Translator
+from qkv.runtime.rounded import RoundedGPT, RoundedTranslator
 
 Compute = Literal["float32", "bf16", "int8"]
 WITHOUT_ENGINE = "the fast engine, with the same results but slower"
@@ -21,6 +24,61 @@ WITHOUT_ENGINE = "the fast engine, with the same results but slower"
 
 def silent(message: object = None) -> None:
     """Ignore a message or a count."""
+
+
+# Engines for code that still works on tensors -------------------------------------------------------------------
+
+
+def arrays_of(model: torch.nn.Module) -> dict[str, NDArray[Any]]:
+    """The weights of a model on a CPU, without copies."""
+    return {name: tensor.detach().float().numpy() for name, tensor in model.state_dict().items()}
+
+
+class TensorStep:
+    """A step of an engine that takes and returns tensors."""
+
+    def __init__(self, step: EngineStep | GPTEngineStep):
+        self.step = step
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        return torch.from_numpy(self.step(ids.numpy()))
+
+    def select(self, rows: Tensor) -> None:
+        self.step.select(rows.numpy())
+
+    @property
+    def attention(self) -> Tensor:
+        assert isinstance(self.step, EngineStep)
+        return torch.from_numpy(self.step.attention)
+
+    @property
+    def slid(self) -> bool:
+        assert isinstance(self.step, GPTEngineStep)
+        return self.step.slid
+
+
+class TensorEngine(Engine):
+    """The engine of a torch translator, whose sources are a padded tensor."""
+
+    def __init__(self, model: Translator, *, int8: bool, threads: int):
+        super().__init__(model.config, arrays_of(model), int8=int8, threads=threads)
+
+    def begin(self, sources: Any, look: CrossHeads | None = None) -> Any:
+        rows = [row[: int((row != self.config.pad).sum())].tolist() for row in sources]
+        return TensorStep(super().begin(rows, look))
+
+
+class TensorGPTEngine(GPTEngine):
+    """The engine of a torch language model."""
+
+    def __init__(self, model: GPT, *, int8: bool, threads: int):
+        super().__init__(model.config, arrays_of(model), int8=int8, threads=threads)
+
+    def begin(self) -> Any:
+        return TensorStep(super().begin())
+
+
+# Number formats ---------------------------------------------------------------------------------------------------
 
 
 def computing_in(
@@ -41,7 +99,7 @@ def computing_in(
         return [rounded_by_torch(model) if int8 else model for model in models], []
     try:
         threads = torch.get_num_threads()
-        return list(models), [Engine(model, int8=int8, threads=threads) for model in known]
+        return list(models), [TensorEngine(model, int8=int8, threads=threads) for model in known]
     except NoEngineError as error:
         warn(f"translating without {WITHOUT_ENGINE}: {error}.")
     return [RoundedTranslator(model) if int8 else model for model in known], []
@@ -55,7 +113,7 @@ def continuing_in(model: GPT, compute: Compute, warn: Callable[[str], None]) -> 
         return model, None
     int8 = compute == "int8"
     try:
-        return model, GPTEngine(model, int8=int8, threads=torch.get_num_threads())
+        return model, TensorGPTEngine(model, int8=int8, threads=torch.get_num_threads())
     except NoEngineError as error:
         warn(f"generating without {WITHOUT_ENGINE}: {error}.")
     return (RoundedGPT(model) if int8 else model), None

@@ -1,16 +1,18 @@
 """Pixels as models read and write them."""
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 AT_ONCE = 64  # images in a batch
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float32]
 
 
-def as_input(pixels: Tensor) -> Tensor:
+def as_input(pixels: Bytes) -> Floats:
     """Bytes to model inputs: black is −1, white is 1."""
-    return pixels.float() / 127.5 - 1
+    return pixels.astype(np.float32) / 127.5 - 1
 
 
-def as_pixels(values: Tensor) -> Tensor:
+def as_pixels(values: Floats) -> Bytes:
     """Model outputs to bytes."""
-    return ((values.clamp(-1, 1) + 1) * 127.5).round().to(torch.uint8)
+    return np.rint((values.clip(-1, 1) + 1) * 127.5).astype(np.uint8)

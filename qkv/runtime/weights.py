@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
 import torch
 
 from qkv.checkpoint.bundle import Bundle
@@ -32,4 +33,8 @@ def load_weights(model: torch.nn.Module, weights: Any, where: str) -> None:
     """Load weights, or report every fault at once: what is missing, unknown, or has another shape."""
     own = ((name, tuple(tensor.shape)) for name, tensor in model.state_dict().items())
     check_shapes(own, {name: tuple(tensor.shape) for name, tensor in weights.items()}, where)
-    model.load_state_dict(weights)
+    model.load_state_dict({name: as_tensor(weight) for name, weight in weights.items()})
+
+
+def as_tensor(weight: Any) -> torch.Tensor:
+    return torch.from_numpy(weight) if isinstance(weight, np.ndarray) else weight

@@ -1,4 +1,4 @@
-"""A phrase to avoid as an automaton over the tokens of a vocabulary."""
+"""A finite automaton over tokens that finds a banned phrase."""
 
 from collections.abc import Sequence
 
@@ -10,24 +10,24 @@ from qkv.errors import UserError
 NO = -1  # instead of a state: this token would complete the phrase
 
 
-def automaton(phrase: str, pieces: Sequence[bytes]) -> NDArray[np.int16]:
-    """(states, V): how many bytes of the phrase the text ends with after each token, or NO."""
+def automaton(phrase: str, tokens: Sequence[bytes]) -> NDArray[np.int16]:
+    """For each state and token, how many bytes of the phrase the text then ends with, or NO. (states, V)"""
     wanted = phrase.encode("utf-8")
     if not wanted:
         raise UserError("an empty phrase cannot be avoided: every text contains it.")
-    return over_tokens(moves(wanted), pieces)
+    return over_tokens(moves(wanted), tokens)
 
 
-def over_tokens(moves: NDArray[np.int16], pieces: Sequence[bytes]) -> NDArray[np.int16]:
+def over_tokens(moves: NDArray[np.int16], tokens: Sequence[bytes]) -> NDArray[np.int16]:
     """From an automaton over bytes to one over tokens, (states, V).
 
     `moves` (states + 1, 256) has the state after each byte. Its last state is final and stands for NO.
     """
-    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    starts, content = lengths.cumsum() - lengths, np.frombuffer(b"".join(pieces), np.uint8)
+    lengths = np.fromiter(map(len, tokens), np.int64, len(tokens))
+    starts, content = lengths.cumsum() - lengths, np.frombuffer(b"".join(tokens), np.uint8)
     order = (-lengths).argsort()  # the longest first, so that the tokens with another byte are the first ones
     final = len(moves) - 1
-    after = np.repeat(np.arange(final, dtype=np.int16)[:, None], len(pieces), axis=1)
+    after = np.repeat(np.arange(final, dtype=np.int16)[:, None], len(tokens), axis=1)
     for place in range(int(lengths.max(initial=0))):
         longer = order[: np.count_nonzero(lengths > place)]
         after[:, : len(longer)] = moves[after[:, : len(longer)], content[starts[longer] + place]]
@@ -36,7 +36,7 @@ def over_tokens(moves: NDArray[np.int16], pieces: Sequence[bytes]) -> NDArray[np
     return found
 
 
-def stacked(tables: Sequence[NDArray[np.int16]]) -> NDArray[np.int16]:
+def stack_tables(tables: Sequence[NDArray[np.int16]]) -> NDArray[np.int16]:
     """Automata of one vocabulary as one table, (P, states, V). Missing states are 0."""
     found = np.zeros((len(tables), max(map(len, tables)), tables[0].shape[1]), np.int16)
     for number, table in enumerate(tables):

@@ -1,11 +1,11 @@
-"""Character tokenizer: the vocabulary of many small language models."""
+"""A character tokenizer, for small language models."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Self
 
 from tokenizers import Regex, decoders, models, pre_tokenizers
-from tokenizers import Tokenizer as Pieces
+from tokenizers import Tokenizer as LibraryTokenizer
 
 from qkv.errors import UserError
 from qkv.text.tokenizer import SPECIAL, Tokenizer
@@ -13,27 +13,27 @@ from qkv.text.tokenizer import SPECIAL, Tokenizer
 SHOWN = 5  # unknown characters named in an error message
 
 
-class Characters(Tokenizer):
+class CharacterTokenizer(Tokenizer):
     """One token for every character of the training text."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Self:
         found = sorted(set().union(*map(set, texts)))
-        vocab = {piece: number for number, piece in enumerate([*SPECIAL, *found])}
-        pieces = Pieces(models.WordLevel(vocab, unk_token=SPECIAL[0]))
-        pieces.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-        pieces.decoder = decoders.Fuse()
-        return cls(pieces)
+        vocab = {token: number for number, token in enumerate([*SPECIAL, *found])}
+        library = LibraryTokenizer(models.WordLevel(vocab, unk_token=SPECIAL[0]))
+        library.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        library.decoder = decoders.Fuse()
+        return cls(library)
 
     def encode(self, text: str) -> list[int]:
-        """By a table, because the library would also compute offsets."""
+        """Uses a dictionary, because the library would also compute offsets."""
         try:
-            return [self.numbers[character] for character in text]
+            return [self.ids[character] for character in text]
         except KeyError:
-            unknown = list(dict.fromkeys(each for each in text if each not in self.numbers))
+            unknown = list(dict.fromkeys(each for each in text if each not in self.ids))
             shown = ", ".join(map(repr, unknown[:SHOWN])) + (" and more" if len(unknown) > SHOWN else "")
             raise UserError(
-                f"this model knows only the {len(self.numbers)} characters of its training text, but not {shown}: remove "
+                f"this model knows only the {len(self.ids)} characters of its training text, but not {shown}: remove "
                 "them, or train a model with subwords, which reads any text."
             ) from None
 
@@ -44,9 +44,9 @@ class Characters(Tokenizer):
         return "".join(self.letters(number) for number in ids)
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
-        vocab: dict[str, int] = self.pieces.get_vocab()
-        return {piece: number for piece, number in vocab.items() if number >= len(SPECIAL)}
+    def ids(self) -> dict[str, int]:
+        vocab: dict[str, int] = self.library.get_vocab()
+        return {token: number for token, number in vocab.items() if number >= len(SPECIAL)}
 
     @cached_property
     def token_bytes(self) -> list[bytes]:

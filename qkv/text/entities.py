@@ -1,20 +1,20 @@
-"""Character entities of markup, such as &amp;, which are read as characters."""
+"""Character entities of markup, such as &amp;."""
 
 import html
 from collections.abc import Mapping
 
-ALWAYS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}  # these characters would otherwise be markup
+ALWAYS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}  # otherwise read as markup
 
 
 def character_of(entity: str) -> str | None:
-    """The character of an entity; None if it is invisible, such as &nbsp;, or unknown."""
+    """The character that an entity stands for, or None if it is invisible (such as &nbsp;) or unknown."""
     character = html.unescape(entity)
-    seen = len(character) == 1 and character.isprintable() and not character.isspace()
-    return character if seen and character != "\ufffd" else None
+    visible = len(character) == 1 and character.isprintable() and not character.isspace()
+    return character if visible and character != "\ufffd" else None
 
 
-def escaped(text: str, spellings: Mapping[str, str]) -> str:
-    """Write these characters as entities. Without any spelling, the text was not markup and stays unchanged."""
+def escape(text: str, spellings: Mapping[str, str]) -> str:
+    """Write characters as entities. If there are no spellings, the source had no entities, and the text is unchanged."""
     if not spellings:
         return text
     table = {**ALWAYS, **spellings}

@@ -18,7 +18,7 @@ class Glossary:
 
     @classmethod
     def of(cls, terms: Iterable[tuple[str, str]]) -> Self:
-        """Sort longer terms first, so that part of a longer term does not match."""
+        """Sort long terms first, so that a part of a long term is not matched on its own."""
         return cls(tuple(sorted(terms, key=lambda pair: -len(pair[0]))))
 
     @classmethod
@@ -45,8 +45,8 @@ class Glossary:
                 )
         return cls.of(terms.values())
 
-    def found_in(self, text: str) -> dict[str, list[tuple[int, int]]]:
-        """The phrases that a translation of this text must contain, and the places of their source terms."""
+    def required_phrases(self, text: str) -> dict[str, list[tuple[int, int]]]:
+        """The phrases that a translation of this text must contain, and where their source terms are."""
         if not self.terms:
             return {}
         places: dict[str, list[tuple[int, int]]] = {}

@@ -1,7 +1,7 @@
 """Finds the markup in a text: tags, comments, CDATA, declarations, instructions, scripts and entities.
 
-This is a scanner, not a parser: it says where markup stands and leaves everything else as text. It accepts HTML and XML
-alike and never fails: what is not closed is text. The time is linear in the length of the text, whatever it holds.
+This is a scanner for HTML and XML, not a parser. It never fails: unclosed markup is plain text. It runs in linear time on
+any text.
 """
 
 import re
@@ -41,7 +41,7 @@ BLOCKS = frozenset({
 
 
 class Markup(NamedTuple):
-    """One item of markup. `name` is the lower-case name of an element, declaration or instruction; others have none."""
+    """One item of markup. Elements, declarations and instructions have a `name`, in lower case."""
 
     kind: Kind
     start: int
@@ -49,8 +49,8 @@ class Markup(NamedTuple):
     name: str = ""
 
     @property
-    def breaks(self) -> bool:
-        """Whether the text before it and after it is never one sentence."""
+    def is_boundary(self) -> bool:
+        """Whether a sentence cannot continue across it."""
         if self.kind == "instruction":
             return self.name == "xml"
         return self.kind in ("declaration", "raw") or self.name in BLOCKS
@@ -58,12 +58,13 @@ class Markup(NamedTuple):
 
 @dataclass
 class MarkupScanner:
-    """Finds the next markup at or after a position. Positions must not decrease from call to call."""
+    """Finds markup from left to right. Positions must not decrease from call to call."""
 
     text: str
     ends: dict[re.Pattern[str], tuple[int, int]] = field(default_factory=dict, init=False)
 
     def after(self, place: int) -> Markup | None:
+        """The next markup at or after this position."""
         for candidate in CANDIDATE.finditer(self.text, place):
             found = self.at(candidate.start())
             if found is not None:
@@ -71,29 +72,29 @@ class MarkupScanner:
         return None
 
     def at(self, start: int) -> Markup | None:
-        """The markup that begins exactly here."""
+        """The markup that starts exactly here."""
         if self.text.startswith("&", start):
             entity = ENTITY.match(self.text, start)
             return Markup("entity", start, entity.end()) if entity else None
         if self.text.startswith("<!--", start):
-            return self.closed("comment", start, start + 2, COMMENT_END)  # <!--> is a comment, too
+            return self.markup_until("comment", start, start + 2, COMMENT_END)  # <!--> is also a comment
         if self.text.startswith("<![CDATA[", start):
-            return self.closed("cdata", start, start, CDATA_END)
+            return self.markup_until("cdata", start, start, CDATA_END)
         if self.text.startswith("<!", start):
             return self.declaration(start)
         if self.text.startswith("<?", start):
             return self.instruction(start)
         return self.tag(start)
 
-    def closed(
-        self, kind: Kind, start: int, behind: int, end: re.Pattern[str], name: str = ""
+    def markup_until(
+        self, kind: Kind, start: int, position: int, end: re.Pattern[str], name: str = ""
     ) -> Markup | None:
-        """The markup from `start` to the first `end` after a position; None if there is no end."""
-        found = self.next_end(end, behind)
+        """The markup from `start` to the first match of `end` after `position`, or None if there is no match."""
+        found = self.next_end(end, position)
         return None if found < 0 else Markup(kind, start, found, name)
 
     def next_end(self, end: re.Pattern[str], place: int) -> int:
-        """Where the next match ends, or -1. Each part of the text is searched only once."""
+        """The end of the next match, or -1. Each part of the text is searched only once."""
         begin, behind = self.ends.get(end, (-1, 0))
         if behind >= 0 and begin < place:
             match = end.search(self.text, place)
@@ -108,7 +109,7 @@ class MarkupScanner:
             return Markup("declaration", start, condition.end()) if condition else None
         name = match[1].lower()
         if match[2] == "[":
-            return self.closed("declaration", start, match.end(), SUBSET_END, name)
+            return self.markup_until("declaration", start, match.end(), SUBSET_END, name)
         return Markup("declaration", start, match.end(), name)
 
     def instruction(self, start: int) -> Markup | None:
@@ -116,7 +117,7 @@ class MarkupScanner:
         if match is None:
             return None
         name = match[1].lower()
-        found = self.closed("instruction", start, match.end(), INSTRUCTION_END, name)
+        found = self.markup_until("instruction", start, match.end(), INSTRUCTION_END, name)
         if found is None:
             unclosed = UNCLOSED_INSTRUCTION.match(self.text, match.end())
             return Markup("instruction", start, unclosed.end(), name) if unclosed else None
@@ -132,7 +133,7 @@ class MarkupScanner:
         if self.text.startswith("/", match.end() - 2):
             return Markup("empty", start, match.end(), name)
         if name in RAW_ENDS:
-            raw = self.closed("raw", start, match.end(), RAW_ENDS[name], name)
+            raw = self.markup_until("raw", start, match.end(), RAW_ENDS[name], name)
             if raw is not None:
                 return raw
         return Markup("open", start, match.end(), name)
@@ -147,20 +148,20 @@ def scan(text: str) -> Iterator[Markup]:
 
 
 def pairs(tags: Sequence[Markup]) -> list[tuple[int, int]]:
-    """The opening and closing tags that belong together, as indices, inner pairs first.
+    """The indices of matching opening and closing tags, inner pairs first.
 
-    Pairs are nested or disjoint. A closing tag takes the last open tag of its name; tags opened in between stay single.
+    Pairs are nested or disjoint. A closing tag matches the last open tag of its name; tags in between stay unmatched.
     """
     found: list[tuple[int, int]] = []
-    opened: list[int] = []
-    waiting: dict[str, int] = {}  # how many of each name are open
+    open_tags: list[int] = []
+    open_counts: dict[str, int] = {}  # by name
     for index, tag in enumerate(tags):
         if tag.kind == "open":
-            opened.append(index)
-            waiting[tag.name] = waiting.get(tag.name, 0) + 1
-        elif tag.kind == "close" and waiting.get(tag.name):
-            while tags[last := opened.pop()].name != tag.name:
-                waiting[tags[last].name] -= 1
-            waiting[tag.name] -= 1
+            open_tags.append(index)
+            open_counts[tag.name] = open_counts.get(tag.name, 0) + 1
+        elif tag.kind == "close" and open_counts.get(tag.name):
+            while tags[last := open_tags.pop()].name != tag.name:
+                open_counts[tags[last].name] -= 1
+            open_counts[tag.name] -= 1
             found.append((last, index))
     return found

@@ -1,20 +1,20 @@
-"""Music for four voices as tokens: at every sixteenth one for each voice, from the highest to the lowest.
+"""Music in four voices as tokens: for every sixteenth, one token per voice, from the highest voice to the lowest.
 
-S65 A60 T57 B53 is a sixteenth; S- is a soprano that rests. A note and the voice that sings it are one token, so that
-nothing else has to tell whose turn it is.
+S65 A60 T57 B53 is one sixteenth; S- is a rest of the soprano. A token is a note together with its voice, so that the voice
+needs no token of its own.
 """
 
 from collections.abc import Sequence
 from typing import Self
 
-from tokenizers import Tokenizer as Pieces
+from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import models, pre_tokenizers
 
 from qkv.errors import UserError
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 
 VOICES = "SATB"
-LOWEST, HIGHEST = 24, 96  # MIDI pitches: three octaves and more on both sides of middle C
+LOWEST, HIGHEST = 24, 96  # MIDI pitches, three octaves around middle C
 REST = -1
 Frame = tuple[int, ...]  # the pitch of each voice, or REST
 
@@ -24,11 +24,11 @@ class Notes(Tokenizer):
 
     @classmethod
     def all(cls) -> Self:
-        names = [f"{voice}{sung}" for voice in VOICES for sung in ("-", *range(LOWEST, HIGHEST + 1))]
-        vocab = {piece: number for number, piece in enumerate([*SPECIAL, *names])}
-        pieces = Pieces(models.WordLevel(vocab, unk_token=SPECIAL[0]))
-        pieces.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-        return cls(pieces)
+        names = [f"{voice}{note}" for voice in VOICES for note in ("-", *range(LOWEST, HIGHEST + 1))]
+        vocab = {token: number for number, token in enumerate([*SPECIAL, *names])}
+        library = LibraryTokenizer(models.WordLevel(vocab, unk_token=SPECIAL[0]))
+        library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        return cls(library)
 
     def encode_frames(self, frames: Sequence[Frame]) -> list[int]:
         return [self.number(voice, pitch) for frame in frames for voice, pitch in enumerate(frame)]
@@ -38,14 +38,14 @@ class Notes(Tokenizer):
             raise UserError(
                 f"pitch {pitch} is outside the range from {LOWEST} to {HIGHEST}: transpose the music."
             )
-        within = 0 if pitch == REST else pitch - LOWEST + 1
-        return len(SPECIAL) + voice * (HIGHEST - LOWEST + 2) + within
+        offset = 0 if pitch == REST else pitch - LOWEST + 1
+        return len(SPECIAL) + voice * (HIGHEST - LOWEST + 2) + offset
 
     def decode_frames(self, ids: Sequence[int]) -> list[Frame]:
-        """Whole frames; an incomplete last frame is dropped."""
+        """Decode complete frames; an incomplete last frame is dropped."""
         size = HIGHEST - LOWEST + 2
-        sung = [(number - len(SPECIAL)) % size for number in ids if number >= len(SPECIAL)]
-        pitches = [REST if each == 0 else each + LOWEST - 1 for each in sung]
+        notes = [(number - len(SPECIAL)) % size for number in ids if number >= len(SPECIAL)]
+        pitches = [REST if each == 0 else each + LOWEST - 1 for each in notes]
         whole = len(pitches) - len(pitches) % len(VOICES)
         return [tuple(pitches[place : place + len(VOICES)]) for place in range(0, whole, len(VOICES))]
 

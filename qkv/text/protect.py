@@ -29,7 +29,7 @@ TEXT_PATTERNS: dict[Kind, str] = {
     "numbers": r"(?<![\w.,])\d+(?:[.,:/-]\d+)*(?![\w])",
 }
 AFTER_ADDRESS = (
-    r"(?=$|[\s<>\"']|[.,;:!?)\]}]+(?:$|[\s<>\"']))"  # what ends an address without being part of it
+    r"(?=$|[\s<>\"']|[.,;:!?)\]}]+(?:$|[\s<>\"']))"  # punctuation after an address is not part of it
 )
 TAKES_NEXT_ARGUMENT = (  # placeholders with neither a number nor a name
     re.compile(rf"%{PRINTF}(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@]"),
@@ -80,12 +80,12 @@ def character_in(span: ProtectedSpan) -> str | None:
     return character_of(span.text) if span.kind == "tags" and span.text.startswith("&") else None
 
 
-def without(text: str, spans: Sequence[ProtectedSpan]) -> str:
+def remove_spans(text: str, spans: Sequence[ProtectedSpan]) -> str:
     """The text without these spans, and with characters in place of entities."""
-    return replaced(text, spans, [character_in(span) or "" for span in spans])
+    return replace_spans(text, spans, [character_in(span) or "" for span in spans])
 
 
-def replaced(text: str, spans: Sequence[ProtectedSpan], by: Sequence[str]) -> str:
+def replace_spans(text: str, spans: Sequence[ProtectedSpan], by: Sequence[str]) -> str:
     parts, last = [], 0
     for span, new in zip(spans, by, strict=True):
         parts += [text[last : span.start], new]
@@ -93,10 +93,10 @@ def replaced(text: str, spans: Sequence[ProtectedSpan], by: Sequence[str]) -> st
     return "".join([*parts, text[last:]])
 
 
-def lines_around(text: str, kinds: Collection[Kind]) -> list[str]:
-    """The segments of a text: its lines with their ends, cut around block elements such as <li> and <br>.
+def split_lines(text: str, kinds: Collection[Kind]) -> list[str]:
+    """Split a text after line breaks and around block elements such as <li> and <br>.
 
-    No protected span is cut, and a pair of tags is either inside one segment or each of its tags is one by itself.
+    No protected span is split. A pair of tags is either inside one segment, or each of its tags is a segment of its own.
     """
     spans = protected_spans(text, kinds)
     return cut_at(text, spans, [*line_ends(text, spans), *block_edges(text, spans)])
@@ -111,10 +111,10 @@ def line_ends(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[int]:
 
 
 def block_edges(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[int]:
-    """Where runs of block tags begin and end. White space between such tags is part of the run."""
+    """The positions where runs of block tags start and end. White space between the tags is part of the run."""
     start = end = -1
     for span in spans:
-        if span.markup is None or not span.markup.breaks:
+        if span.markup is None or not span.markup.is_boundary:
             continue
         if end < 0 or text[end : span.start].strip():
             yield from (start, end) if end >= 0 else ()
@@ -124,79 +124,80 @@ def block_edges(text: str, spans: Sequence[ProtectedSpan]) -> Iterator[int]:
 
 
 def cut_at(text: str, spans: Sequence[ProtectedSpan], cuts: Collection[int]) -> list[str]:
-    """The parts of a text. A pair of tags that a cut would separate becomes its own part, so that it stays in place."""
+    """Split a text. If a cut separates a pair of tags, both tags become parts of their own and stay in place."""
     tags = [span.markup for span in spans if span.markup is not None]
     ordered = sorted(cuts)
     edges = {0, *cuts, len(text)}
     for first, last in pairs(tags):
-        if tags[first].breaks:
-            continue  # it is already at the edge of a segment
+        if tags[first].is_boundary:
+            continue  # already at the edge of a segment
         inside = bisect_left(ordered, tags[first].end)
         if inside < len(ordered) and ordered[inside] <= tags[last].start:
             edges.update((tags[first].start, tags[first].end, tags[last].start, tags[last].end))
     return [text[start:end] for start, end in pairwise(sorted(edges))]
 
 
-def split_around(text: str, kinds: Collection[Kind], size: Callable[[str], int], limit: int) -> list[str]:
-    """Pieces of at most `limit` by `size`; no span is cut, and one that is larger than half of that is a piece by itself.
+def split_long_text(text: str, kinds: Collection[Kind], size: Callable[[str], int], limit: int) -> list[str]:
+    """Split a text into segments of at most `limit` by `size`.
 
-    Tags have no size: no model reads them.
+    No span is split, and a span larger than half the limit is a segment of its own. Tags have no size, because the model
+    does not read them.
     """
     spans = protected_spans(text, kinds)
-    shown = Shown.of(text, spans)
-    if size(shown.text) <= limit:
+    visible = VisibleText.of(text, spans)
+    if size(visible.text) <= limit:
         return [text]
     cuts: list[int] = []
     last = 0
-    for start, end in [each for each in shown.spans if size(shown.text[slice(*each)]) > limit // 2]:
-        cuts += [*shown.cuts_between(last, start, size, limit), start, end]
+    for start, end in [each for each in visible.spans if size(visible.text[slice(*each)]) > limit // 2]:
+        cuts += [*visible.cuts_between(last, start, size, limit), start, end]
         last = end
-    cuts += shown.cuts_between(last, len(shown.text), size, limit)
-    return cut_at(text, spans, [shown.place(cut) for cut in cuts])
+    cuts += visible.cuts_between(last, len(visible.text), size, limit)
+    return cut_at(text, spans, [visible.place(cut) for cut in cuts])
 
 
 @dataclass(frozen=True)
-class Shown:
+class VisibleText:
     """A text without its tags, and the original position of each character."""
 
     text: str
-    origins: Sequence[int]  # of every character, then the length of the whole text
+    origins: Sequence[int]  # of each character, and finally the length of the original text
     spans: Sequence[tuple[int, int]]  # protected spans that are not tags
     closing: Mapping[int, int]  # closing tags: start and end
 
     @classmethod
-    def of(cls, text: str, spans: Sequence[ProtectedSpan]) -> "Shown":
-        shown: list[str] = []
+    def of(cls, text: str, spans: Sequence[ProtectedSpan]) -> "VisibleText":
+        visible: list[str] = []
         origins: list[int] = []
         kept: list[tuple[int, int]] = []
         last = 0
         for span in spans:
-            shown += text[last : span.start]
+            visible += text[last : span.start]
             origins += range(last, span.start)
             last = span.end
-            if not is_taken_out(span):
-                kept.append((len(shown), len(shown) + len(span.text)))
-                shown += span.text
+            if not is_hidden_from_model(span):
+                kept.append((len(visible), len(visible) + len(span.text)))
+                visible += span.text
                 origins += range(span.start, span.end)
-            elif shown and parts_words(shown[-1], text[last : last + 1]):
-                shown.append(" ")
+            elif visible and separates_words(visible[-1], text[last : last + 1]):
+                visible.append(" ")
                 origins.append(last)
-        shown += text[last:]
+        visible += text[last:]
         closing = {each.start: each.end for each in spans if each.markup and each.markup.kind == "close"}
-        return cls("".join(shown), [*origins, *range(last, len(text) + 1)], kept, closing)
+        return cls("".join(visible), [*origins, *range(last, len(text) + 1)], kept, closing)
 
     def cuts_between(self, start: int, end: int, size: Callable[[str], int], limit: int) -> Iterator[int]:
-        """Where this part must be cut to fit."""
+        """Where this part must be split to fit."""
         first = bisect_left(self.spans, (start, start))
         whole = [
             (one - start, other - start)
             for one, other in self.spans[first : bisect_left(self.spans, (end, end))]
         ]
-        pieces = split_to_fit(self.text[start:end], size, limit, whole)
-        return accumulate(map(len, pieces[:-1]), initial=start)
+        segments = split_to_fit(self.text[start:end], size, limit, whole)
+        return accumulate(map(len, segments[:-1]), initial=start)
 
     def place(self, cut: int) -> int:
-        """The position in the whole text, after the tags that close what precedes it."""
+        """The position in the original text, after the closing tags of the text before it."""
         if cut == 0:
             return 0
         place, behind = self.origins[cut - 1] + 1, self.origins[cut]
@@ -205,18 +206,18 @@ class Shown:
         return min(place, behind)
 
 
-def is_taken_out(span: ProtectedSpan) -> bool:
-    """Whether the model does not read it: a tag, or an entity of an invisible character."""
+def is_hidden_from_model(span: ProtectedSpan) -> bool:
+    """Whether it is a tag or an entity of an invisible character, which the model does not read."""
     return span.kind == "tags" and character_in(span) is None
 
 
-def parts_words(before: str, after: str) -> bool:
-    """Whether a tag between these characters is the only separator of two words."""
+def separates_words(before: str, after: str) -> bool:
+    """Whether a tag between these characters is all that separates two words."""
     return before.isalnum() and after.isalnum()
 
 
 def occurrences(text: str, phrase: str) -> list[int]:
-    """Where a phrase occurs in the text, but not inside a longer word, number or address."""
+    """Where a phrase occurs in a text, except inside a longer word, number or address."""
     if "@" in phrase or "//" in phrase or phrase.startswith("www."):
         before, after = r"(?<![\w.+@/-])", AFTER_ADDRESS
     elif phrase[:1].isdigit() and phrase[-1:].isdigit():
@@ -227,8 +228,8 @@ def occurrences(text: str, phrase: str) -> list[int]:
     return [match.start() for match in re.finditer(before + re.escape(phrase) + after, text)]
 
 
-def located(text: str, phrases: Iterable[str]) -> dict[str, list[int]]:
-    """Where each phrase occurs. Longer ones come first; parts of them do not count."""
+def locate(text: str, phrases: Iterable[str]) -> dict[str, list[int]]:
+    """Where each phrase occurs. An occurrence inside that of a longer phrase does not count."""
     taken: list[tuple[int, int]] = []
     found: dict[str, list[int]] = {}
     for phrase in sorted(set(phrases), key=lambda each: -len(each)):
@@ -241,13 +242,13 @@ def located(text: str, phrases: Iterable[str]) -> dict[str, list[int]]:
     return found
 
 
-def glued(text: str, phrase: str) -> list[int]:
-    """Where a phrase occurs in the text but merges with its neighbours."""
+def merged_occurrences(text: str, phrase: str) -> list[int]:
+    """Where a phrase occurs as part of a longer word, number or address."""
     whole = set(occurrences(text, phrase))
     return [match.start() for match in re.finditer(re.escape(phrase), text) if match.start() not in whole]
 
 
-def survive(text: str, wanted: Sequence[str]) -> bool:
+def all_kept(text: str, wanted: Sequence[str]) -> bool:
     """Whether each phrase occurs in the text exactly as often as in the list."""
-    found = located(text, wanted)
+    found = locate(text, wanted)
     return all(len(found[phrase]) == count for phrase, count in Counter(wanted).items())

@@ -1,4 +1,4 @@
-"""Splits long text into segments that fit a model. Nothing is dropped: the segments add up to the text."""
+"""Splits long text into segments that fit a model. Joined together, the segments are the text."""
 
 import re
 from bisect import bisect_right
@@ -13,9 +13,9 @@ Range = tuple[int, int]  # characters
 
 
 def split_to_fit(text: str, size: Callable[[str], int], limit: int, whole: Sequence[Range] = ()) -> list[str]:
-    """Segments of at most `limit` by `size`: whole sentences if possible, then words, then characters.
+    """Split a text into segments of at most `limit` by `size`: at sentences if possible, else at words or characters.
 
-    No piece ends inside one of the ranges in `whole`, which are in order; a larger range is a piece by itself.
+    The sorted ranges in `whole` are not split. A range that is too large is a segment of its own.
     """
     if size(text) <= limit:
         return [text]
@@ -30,45 +30,45 @@ def split_to_fit(text: str, size: Callable[[str], int], limit: int, whole: Seque
         else:
             groups.append([unit])
             room = limit - needed
-    return [piece for group in groups for piece in joined_to_fit(group, size, limit)]
+    return [segment for group in groups for segment in join_to_fit(group, size, limit)]
 
 
-def joined_to_fit(units: list[str], size: Callable[[str], int], limit: int) -> Iterator[str]:
-    """The units as one segment, or in halves if together they are larger than their sum."""
-    piece = "".join(units)
-    if len(units) == 1 or size(piece) <= limit:
-        yield piece
+def join_to_fit(units: list[str], size: Callable[[str], int], limit: int) -> Iterator[str]:
+    """Join units into one segment. If it is larger than the sum of its units and too large, halve it."""
+    segment = "".join(units)
+    if len(units) == 1 or size(segment) <= limit:
+        yield segment
         return
     middle = len(units) // 2
-    yield from joined_to_fit(units[:middle], size, limit)
-    yield from joined_to_fit(units[middle:], size, limit)
+    yield from join_to_fit(units[:middle], size, limit)
+    yield from join_to_fit(units[middle:], size, limit)
 
 
 def units_that_fit(
     text: str, size: Callable[[str], int], limit: int, whole: Sequence[Range]
 ) -> Iterator[Range]:
-    """Sentences; words of sentences that are too long; halves of words that are too long."""
-    for sentence in cut_after(SENTENCE_END, text, (0, len(text)), whole):
+    """Sentences, split into words if they are too long, and words split in half until they fit."""
+    for sentence in split_after(SENTENCE_END, text, (0, len(text)), whole):
         if size(text[slice(*sentence)]) <= limit:
             yield sentence
             continue
-        for word in cut_after(WORD_END, text, sentence, whole):
+        for word in split_after(WORD_END, text, sentence, whole):
             yield from halves_that_fit(word, lambda part: size(text[slice(*part)]) <= limit, whole)
 
 
-def cut_after(boundary: re.Pattern[str], text: str, part: Range, whole: Sequence[Range]) -> Iterator[Range]:
-    """Split a part of the text into smaller ones, each with its final boundary."""
+def split_after(boundary: re.Pattern[str], text: str, part: Range, whole: Sequence[Range]) -> Iterator[Range]:
+    """Split a part of the text after each match of `boundary`."""
     start, end = part
     for match in boundary.finditer(text, start, end):
-        if match.end() > start and around(match.end(), whole) is None:
+        if match.end() > start and range_around(match.end(), whole) is None:
             yield start, match.end()
             start = match.end()
     if start < end:
         yield start, end
 
 
-def around(place: int, whole: Sequence[Range]) -> Range | None:
-    """The range that a cut here would break."""
+def range_around(place: int, whole: Sequence[Range]) -> Range | None:
+    """The range that a cut at this position would split."""
     index = bisect_right(whole, place, key=lambda each: each[1])
     return whole[index] if index < len(whole) and whole[index][0] < place else None
 
@@ -76,7 +76,7 @@ def around(place: int, whole: Sequence[Range]) -> Range | None:
 def halves_that_fit(word: Range, fits: Callable[[Range], bool], whole: Sequence[Range]) -> Iterator[Range]:
     start, end = word
     middle = (start + end) // 2
-    broken = around(middle, whole)
+    broken = range_around(middle, whole)
     if broken is not None:
         middle = broken[0] if broken[0] > start else broken[1]
     if fits(word) or not start < middle < end:

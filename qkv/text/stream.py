@@ -1,14 +1,14 @@
-"""Streamed text."""
+"""Text that arrives in parts."""
 
 import codecs
 from collections.abc import Iterable, Iterator
 
 
-def decoded(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Decode bytes as they arrive. A character is emitted once all its bytes are there."""
+def decode_stream(chunks: Iterable[bytes]) -> Iterator[str]:
+    """Decode UTF-8 incrementally. A character is emitted once all its bytes have arrived."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    for piece in pieces:
-        text = decoder.decode(piece)
+    for chunk in chunks:
+        text = decoder.decode(chunk)
         if text:
             yield text
     rest = decoder.decode(b"", final=True)
@@ -16,8 +16,8 @@ def decoded(pieces: Iterable[bytes]) -> Iterator[str]:
         yield rest
 
 
-def until(texts: Iterable[str], stop: str) -> Iterator[str]:
-    """The text before the first `stop`, which may span several parts."""
+def stop_at(texts: Iterable[str], stop: str) -> Iterator[str]:
+    """The text before the first occurrence of `stop`, which may span several parts."""
     if not stop:
         yield from texts
         return
@@ -30,15 +30,15 @@ def until(texts: Iterable[str], stop: str) -> Iterator[str]:
                 yield before
             return
         keep = next(n for n in range(len(stop) - 1, -1, -1) if waiting.endswith(stop[:n]))
-        told, waiting = waiting[: len(waiting) - keep], waiting[len(waiting) - keep :]
-        if told:
-            yield told
+        ready, waiting = waiting[: len(waiting) - keep], waiting[len(waiting) - keep :]
+        if ready:
+            yield ready
     if waiting:
         yield waiting
 
 
-def after(first: str, texts: Iterable[str]) -> Iterator[str]:
-    """The texts, with this before the first of them."""
+def prepend(first: str, texts: Iterable[str]) -> Iterator[str]:
+    """The texts, with `first` before the first one."""
     for text in texts:
         yield first + text
         first = ""

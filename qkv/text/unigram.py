@@ -1,7 +1,7 @@
-"""SentencePiece unigram models (Kudo, 2018), read from .spm files and computed here.
+"""SentencePiece unigram models (Kudo, 2018), read from .spm files.
 
-A text is normalised by a table of rules, spaces become "▁", and of all ways to cut it into pieces the likeliest is
-taken. Ties are frequent ("aaa"), so sums are rounded to 32 bits where SentencePiece rounds them: its choice is ours.
+A text is normalized by a table of rules, spaces become "▁", and the most likely segmentation into pieces is chosen. Ties
+are frequent ("aaa"). To break them as SentencePiece does, sums are rounded to 32 bits where it rounds them.
 """
 
 import struct
@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from qkv.errors import UserError
-from qkv.text.wire import Fields, read_fields
+from qkv.text.protobuf import Fields, read_fields
 
 SPACE = "▁"
-UNKNOWN_PENALTY = 10.0  # below the score of the least likely piece
-NORMAL, UNKNOWN, CONTROL, GIVEN, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces
-UNIGRAM = 1  # a type of models
+UNKNOWN_PENALTY = 10.0  # subtracted from the score of the least likely piece
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # piece types
+UNIGRAM = 1  # model type
 KINDS = {2: "byte-pair merges", 3: "whole words", 4: "characters"}
-HERE = ""  # the key of a trie node for the piece that ends there
+SCORE = ""  # the key in a trie node for the score of the piece that ends there
 
-Piece = tuple[int, int, bool]  # where it starts and ends in the normalised text, and whether it is known
+Piece = tuple[int, int, bool]  # start and end in the normalized text, and whether it is known
 
 
 class UnigramModel:
@@ -38,7 +38,7 @@ class UnigramModel:
             raise UserError(
                 f"{where} is a SentencePiece model of {KINDS.get(kind, kind)}, but qkv supports only unigram models."
             )
-        for number, what in ((24, "puts spaces behind words"), (35, "falls back to bytes")):
+        for number, what in ((24, "puts spaces after words"), (35, "uses byte fallback")):
             if trainer.number(number, 0):
                 raise UserError(f"{where} {what}, which qkv does not support.")
         if not self.normaliser.escapes:
@@ -49,43 +49,43 @@ class UnigramModel:
         normal = [score for _, score, kind in scored if kind == NORMAL]
         if not normal:
             raise ValueError("it has no pieces")
-        self.unknown_score = rounded(min(normal) - UNKNOWN_PENALTY)
+        self.unknown_score = to_float32(min(normal) - UNKNOWN_PENALTY)
         self.pieces = [piece for piece, _, _ in scored]
-        self.normaliser.keep([piece for piece, _, kind in scored if kind == GIVEN])
+        self.normaliser.keep([piece for piece, _, kind in scored if kind == USER_DEFINED])
         self.tree: dict[str, Any] = {}
         for piece, score, kind in scored:
-            if kind == GIVEN:  # its bonus makes it always win
-                score = rounded(len(piece.encode()) * max(normal)) - 0.1
-            if kind in (NORMAL, GIVEN) and piece:
+            if kind == USER_DEFINED:  # a high score, so that it is always chosen
+                score = to_float32(len(piece.encode()) * max(normal)) - 0.1
+            if kind in (NORMAL, USER_DEFINED) and piece:
                 node = self.tree
                 for letter in piece:
                     node = node.setdefault(letter, {})
-                node[HERE] = score
+                node[SCORE] = score
 
-    def cut(self, text: str) -> tuple[str, list[int], list[Piece]]:
-        """The normalised text, the origin of each of its characters, and the pieces."""
+    def segment(self, text: str) -> tuple[str, list[int], list[Piece]]:
+        """The normalized text, the origin of each of its characters, and the pieces."""
         normal, origins = self.normaliser.apply(text)
-        return normal, origins, list(merged(self.best_path(normal)))
+        return normal, origins, list(merge_unknown(self.best_path(normal)))
 
     def best_path(self, text: str) -> list[Piece]:
-        """The likeliest segmentation of a normalised text (Viterbi). A character without a piece is unknown."""
+        """The most likely segmentation of a normalized text (Viterbi). A character without a piece is unknown."""
         size = len(text)
         best, came_from, known = array("f", bytes(4 * (size + 1))), [-1] * (size + 1), bytearray(size + 1)
         for start in range(size):
-            till_here, node, alone = best[start], self.tree, False
+            score_so_far, node, has_single = best[start], self.tree, False
             for place in range(start, size):
                 if text[place] not in node:
                     break
                 node = node[text[place]]
-                score = node.get(HERE)
+                score = node.get(SCORE)
                 if score is None:
                     continue
-                end, alone = place + 1, alone or place == start
-                candidate = score + till_here
+                end, has_single = place + 1, has_single or place == start
+                candidate = score + score_so_far
                 if came_from[end] < 0 or candidate > best[end]:
                     best[end], came_from[end], known[end] = candidate, start, True
-            if not alone:
-                end, candidate = start + 1, rounded(self.unknown_score + till_here)
+            if not has_single:
+                end, candidate = start + 1, to_float32(self.unknown_score + score_so_far)
                 if came_from[end] < 0 or candidate > best[end]:
                     best[end], came_from[end], known[end] = candidate, start, False
         path, end = [], size
@@ -95,11 +95,11 @@ class UnigramModel:
         return path[::-1]
 
 
-def rounded(number: float) -> float:
+def to_float32(number: float) -> float:
     return array("f", [number])[0]
 
 
-def merged(path: list[Piece]) -> Iterator[Piece]:
+def merge_unknown(path: list[Piece]) -> Iterator[Piece]:
     """Merge consecutive unknown characters into one unknown piece."""
     waiting: Piece | None = None
     for start, end, known in path:
@@ -115,7 +115,7 @@ def merged(path: list[Piece]) -> Iterator[Piece]:
 
 
 class Normaliser:
-    """Replacement rules, the longest match first, stored as a double array (Darts)."""
+    """Replacement rules, longest match first, stored as a double-array trie (Darts)."""
 
     def __init__(self, spec: Fields):
         self.dummy_prefix, self.trims, self.escapes = (bool(spec.number(n, 1)) for n in (3, 4, 5))
@@ -131,11 +131,11 @@ class Normaliser:
             self.results = table[4 + size :]
 
     def keep(self, pieces: list[str]) -> None:
-        """Set the pieces that no rule may change."""
+        """Set the pieces that rules must not change."""
         self.kept = sorted((piece.encode() for piece in pieces), key=len, reverse=True)
 
     def apply(self, text: str) -> tuple[str, list[int]]:
-        """The normalised text, and the origin of each of its characters."""
+        """The normalized text, and the origin of each of its characters."""
         found: list[str] = []
         origins: list[int] = []
         after_space = self.trims
@@ -157,7 +157,7 @@ class Normaliser:
         return normal, origins[: len(normal)]
 
     def parts(self, text: str) -> Iterator[tuple[int, str]]:
-        """The normalised parts of the text, each with its position."""
+        """The normalized parts of the text, each with its position."""
         data = text.encode("utf-8", "replace")
         place = byte = 0
         while byte < len(data):
@@ -174,7 +174,7 @@ class Normaliser:
             byte += length
 
     def longest(self, data: bytes, start: int) -> tuple[int, str]:
-        """How many bytes the longest matching rule replaces, and by what."""
+        """How many bytes the longest matching rule replaces, and the replacement."""
         for kept in self.kept:
             if data.startswith(kept, start):
                 return len(kept), kept.decode()

@@ -1,4 +1,4 @@
-"""What a translator needs of a tokenizer, and the loader of tokenizer.json."""
+"""The tokenizer interface of translators, and loading tokenizer.json."""
 
 import json
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from qkv.errors import UserError
-from qkv.text.sentence_pieces import FORMAT, SentencePieces
+from qkv.text.marian_tokenizer import FORMAT, MarianTokenizer
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import Span
 
@@ -31,7 +31,7 @@ class Vocabulary(Protocol):
     @property
     def token_bytes(self) -> list[bytes]: ...
     @property
-    def begins_anew(self) -> list[bool]: ...
+    def starts_word(self) -> list[bool]: ...
 
     def __len__(self) -> int: ...
     def __hash__(self) -> int: ...
@@ -46,11 +46,11 @@ class Vocabulary(Protocol):
 
 
 def load_vocabulary(path: Path) -> Vocabulary:
-    """From the tokenizer.json of a translator's bundle."""
+    """Load the tokenizer.json of a translator's bundle."""
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} is not a tokenizer file ({error}).") from None
     if isinstance(stored, dict) and stored.get("format") == FORMAT:
-        return SentencePieces.load(path)
+        return MarianTokenizer.load(path)
     return Tokenizer.load(path)

@@ -1,4 +1,4 @@
-"""An automaton over a vocabulary that accepts only valid UTF-8, so that no character is cut."""
+"""A finite automaton over tokens that accepts only valid UTF-8, so that no character is incomplete."""
 
 from collections.abc import Sequence
 
@@ -42,12 +42,12 @@ def moves() -> NDArray[np.int16]:
     return found
 
 
-def whole_characters(pieces: Sequence[bytes], end: int) -> NDArray[np.int16] | None:
-    """(states, V): the state after each token, or NO if it cannot follow; None if all tokens are whole characters.
+def whole_characters(tokens: Sequence[bytes], end: int) -> NDArray[np.int16] | None:
+    """For each state and token, the next state, or NO if the token must not follow. (states, V)
 
-    The end follows upon whole characters only.
+    None if all tokens are whole characters. The end token may follow only after a whole character.
     """
-    table = over_tokens(moves(), pieces)
+    table = over_tokens(moves(), tokens)
     if (table[WHOLE] == WHOLE).all():
         return None
     table[1:, end] = NO

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-Span = tuple[int, int]  # first byte, and the byte after the last
+Span = tuple[int, int]  # first byte, and the byte after the last one
 
-SPACED = re.compile(r"\S+")  # split at spaces, as in alignment formats
-FINE = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")  # words and punctuation marks
+SPACE_SEPARATED = re.compile(r"\S+")  # as in alignment formats
+WORDS_AND_MARKS = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")  # words and punctuation marks
 
 
 def spans(text: str, pattern: re.Pattern[str]) -> list[Span]:
@@ -20,11 +20,11 @@ def spans(text: str, pattern: re.Pattern[str]) -> list[Span]:
     return found
 
 
-def owners(pieces: Sequence[Span], words: Sequence[Span]) -> list[int | None]:
-    """For each token, the first word that it overlaps; None for a token of only spaces."""
+def words_of_tokens(tokens: Sequence[Span], words: Sequence[Span]) -> list[int | None]:
+    """The index of the first word that each token overlaps; None for a token of white space."""
     found: list[int | None] = []
     word = 0
-    for start, end in pieces:
+    for start, end in tokens:
         while word < len(words) and words[word][1] <= start:
             word += 1
         found.append(word if word < len(words) and words[word][0] < end else None)

@@ -37,18 +37,18 @@ class Experiment:
         return self.no_scaling or self.no_mask or self.no_positions or bool(self.silenced)
 
 
-def unmasked(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def without_mask(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A stack without a causal mask."""
 
-    def computed(x: Tensor, *, mask: Tensor | None = None, **rest: Any) -> Tensor:
+    def unmasked_forward(x: Tensor, *, mask: Tensor | None = None, **rest: Any) -> Tensor:
         return forward(x, mask=None if mask is None else torch.ones_like(mask), **rest)
 
-    return computed
+    return unmasked_forward
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a model has a stack of blocks or of LSTMs, and whether a mask lets it see only what stands before."""
+class StackLocation:
+    """Where a model has a stack of blocks or LSTMs, and whether its self-attention is causal."""
 
     path: str
     causal: bool
@@ -56,10 +56,10 @@ class Place:
 
 
 @torch.no_grad()
-def changed(model: nn.Module, experiment: Experiment, places: Mapping[str, Place]) -> Any:
+def apply_experiment(model: nn.Module, experiment: Experiment, places: Mapping[str, StackLocation]) -> Any:
     """A copy of the model with the experiment applied, or the model itself if nothing changes.
 
-    `places` has its stacks by the names under which they are recorded.
+    `places` maps the names of recorded stacks to their locations.
     """
     if not experiment.changes_model:
         return model
@@ -73,12 +73,12 @@ def changed(model: nn.Module, experiment: Experiment, places: Mapping[str, Place
     if experiment.no_positions:
         for name, each in [*model.named_buffers(), *model.named_parameters()]:
             if name.endswith("table"):
-                each.copy_(unturned(each) if each.dim() == 3 else torch.zeros_like(each))
+                each.copy_(without_rotation(each) if each.dim() == 3 else torch.zeros_like(each))
     if experiment.no_mask:
         for place in places.values():
             if place.causal:
                 stack: Any = model.get_submodule(place.path)
-                stack.forward = unmasked(stack.forward)
+                stack.forward = without_mask(stack.forward)
     return model
 
 
@@ -86,17 +86,17 @@ def attentions_of(model: nn.Module) -> list[Any]:
     return [each for each in model.modules() if hasattr(each, "query") and hasattr(each, "heads")]
 
 
-def unturned(rotation: Tensor) -> Tensor:
+def without_rotation(rotation: Tensor) -> Tensor:
     """Rotary positions (T, 2, K) without effect: cosines are 1, sines 0."""
     table = torch.zeros_like(rotation)
     table[:, 0] = 1
     return table
 
 
-def silence(model: nn.Module, places: Mapping[str, Place], name: str) -> None:
-    """Zeros in the columns of W_O that belong to a head; for a block, in all that its sublayers end with.
+def silence(model: nn.Module, places: Mapping[str, StackLocation], name: str) -> None:
+    """Zero the columns of W_O that belong to a head, or the last layers of all sublayers of a block.
 
-    An LSTM is silenced as a whole: without weights it keeps nothing and shows nothing.
+    An LSTM is silenced as a whole: all of its weights become zero.
     """
     found = SILENCED.fullmatch(name)
     place = None if found is None else places.get(found["stack"])
@@ -118,22 +118,22 @@ def silence(model: nn.Module, places: Mapping[str, Place], name: str) -> None:
 
 
 def ends_of(block: Any) -> list[nn.Module]:
-    """What must be zero so that a block adds nothing to its stream."""
+    """The modules that must be zero so that a block adds nothing to the residual stream."""
     if not hasattr(block, "feed_forward"):
         return [block]
     attentions = [each for each in (block.attention, block.cross_attention) if each is not None]
     return [*(each.sublayer.output for each in attentions), block.feed_forward.sublayer.contract]
 
 
-def attention_at(model: nn.Module, place: Place, blocks: Any, number: int, sublayer: str) -> Any:
-    """The attention of a block, or the one beside the LSTMs, which belongs to the first of them; None if there is none."""
+def attention_at(model: nn.Module, place: StackLocation, blocks: Any, number: int, sublayer: str) -> Any:
+    """The attention of a block, or that of the LSTMs, which belongs to the first of them; None if there is none."""
     if place.attention:
         return model.get_submodule(place.attention) if (number, sublayer) == (0, "cross_attention") else None
     residual = getattr(blocks[number], sublayer, None) if number < len(blocks) else None
     return None if residual is None else residual.sublayer
 
 
-def shuffled(text: str, seed: int) -> str:
+def shuffle_words(text: str, seed: int) -> str:
     """The words of a text in another order, the same for the same seed."""
     words = text.split()
     if not seed or len(words) < 2:
@@ -146,22 +146,22 @@ def shuffled(text: str, seed: int) -> str:
     return " ".join(order)
 
 
-class Anew:
-    """A step (the Step protocol) that keeps nothing: all that was said is read again, so that early words can see late ones."""
+class Uncached:
+    """A step (the Step protocol) without a cache: it reads the whole prefix again, so that early tokens can attend to later ones."""
 
     def __init__(self, model: Any, source: Tensor):
         self.model = model
         self.memory, self.mask = model.encode(source)
-        self.said: Tensor | None = None
+        self.prefix: Tensor | None = None
 
     def __call__(self, ids: Tensor) -> Tensor:
-        self.said = ids if self.said is None else torch.cat([self.said, ids], 1)
-        logits: Tensor = self.model.output(self.model.decode(self.said, self.memory, self.mask)[:, -1])
+        self.prefix = ids if self.prefix is None else torch.cat([self.prefix, ids], 1)
+        logits: Tensor = self.model.output(self.model.decode(self.prefix, self.memory, self.mask)[:, -1])
         return logits
 
     def select(self, rows: Tensor) -> None:
         self.memory, self.mask = self.memory[rows], self.mask[rows]
-        self.said = None if self.said is None else self.said[rows]
+        self.prefix = None if self.prefix is None else self.prefix[rows]
 
 
 def check_forced(force: Sequence[int], vocab: int) -> None:

@@ -1,4 +1,4 @@
-"""The decks' formulas in float64 by NumPy, for the second computation: nothing of the model's own code is used here."""
+"""The decks' formulas in float64 NumPy, for the self-check. They share no code with the model."""
 
 from collections.abc import Mapping
 from math import erf
@@ -20,8 +20,8 @@ def split(x: Array, heads: int) -> Array:
     return np.stack(np.split(x, heads, axis=-1))  # (T, D) -> (H, T, K)
 
 
-def attended(q: Array, k: Array, v: Array, *, causal: bool) -> dict[str, Array]:
-    """softmax(QKᵀ / √K) V of every head, and all that is computed on the way."""
+def attention_steps(q: Array, k: Array, v: Array, *, causal: bool) -> dict[str, Array]:
+    """softmax(QKᵀ / √K) V of every head, with all intermediate values."""
     scores = q @ k.transpose(0, 2, 1)  # (H, T, S)
     scaled = scores / np.sqrt(q.shape[-1])
     masked = scaled.copy()
@@ -35,11 +35,11 @@ def attended(q: Array, k: Array, v: Array, *, causal: bool) -> dict[str, Array]:
     }  # fmt: skip
 
 
-def side_by_side(heads: Array) -> Array:
+def concatenate_heads(heads: Array) -> Array:
     return np.concatenate(list(heads), axis=-1)  # (H, T, K) -> (T, D)
 
 
-def normed(x: Array, gain: Array, bias: Array, eps: float) -> Array:
+def layer_norm(x: Array, gain: Array, bias: Array, eps: float) -> Array:
     mean = x.mean(-1, keepdims=True)
     variance = ((x - mean) ** 2).mean(-1, keepdims=True)
     result: Array = (x - mean) / np.sqrt(variance + eps) * gain + bias
@@ -53,12 +53,12 @@ def sinusoid(length: int, width: int, layout: str) -> Array:
         table[:, column] = np.cos(angle) if column % 2 else np.sin(angle)
     if layout == "halves":
         table = np.concatenate([table[:, 0::2], table[:, 1::2]], axis=1)
-    # The model keeps its table in float32, and float32 is what goes in.
+    # The model stores its table in float32.
     return table.astype(np.float32).astype(np.float64)
 
 
-def rotated(x: Array) -> Array:
-    """Columns i and i + K/2 of row t, as a point of the plane, turned by t / 10000^(2i/K)."""
+def rotate(x: Array) -> Array:
+    """Rotary positions: columns i and i + K/2 of row t are a point that is rotated by t / 10000^(2i/K)."""
     _, length, width = x.shape
     half = width // 2
     angle = np.arange(length)[:, None] / 10_000 ** (2 * np.arange(half) / width)
@@ -92,7 +92,7 @@ ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "swish": swis
 
 
 class Stack:
-    """N blocks, and the norm behind them where norms come first. What they compute is put into `found`."""
+    """N blocks and, with pre-norm, a final norm. All values are stored in `found`."""
 
     def __init__(
         self,
@@ -102,12 +102,12 @@ class Stack:
         found: dict[str, Array],
         *,
         causal: bool,
-        turned: bool = False,
+        rotary: bool = False,
         prefix: str | None = None,
     ):
         self.weights, self.name, self.config, self.found = weights, name, config, found
         self.prefix = name if prefix is None else prefix  # of the names of its weights
-        self.causal, self.turned = causal, turned
+        self.causal, self.rotary = causal, rotary
         self.pre = config["norm"] == "pre"
 
     def __call__(self, x: Array, memory: Array | None = None) -> Array:
@@ -139,10 +139,10 @@ class Stack:
             split(self.linear(each, f"blocks.{name}.sublayer.{part}"), self.config["heads"])
             for each, part in [(x, "query"), (source, "key"), (source, "value")]
         )  # (H, T, K)
-        if own and self.turned:
-            q, k = rotated(q), rotated(k)
-        found = attended(q, k, v, causal=own and self.causal)
-        output = self.linear(side_by_side(found["heads"]), f"blocks.{name}.sublayer.output")
+        if own and self.rotary:
+            q, k = rotate(q), rotate(k)
+        found = attention_steps(q, k, v, causal=own and self.causal)
+        output = self.linear(concatenate_heads(found["heads"]), f"blocks.{name}.sublayer.output")
         self.keep(name, **found, output=output)
         return output
 
@@ -157,7 +157,7 @@ class Stack:
 
     def norm(self, x: Array, name: str) -> Array:
         gain, bias = (self.weights[f"{self.prefix}.{name}.{part}"] for part in ("weight", "bias"))
-        return normed(x, gain, bias, self.config["norm_eps"])
+        return layer_norm(x, gain, bias, self.config["norm_eps"])
 
     def keep(self, name: str, **arrays: Array) -> None:
         for part, array in arrays.items():

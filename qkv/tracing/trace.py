@@ -12,7 +12,7 @@ from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
 from qkv.tracing.experiments import Experiment
-from qkv.tracing.watching import Lost
+from qkv.tracing.watching import Pruned
 
 Arrays = dict[str, np.ndarray[Any, np.dtype[np.float32]]]
 CANDIDATES = 12  # next tokens reported per step
@@ -20,23 +20,21 @@ CANDIDATES = 12  # next tokens reported per step
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """A stack of blocks, or of LSTMs, and what it read."""
+    """A stack of blocks or LSTMs, and its input."""
 
     name: str  # prefix of its recorded arrays
-    pieces: tuple[str, ...]
+    tokens: tuple[str, ...]
     ids: tuple[int, ...]
-    stack: dict[str, Any]  # its config; of LSTMs, its depth is how many of them look at the other side
+    stack: dict[
+        str, Any
+    ]  # its config; for LSTMs, the depth is the number of them that attend to the other side
     weights: str  # prefix of its weights
     causal: bool  # whether self-attention is causal
     embedding: str | None = None  # name of the embedding matrix
     embedding_scale: float = 1.0  # factor of the embeddings
-    sum_is_normed: bool = (
-        False  # is the sum of embedding and position normed, with more in it, before the blocks?
-    )
-    said: tuple[str, ...] = ()  # what each row led to, where that is a word
-    attention: str | None = (
-        None  # what the names of its attention's weights begin with, where that is in no block
-    )
+    sum_is_normed: bool = False  # is the sum of embeddings and positions normed before the blocks?
+    output: tuple[str, ...] = ()  # the output token of each row, if it has one
+    attention: str | None = None  # prefix of its attention weights, if they are outside the blocks
 
 
 @dataclass(frozen=True)
@@ -53,28 +51,29 @@ class Choice:
 
     row: int
     chosen: int
-    total: float  # logarithm of the sum of e to the logits: what turns logits into log-probabilities
+    total: float  # log-sum-exp of the logits: logit − total is the log-probability
     candidates: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Beams:
-    """How the output was searched for."""
+    """The beam search that found the output."""
 
     width: int
     length_penalty: float
-    hypotheses: tuple[
-        tuple[str, Hypothesis, float], ...
-    ]  # that ended, best first: text, itself, what it was divided by
-    lost: tuple[tuple[str, Lost], ...]
-    rounds: tuple[tuple[tuple[str, float], ...], ...]  # at each step the beginnings that were alive
+    hypotheses: tuple[tuple[str, Hypothesis, float], ...]
+    """Finished hypotheses, best first: text, hypothesis, and divisor of its score."""
+    pruned: tuple[tuple[str, Pruned], ...]
+    rounds: tuple[
+        tuple[tuple[str, float], ...], ...
+    ]  # prefixes that were alive at each step, with their log-probabilities
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
     kind: str  # of the bundle: translator, gpt, bert or vit
     text: str
-    answer: str
+    output: str
     config: dict[str, Any]  # of the model
     sides: tuple[Side, ...]
     arrays: Arrays = field(repr=False)
@@ -84,16 +83,16 @@ class Trace:
     choices: tuple[Choice, ...] = field(repr=False)
     beams: Beams | None = field(default=None, repr=False)
     picture: Any = field(default=None, repr=False)
-    """What was read instead of a text: channels, rows, columns; black is −1, white is 1."""
+    """The input image: channels, rows, columns; black is −1, white is 1."""
     output_weight: str | None = None
-    """The weight whose rows give the logits, where it is one matrix alone …"""
+    """The weight whose rows give the logits, if it is a single matrix."""
     output_bias: str | None = None
-    """… and what is added to them, where there is something."""
+    """The bias of the logits, if there is one."""
     experiment: Experiment = field(default=Experiment(), repr=False)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.arrays:
-            raise KeyError(f"nothing was recorded as '{name}'; the names are {', '.join(self.arrays)}")
+            raise KeyError(f"no array named '{name}' was recorded; choose from {', '.join(self.arrays)}")
         return self.arrays[name]
 
     @property
@@ -105,15 +104,15 @@ class Trace:
 
     def bertviz(self) -> dict[str, Any]:
         """Tokens and attention as BertViz takes them: `model_view(**trace.bertviz())`."""
-        pieces = [list(side.pieces) for side in self.sides]
+        all_tokens = [list(side.tokens) for side in self.sides]
         each = [self.layers(side.name, "attention") for side in self.sides]
         if len(self.sides) == 1:
-            return {"attention": each[0], "tokens": pieces[0]}
+            return {"attention": each[0], "tokens": all_tokens[0]}
         names = [side.name for side in self.sides]
         found: dict[str, Any] = {"cross_attention": self.layers(names[-1], "cross_attention")}
-        for name, tokens, layers in zip(names, pieces, each, strict=True):
+        for name, tokens, layers in zip(names, all_tokens, each, strict=True):
             found[f"{name}_tokens"] = tokens
-            if layers:  # LSTMs have no attention on themselves
+            if layers:  # LSTMs have no self-attention
                 found[f"{name}_attention"] = layers
         return found
 
@@ -126,7 +125,7 @@ class Trace:
 
 
 def without_batch(tape: Tape) -> Arrays:
-    """What was recorded of one sentence. Positions are the same for all sentences, and have no batch to begin with."""
+    """The recorded arrays of one sentence. Positions are the same for all sentences and have no batch dimension."""
     return {
         name: (tensor if name.endswith("positions") else tensor[0]).float().cpu().numpy()
         for name, tensor in tape.tensors.items()
@@ -134,7 +133,7 @@ def without_batch(tape: Tape) -> Arrays:
 
 
 def choices_of(logits: Tensor, target: Sequence[int], show: Any) -> tuple[Choice, ...]:
-    """What could have been said after every row of the logits (T, V), where `target` was."""
+    """The candidates after every row of the logits (T, V), of which `target` was chosen."""
     found = []
     for row, (scores, chosen) in enumerate(zip(logits.double(), target, strict=True)):
         total = float(scores.logsumexp(-1))
@@ -150,7 +149,7 @@ def choices_of(logits: Tensor, target: Sequence[int], show: Any) -> tuple[Choice
 
 
 def at_rows(choices: Sequence[Choice], rows: Sequence[int]) -> tuple[Choice, ...]:
-    """The same choices, with the rows that they belong to."""
+    """The same choices with other row numbers."""
     return tuple(
         Choice(row=row, chosen=each.chosen, total=each.total, candidates=each.candidates)
         for each, row in zip(choices, rows, strict=True)
@@ -161,4 +160,4 @@ def check_length(tokens: int, longest: int) -> None:
     if tokens < 1:
         raise UserError("the prompt is empty: write at least one word.")
     if tokens > longest:
-        raise UserError(f"this text has {tokens:,} tokens, and at most {longest} can be traced: shorten it.")
+        raise UserError(f"this text has {tokens:,} tokens, but at most {longest} can be traced: shorten it.")

@@ -9,7 +9,7 @@ from qkv.decoding.step import Step
 
 
 @dataclass(frozen=True)
-class Beginning:
+class Prefix:
     """The prefix of a beam at some step."""
 
     ids: tuple[int, ...]
@@ -18,20 +18,20 @@ class Beginning:
 
 
 @dataclass(frozen=True)
-class Lost:
+class Pruned:
     """A prefix that was dropped: at this step `kept` was the lowest score that stayed."""
 
-    beginning: Beginning
+    prefix: Prefix
     step: int
     kept: float
 
 
-class Watched:
+class RecordedStep:
     """A step (the Step protocol) for one sentence that records its calls."""
 
     def __init__(self, step: Step):
         self.step = step
-        self.rounds: list[list[Beginning]] = []
+        self.rounds: list[list[Prefix]] = []
         self.paths: list[tuple[int, ...]] = []
         self.totals: list[float] = []
         self.log_probabilities: Tensor | None = None  # (W, V) of the last call
@@ -49,7 +49,7 @@ class Watched:
         likeliest = self.log_probabilities.amax(-1).tolist()
         self.rounds.append(
             [
-                Beginning(path, total, total + gain)
+                Prefix(path, total, total + gain)
                 for path, total, gain in zip(self.paths, self.totals, likeliest, strict=True)
                 if total > float("-inf")
             ]
@@ -64,16 +64,16 @@ class Watched:
         if self.log_probabilities is not None:
             self.log_probabilities = self.log_probabilities[rows]
 
-    def lost(self, ended: Sequence[Sequence[int]]) -> list[Lost]:
+    def pruned(self, ended: Sequence[Sequence[int]]) -> list[Pruned]:
         """Prefixes that were neither continued nor finished, likeliest first."""
         whole = {tuple(ids) for ids in ended}
         found = []
         for number, (now, after) in enumerate(zip(self.rounds, self.rounds[1:], strict=False)):
-            went_on = {beginning.ids[:-1] for beginning in after}
-            least = min((beginning.total for beginning in after), default=0.0)
+            continued = {prefix.ids[:-1] for prefix in after}
+            least = min((prefix.total for prefix in after), default=0.0)
             found += [
-                Lost(each, number + 1, least)
+                Pruned(each, number + 1, least)
                 for each in now
-                if each.ids not in went_on and each.ids not in whole
+                if each.ids not in continued and each.ids not in whole
             ]
-        return sorted(found, key=lambda each: -each.beginning.total)
+        return sorted(found, key=lambda each: -each.prefix.total)

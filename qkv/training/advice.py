@@ -1,4 +1,4 @@
-"""Was a run long enough? Its log tells."""
+"""Decide from the log of a run whether it was long enough."""
 
 import json
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ import torch
 from qkv.engine.int16 import Int16, int16_pays
 from qkv.engine.library import NoEngineError
 from qkv.errors import UserError
-from qkv.training.distributed import Alone, Group
+from qkv.training.distributed import Group, SingleProcess
 from qkv.training.settings import Precision, RunSettings, TrainingSettings
 
 Settings = TypeVar("Settings", bound=RunSettings)
@@ -54,7 +54,7 @@ def with_precision(
         "int16": lambda: width >= WIDE_FOR_INT16 and not by_matrices and multiplies_int16(device),
         "bf16": lambda: width >= WIDE_FOR_BF16 and multiplies_bf16(device),
     }
-    group = group or Alone()
+    group = group or SingleProcess()
     votes = group.agree(*(float(pays[kind]()) for kind in of))
     chosen = [kind for kind, count in zip(of, votes, strict=True) if count == group.size]
     precision: Precision = chosen[0] if chosen else "float32"
@@ -62,7 +62,7 @@ def with_precision(
 
 
 def kinds_for(recurrent: bool) -> tuple[Narrow, ...]:
-    """LSTMs are not linear layers: in such a model, int16 helps little beyond the output layer."""
+    """LSTMs are not linear layers: with them, int16 helps only in the output layer."""
     return ("bf16", "int16") if recurrent else ("int16", "bf16")
 
 

@@ -53,7 +53,9 @@ class Group(Protocol):
         """Wait until every process has called this."""
 
 
-class Alone:
+class SingleProcess:
+    """A run of one process, and the interface of processes that share memory."""
+
     rank, size = 0, 1
 
     def share(self, rows: Sequence[int]) -> list[int]:
@@ -69,12 +71,12 @@ class Alone:
     def wait(self) -> None:
         pass
 
-    def shared(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
+    def shared_zeros(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         """Zeros that all processes share. All must call this with the same shapes in the same order."""
         return torch.zeros(shape, device=device)
 
 
-class Together:
+class TorchrunGroup:
     """The processes that torchrun started, on one machine or several."""
 
     def __init__(self) -> None:
@@ -82,7 +84,7 @@ class Together:
             own, devices = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
             if own >= devices:
                 raise UserError(
-                    f"there are more processes than GPUs ({devices}). Start torchrun with --nproc-per-node {devices}."
+                    f"there are more processes than GPUs ({devices}). Start torchrun with one process per GPU."
                 )
             torch.cuda.set_device(own)
         # Both backends: gradients are on the device, the numbers of `agree` on the CPU.
@@ -96,7 +98,7 @@ class Together:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
 
     def share(self, rows: Sequence[int]) -> list[int]:
-        return every(rows, self.rank, self.size)
+        return every_nth(rows, self.rank, self.size)
 
     def agree(self, *numbers: float) -> list[float]:
         values = torch.tensor(numbers, dtype=torch.float64)
@@ -107,7 +109,7 @@ class Together:
         dist.barrier()
 
 
-class Neighbours(Alone):
+class LocalGroup(SingleProcess):
     """Processes on one machine. The first has a socket to each of the others."""
 
     def __init__(self, rank: int, size: int, memory: int, sockets: list[socket.socket]):
@@ -115,9 +117,9 @@ class Neighbours(Alone):
         self.used = 0  # bytes of the shared memory
 
     def share(self, rows: Sequence[int]) -> list[int]:
-        return every(rows, self.rank, self.size)
+        return every_nth(rows, self.rank, self.size)
 
-    def shared(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
+    def shared_zeros(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         if device.type != "cpu":
             raise UserError(f"several processes on a {device.type} device need torchrun. Set processes to 1.")
         start, count = self.used, math.prod(shape)
@@ -161,7 +163,7 @@ class Neighbours(Alone):
             receive(self.sockets[0], 1)
 
 
-def every(rows: Sequence[int], rank: int, size: int) -> list[int]:
+def every_nth(rows: Sequence[int], rank: int, size: int) -> list[int]:
     """Every size-th row. The rows of a batch are ordered by length, so the shares have about the same size."""
     return list(rows[rank::size])
 
@@ -210,14 +212,14 @@ def shared_run(arguments: Sequence[str], processes: int) -> Iterator[Group]:
         # rank, size, file descriptor of the shared memory, socket to the first process
         rank, size, memory, own_socket = map(int, os.environ[HELPER].split())
         torch.set_num_threads(threads_each(size))
-        yield Neighbours(rank, size, memory, [socket.socket(fileno=own_socket)])
+        yield LocalGroup(rank, size, memory, [socket.socket(fileno=own_socket)])
     elif under_torchrun():
-        together = Together()
+        together = TorchrunGroup()
         with lost_connections_reported():
             yield together
         dist.destroy_process_group()
     elif processes == 1:
-        yield Alone()
+        yield SingleProcess()
     else:
         with helpers(arguments, processes) as group:
             yield group
@@ -264,7 +266,7 @@ def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
             ends.append(own)
             started.append(helper)
         try:
-            yield Neighbours(0, processes, memory.fileno(), ends)
+            yield LocalGroup(0, processes, memory.fileno(), ends)
         finally:
             for end in ends:
                 end.close()

@@ -9,8 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from qkv.data.images import Bytes
-from qkv.data.labelled_pictures import Labelled
-from qkv.errors import UserError
+from qkv.data.labelled_pictures import Labelled, hold_out
 
 
 class Rows:
@@ -53,14 +52,6 @@ class Rows:
 
     def tokens(self, rows: list[int]) -> int:
         return len(rows) * self.tokens_per_row
-
-
-def hold_out(count: int, number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to train on and held-out rows, chosen by the seed."""
-    if count < 10:
-        raise UserError(f"{count} pictures are too few to hold some out for validation. Give at least ten.")
-    order = np.random.default_rng(seed).permutation(count)
-    return np.sort(order[number:]), np.sort(order[:number])
 
 
 def split(given: Labelled, number: int, seed: int) -> tuple[Labelled, Labelled]:

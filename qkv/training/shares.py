@@ -10,12 +10,12 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor, nn
 
-from qkv.training.distributed import Alone
+from qkv.training.distributed import SingleProcess
 from qkv.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True)
-class Alike:
+class ParameterGroup:
     """Weights with one update rule. Muon's have one shape, because it updates them together."""
 
     parameters: list[nn.Parameter]
@@ -23,19 +23,19 @@ class Alike:
     decay: float
 
 
-def alike(model: nn.Module, settings: TrainingSettings) -> list[Alike]:
+def parameter_groups(model: nn.Module, settings: TrainingSettings) -> list[ParameterGroup]:
     """Weight decay is for matrices only: it would shrink the embeddings of rare words; biases and norms have none."""
     matrices = matrices_of(model)
     known = {id(matrix) for matrix in matrices}
     others = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
-    kinds = [Alike([p for p in others if p.ndim >= 2], "adamw", 0.0)]
+    kinds = [ParameterGroup([p for p in others if p.ndim >= 2], "adamw", 0.0)]
     if settings.optimizer == "adamw":
-        kinds.append(Alike(matrices, "adamw", settings.weight_decay))
-    kinds.append(Alike([p for p in others if p.ndim < 2], "adamw", 0.0))
+        kinds.append(ParameterGroup(matrices, "adamw", settings.weight_decay))
+    kinds.append(ParameterGroup([p for p in others if p.ndim < 2], "adamw", 0.0))
     if settings.optimizer == "muon":
         for shape in dict.fromkeys(matrix.shape for matrix in matrices):
             same = [matrix for matrix in matrices if matrix.shape == shape]
-            kinds.append(Alike(same, "muon", settings.weight_decay))
+            kinds.append(ParameterGroup(same, "muon", settings.weight_decay))
     return [kind for kind in kinds if kind.parameters]
 
 
@@ -55,39 +55,39 @@ class Moments:
 
 
 class Share(Protocol):
-    alike: Alike
+    parameter_group: ParameterGroup
     own: list[Tensor]  # what this process updates, each with its gradient; for Muon entire matrices
 
     def moments(self) -> Moments: ...
 
 
-class Everything:
+class OwnShare:
     """Every process updates the weights it has, or its shards of them."""
 
-    def __init__(self, kind: Alike):
-        self.alike = kind
+    def __init__(self, kind: ParameterGroup):
+        self.parameter_group = kind
         self.own: list[Tensor] = list(kind.parameters)
 
     def moments(self) -> Moments:
         """Muon needs entire matrices, so its state is never sharded."""
-        if self.alike.rule == "muon":
-            zeros = [torch.zeros(p.shape, device=p.device) for p in self.alike.parameters]
+        if self.parameter_group.rule == "muon":
+            zeros = [torch.zeros(p.shape, device=p.device) for p in self.parameter_group.parameters]
         else:
-            zeros = [torch.zeros_like(p) for p in self.alike.parameters]
+            zeros = [torch.zeros_like(p) for p in self.parameter_group.parameters]
         return Moments(zeros, zeros)
 
 
-class Stretch:
+class SharedMemoryShare:
     """Weights in one contiguous block of shared memory, with a part for each process."""
 
-    def __init__(self, kind: Alike, group: Alone):
-        self.alike, self.group = kind, group
+    def __init__(self, kind: ParameterGroup, group: SingleProcess):
+        self.parameter_group, self.group = kind, group
         self.device = kind.parameters[0].device
         self.sizes = [parameter.numel() for parameter in kind.parameters]
         self.length = sum(self.sizes)
         self.part = self.part_of(group.rank)
-        self.weights = group.shared((self.length,), self.device)
-        self.gradients_of_all = group.shared((group.size, self.length), self.device)
+        self.weights = group.shared_zeros((self.length,), self.device)
+        self.gradients_of_all = group.shared_zeros((group.size, self.length), self.device)
         self.gradients = self.gradients_of_all[group.rank]
         if group.rank == 0:
             torch.cat([parameter.detach().flatten() for parameter in kind.parameters], out=self.weights)
@@ -100,25 +100,25 @@ class Stretch:
 
     def part_of(self, rank: int) -> slice:
         """Muon's matrices are never cut."""
-        unit = self.sizes[0] if self.alike.rule == "muon" else 1
+        unit = self.sizes[0] if self.parameter_group.rule == "muon" else 1
         units = self.length // unit
         start, end = (units * number // self.group.size * unit for number in (rank, rank + 1))
         return slice(start, end)
 
     def views(self, flat: Tensor) -> list[Tensor]:
         """A view for each weight."""
-        places = zip(flat.split(self.sizes), self.alike.parameters, strict=True)
+        places = zip(flat.split(self.sizes), self.parameter_group.parameters, strict=True)
         return [values.view(parameter.shape) for values, parameter in places]
 
     def own_of(self, flat: Tensor) -> list[Tensor]:
         """A view of what this process updates."""
         own = flat[self.part]
-        if self.alike.rule == "muon":
-            return list(own.view(-1, *self.alike.parameters[0].shape))
+        if self.parameter_group.rule == "muon":
+            return list(own.view(-1, *self.parameter_group.parameters[0].shape))
         return [own] if len(own) else []
 
     def moments(self) -> Moments:
-        flat = self.group.shared((self.length,), self.device)
+        flat = self.group.shared_zeros((self.length,), self.device)
         return Moments(self.own_of(flat), self.views(flat))
 
     def add_up(self) -> None:

@@ -9,10 +9,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopRequest:
-    """`with StopRequest() as stop:` sets `stop.asked` to the signal that was received, or None."""
+    """`with StopRequest() as stop:` sets `stop.received` to the signal that was received, or None."""
 
     def __init__(self) -> None:
-        self.asked: signal.Signals | None = None
+        self.received: signal.Signals | None = None
         self.before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Self:
@@ -25,9 +25,9 @@ class StopRequest:
             signal.signal(each, handler)  # type: ignore[arg-type]
 
     def receive(self, number: int, _frame: FrameType | None) -> None:
-        if self.asked is not None and number == signal.SIGINT:
+        if self.received is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self.asked = signal.Signals(number)
+        self.received = signal.Signals(number)
 
     @property
     def exit_code(self) -> int:
@@ -35,4 +35,4 @@ class StopRequest:
 
         If this process received none, another process of the run did.
         """
-        return 128 + (signal.SIGTERM if self.asked is None else self.asked)
+        return 128 + (signal.SIGTERM if self.received is None else self.received)

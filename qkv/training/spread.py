@@ -1,8 +1,8 @@
 """Three ways to spread a model over the processes of a run, behind one interface.
 
 Shared       one model in shared memory, of which each process updates a part. For one machine, or one process.
-replicated   every process has the model; torch's DistributedDataParallel adds up the gradients.
-sharded      every process has a part of each weight (torch's fully_shard), and an entire block while it computes it.
+replicate    every process has the model; torch's DistributedDataParallel adds up the gradients.
+shard        every process has a part of each weight (torch's fully_shard), and an entire block while it computes it.
 """
 
 import inspect
@@ -18,15 +18,15 @@ from qkv.core.block import Block
 from qkv.core.products import Products, multiplied_by
 from qkv.errors import UserError
 from qkv.training.device import products_here
-from qkv.training.distributed import Alone, Group, Together
+from qkv.training.distributed import Group, SingleProcess, TorchrunGroup
 from qkv.training.settings import TrainingSettings
-from qkv.training.shares import Everything, Share, Stretch, alike
+from qkv.training.shares import OwnShare, Share, SharedMemoryShare, parameter_groups
 
 Part = tuple[Any, float]  # a batch, and its share of the tokens of the step
 
 
 class Spread(Protocol):
-    """What the loop and the optimiser know of a model."""
+    """What the loop and the optimizer know of a model."""
 
     model: nn.Module
 
@@ -44,7 +44,7 @@ class Spread(Protocol):
     def clip(self, limit: float) -> Tensor:
         """Clip the gradients to the norm `limit`, unless it is 0. Return the norm before."""
 
-    def updated(self) -> None:
+    def wait_for_updates(self) -> None:
         """Wait until all processes have updated their shares."""
 
     def loss(self, batch: Any) -> Tensor: ...
@@ -53,7 +53,7 @@ class Spread(Protocol):
         """The context in which the loss is computed."""
 
 
-class Trained:
+class BaseSpread:
     """What all three ways share."""
 
     def __init__(self, model: nn.Module, settings: TrainingSettings):
@@ -73,13 +73,13 @@ class Trained:
             return self.model.loss(batch)  # type: ignore[operator]
 
 
-class Shared(Trained):
+class Shared(BaseSpread):
     """One set of weights in shared memory. Each process updates its part (see shares.py)."""
 
-    def __init__(self, model: nn.Module, group: Alone, settings: TrainingSettings):
+    def __init__(self, model: nn.Module, group: SingleProcess, settings: TrainingSettings):
         super().__init__(model, settings)
         self.group = group
-        self.shares = [Stretch(kind, group) for kind in alike(model, settings)]
+        self.shares = [SharedMemoryShare(kind, group) for kind in parameter_groups(model, settings)]
         group.wait()  # until the first process has written the weights
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
@@ -105,11 +105,11 @@ class Shared(Trained):
                 gradients.mul_((limit / (norm + 1e-6)).clamp(max=1.0))
         return norm
 
-    def updated(self) -> None:
+    def wait_for_updates(self) -> None:
         self.group.wait()
 
 
-class Exchanged(Trained):
+class ExchangedGradients(BaseSpread):
     """Copies or shards whose gradients torch exchanges during backward, except inside `without_exchange`."""
 
     def __init__(
@@ -122,7 +122,7 @@ class Exchanged(Trained):
     ):
         super().__init__(model, settings)
         self.group = group
-        self.shares = [Everything(kind) for kind in alike(model, settings)]
+        self.shares = [OwnShare(kind) for kind in parameter_groups(model, settings)]
         self.loss_to_learn_from, self.without_exchange = loss_to_learn_from, without_exchange
 
     def backward(self, parts: Sequence[Part]) -> Tensor:
@@ -142,11 +142,11 @@ class Exchanged(Trained):
     def clip(self, limit: float) -> Tensor:
         return gather(nn.utils.clip_grad_norm_(self.model.parameters(), limit or float("inf")))
 
-    def updated(self) -> None:
+    def wait_for_updates(self) -> None:
         pass  # every process updates everything it has
 
 
-def replicated(model: nn.Module, group: Group, settings: TrainingSettings) -> Exchanged:
+def replicate(model: nn.Module, group: Group, settings: TrainingSettings) -> ExchangedGradients:
     device = device_of(model)
     wrapped = nn.parallel.DistributedDataParallel(
         Loss(model),
@@ -154,7 +154,7 @@ def replicated(model: nn.Module, group: Group, settings: TrainingSettings) -> Ex
         gradient_as_bucket_view=True,
         **without_buffers(),
     )
-    return Exchanged(model, group, settings, wrapped, wrapped.no_sync)
+    return ExchangedGradients(model, group, settings, wrapped, wrapped.no_sync)
 
 
 def without_buffers() -> dict[str, Any]:
@@ -163,7 +163,9 @@ def without_buffers() -> dict[str, Any]:
     return {"forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers": False}
 
 
-def sharded(model: nn.Module, device: torch.device, group: Group, settings: TrainingSettings) -> Exchanged:
+def shard(
+    model: nn.Module, device: torch.device, group: Group, settings: TrainingSettings
+) -> ExchangedGradients:
     """Move each process's part of the weights to its device, block by block."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
@@ -181,7 +183,7 @@ def sharded(model: nn.Module, device: torch.device, group: Group, settings: Trai
         yield
         model.set_requires_gradient_sync(True)  # type: ignore[operator]
 
-    return Exchanged(model, group, settings, model.loss, without_exchange)  # type: ignore[arg-type]
+    return ExchangedGradients(model, group, settings, model.loss, without_exchange)  # type: ignore[arg-type]
 
 
 class Loss(nn.Module):
@@ -203,15 +205,15 @@ def spread(model: nn.Module, device: torch.device, group: Group, settings: Train
     """
     check_spread(group, settings)
     if settings.sharded:
-        return sharded(deepcopy(model), device, group, settings)
-    if isinstance(group, Together):
-        return replicated(model.to(device), group, settings)
-    assert isinstance(group, Alone)
+        return shard(deepcopy(model), device, group, settings)
+    if isinstance(group, TorchrunGroup):
+        return replicate(model.to(device), group, settings)
+    assert isinstance(group, SingleProcess)
     return Shared(model.to(device), group, settings)
 
 
 def check_spread(group: Group, settings: TrainingSettings) -> None:
-    if settings.sharded and not isinstance(group, Together):
+    if settings.sharded and not isinstance(group, TorchrunGroup):
         raise UserError(
             "sharding divides a model among the processes of torchrun. Start the command with torchrun and at least two "
             "processes."

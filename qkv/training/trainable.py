@@ -1,7 +1,7 @@
 """What can be trained: its inputs, its settings and its task. Importing this needs no torch.
 
 The command line derives its options from the `Trainable` record. `Trainable.task` names the function that makes the
-`qkv.training.runs.Task`.
+`qkv.training.task.Task`.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ class Inputs:
         """Read the data. `say` prints a line for the user."""
         raise NotImplementedError
 
-    def stored(self) -> dict[str, Any]:
+    def to_stored(self) -> dict[str, Any]:
         """The inputs as JSON, with absolute paths, because a run may be resumed from another folder."""
         return {name: to_json(value) for name, value in vars(self).items()}
 
@@ -96,16 +96,18 @@ class Trainable:
     unit: str
     """What is counted: "pairs"."""
     task: str
-    """Reference to a function of (data, inputs, settings, setup) that returns a `qkv.training.runs.Task`."""
+    """Reference to a function of (data, inputs, settings, setup) that returns a `qkv.training.task.Task`."""
     needs: frozenset[str] = frozenset()
     """Inputs that choose this trainable when they are given, such as `fine_tune`."""
     starts_with: frozenset[str] = frozenset()
     """Inputs of which one must be given to start a run; none if there is built-in data."""
     usage: str
-    """How to use the result, after the program's name. {out} is the bundle."""
-    tells: Callable[[Mapping[str, Any]], list[str]] = lambda report: []
+    """How to use the result, after the program's name. {out} is the bundle, {example} is `example(report)`."""
+    example: Callable[[Mapping[str, Any]], str] = lambda report: '"…"'
+    """An example input for the model that this report describes."""
+    summary_lines: Callable[[Mapping[str, Any]], list[str]] = lambda report: []
     """More lines for the end of a run."""
-    shows: Callable[[Mapping[str, Any]], None] | None = None
+    print_table: Callable[[Mapping[str, Any]], None] | None = None
     """Print a table at the end of a run."""
 
 

@@ -16,7 +16,7 @@ import shakespeare  # noqa: E402
 
 sys.path.remove(str(BENCHMARKS))
 
-from qkv.families.translator.architectures import built  # noqa: E402
+from qkv.families.translator.architectures import build  # noqa: E402
 from qkv.families.translator.recipes import RECIPES  # noqa: E402
 from qkv.families.translator.task import architecture  # noqa: E402
 from qkv.pictures import new_figure  # noqa: E402
@@ -30,7 +30,7 @@ def test_both_shapes_have_the_same_number_of_weights(recipe: str, depth: int) ->
     tokenizer = Tokenizer.learn(["a"], 259)
     with torch.device("meta"):
         both = [
-            built(architecture(shape, 8_000, tokenizer))
+            build(architecture(shape, 8_000, tokenizer))
             for shape in (model, replace(model, encoder_depth=0, decoder_depth=depth))
         ]
     first, second = (sum(p.numel() for p in each.parameters()) for each in both)

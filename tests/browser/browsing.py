@@ -51,7 +51,7 @@ class Page:
         while not holds():
             if time.monotonic() > end:
                 raise AssertionError(
-                    f"waited {seconds} seconds for nothing: {self.problem()!r}, {self.answer()!r}"
+                    f"waited {seconds} seconds for nothing: {self.problem()!r}, {self.output()!r}"
                 )
             time.sleep(0.03)
 
@@ -61,8 +61,8 @@ class Page:
     def text(self, selector: str) -> str:
         return str(self.run("return document.querySelector(arguments[0])?.textContent ?? ''", selector))
 
-    def answer(self) -> str:
-        return self.text("#answer")
+    def output(self) -> str:
+        return self.text("#output")
 
     def problem(self) -> str:
         return self.text("#problem")

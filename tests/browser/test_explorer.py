@@ -16,7 +16,7 @@ from serving import Served
 
 from qkv import load, trace
 from qkv.explore.recompute import recompute
-from qkv.explore.session import Explorer, Wish
+from qkv.explore.session import Explorer, TraceQuery
 from qkv.explore.single_file import single_file
 from qkv.tracing.experiments import Experiment
 
@@ -171,7 +171,7 @@ def test_the_worked_softmax_shows_the_maximum_that_it_subtracts(
     page: Page, service: Served, language: str
 ) -> None:
     speak(page, language)
-    unscaled = Wish(text=SENTENCE, experiment=Experiment(no_scaling=True))  # its scores are large
+    unscaled = TraceQuery(text=SENTENCE, experiment=Experiment(no_scaling=True))  # its scores are large
     arrays = recompute(service.explorer.trace(unscaled)[0])
     scores, weights = (arrays[f"encoder.0.attention.{part}"][1, 1] for part in ("masked", "weights"))
     largest = scores.max()
@@ -204,18 +204,18 @@ def speak(page: Page, language: str) -> None:
 @pytest.mark.parametrize("text", [SENTENCE, "nine", "zero four {name} five", "eight eight"])
 def test_the_final_words_are_those_of_translate(page: Page, service: Served, text: str) -> None:
     page.write(text)
-    assert page.answer() == load(service.explorer.folder).translate(text)
+    assert page.output() == load(service.explorer.folder).translate(text)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_shown_as_text(page: Page, service: Served, text: str) -> None:
     page.go(text=text, station=1)
     assert page.run("return document.getElementById('text').value.length") > 0
-    assert page.answer() == load(service.explorer.folder).translate(text.replace("\u0000", "\u0000"))
+    assert page.output() == load(service.explorer.folder).translate(text.replace("\u0000", "\u0000"))
     for station in (1, 8, 16, 20):
         page.go(text=text, station=station)
         assert page.run("return window.hurt") is None
-        assert page.count("#station img, #station script, #answer *, header img") == 0
+        assert page.count("#station img, #station script, #output *, header img") == 0
 
 
 @pytest.mark.parametrize(
@@ -230,10 +230,10 @@ def test_hostile_text_is_shown_as_text(page: Page, service: Served, text: str) -
 def test_what_cannot_be_shown_is_refused_with_a_sentence(page: Page, text: str, sentence: str) -> None:
     page.write(text)
     assert sentence in page.problem()
-    assert page.answer() == ""
+    assert page.output() == ""
     page.write("one two")
     assert page.problem() == ""
-    assert page.answer()
+    assert page.output()
 
 
 def test_fast_typing_never_shows_a_stale_answer(
@@ -241,13 +241,13 @@ def test_fast_typing_never_shows_a_stale_answer(
 ) -> None:
     usual, chance = Explorer.summary, random.Random(1)
 
-    def slow(self: Explorer, wish: Wish) -> dict[str, Any]:
+    def slow(self: Explorer, query: TraceQuery) -> dict[str, Any]:
         time.sleep(0.3 * chance.random())
-        return usual(self, wish)
+        return usual(self, query)
 
     monkeypatch.setattr(Explorer, "summary", slow)
     page.run(
-        """window.shown = []; const field = document.getElementById("text"), answer = document.getElementById("answer");
+        """window.shown = []; const field = document.getElementById("text"), answer = document.getElementById("output");
         const note = () => { if (answer.textContent && answer.textContent !== "…") window.shown.push([field.value, answer.textContent]) };
         new MutationObserver(note).observe(answer, { childList: true, characterData: true, subtree: true });
         field.addEventListener("input", note)"""
@@ -257,7 +257,7 @@ def test_fast_typing_never_shows_a_stale_answer(
     for letter in "one two three four":
         field.send_keys(letter)
         time.sleep(0.2 * chance.random())
-    page.wait(lambda: page.text("#answer") not in ("", "…"))
+    page.wait(lambda: page.text("#output") not in ("", "…"))
     page.ready()
     translator = load(service.explorer.folder)
     shown = page.run("return window.shown")
@@ -301,13 +301,13 @@ def test_the_cursor_lives_in_the_address(page: Page) -> None:
 
 def test_an_experiment_shows_its_answer_beside_the_usual_one(page: Page, service: Served) -> None:
     page.open(f"#text={quote(SENTENCE)}&station=16")
-    usual = page.answer()
+    usual = page.output()
     page.run("document.getElementById('experiments').open = true")
     page.run("[...document.querySelectorAll('#experiment-panel input')].at(-1).click()")  # no positions
     page.wait(lambda: not page.run("return document.getElementById('compare').hidden"))
     page.ready()
     assert page.text("#compare .as-trained") == usual
-    assert page.text("#compare .with-change") == page.answer()
+    assert page.text("#compare .with-change") == page.output()
     assert "no_positions=1" in page.run("return location.hash")
     page.go(text=SENTENCE, station=15, side="decoder", no_mask=1)
     assert page.count("#station td.hidden") == 0
@@ -347,8 +347,8 @@ def test_the_alignment_follows_while_one_types(page: Page, service: Served) -> N
         read = page.run(
             "return [...document.querySelectorAll('.grid thead bdi')].map(e => e.textContent.trim())"
         )
-        assert read == [piece.strip() for piece in trace(translator, text).sides[0].pieces]
-        assert page.answer() == translator.translate(text)
+        assert read == [piece.strip() for piece in trace(translator, text).sides[0].tokens]
+        assert page.output() == translator.translate(text)
         assert page.count(".ribbon") > 0
         assert quote(text).replace("%20", "+") in page.run("return location.hash")
 
@@ -391,7 +391,7 @@ def test_a_word_can_be_forced_and_the_rest_follows(page: Page) -> None:
     page.run("document.querySelectorAll('#bars button')[arguments[0]].click()", other)
     page.wait(lambda: "force=" in page.run("return location.hash"))
     page.ready()
-    assert page.run("return document.querySelectorAll('#said button')[1].textContent") == word
+    assert page.run("return document.querySelectorAll('#tokens button')[1].textContent") == word
 
 
 def test_the_same_view_is_shown_for_every_checkpoint(page: Page) -> None:
@@ -429,7 +429,7 @@ def test_the_browser_chooses_the_language(page: Page, languages: str, chosen: st
 def test_on_a_phone_the_present_station_and_word_are_in_sight(page: Page) -> None:
     page.resize(390, 844)
     page.go(text=SENTENCE, station=18, step=5)
-    for place in ("#stations [aria-current]", "#said [aria-current]"):
+    for place in ("#stations [aria-current]", "#tokens [aria-current]"):
         left, right = page.run(
             "const b = document.querySelector(arguments[0]).getBoundingClientRect(); return [b.left, b.right]",
             place,
@@ -496,23 +496,23 @@ def test_a_page_opened_while_the_server_is_busy_says_so_and_then_loads(
 ) -> None:
     go_on, usual = threading.Event(), Explorer.summary
 
-    def slow(self: Explorer, wish: Wish) -> dict[str, Any]:
+    def slow(self: Explorer, query: TraceQuery) -> dict[str, Any]:
         assert go_on.wait(60)
-        return usual(self, wish)
+        return usual(self, query)
 
     monkeypatch.setattr(Explorer, "summary", slow)
     try:
         page.browser.get("about:blank")
         page.browser.get(page.address)
         page.wait(lambda: visible_status(page) == EN["loading"])
-        others = "for (let i = 0; i < 5; i++) fetch('/api/explore/trace', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ wish: { text: 'one' } }) })"
+        others = "for (let i = 0; i < 5; i++) fetch('/api/explore/trace', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ query: { text: 'one' } }) })"
         page.run(others)  # one is computed and two wait: whoever comes now is sent away
         page.run("window.dispatchEvent(new Event('hashchange'))")
         page.wait(lambda: visible_status(page) == EN["server busy"])
     finally:
         go_on.set()
     page.ready()
-    assert page.answer() != ""
+    assert page.output() != ""
     assert visible_status(page) == ""
 
 
@@ -532,7 +532,7 @@ def test_a_page_whose_server_does_not_answer_retries(page: Page) -> None:
         block()
     page.wait(lambda: page.problem() == "" and page.title() != "")
     page.ready()
-    assert page.answer() != ""
+    assert page.output() != ""
     page.browser.get_log("browser")  # the blocked requests
 
 
@@ -548,12 +548,12 @@ def test_nothing_sticks_out_at_any_size_in_light_and_dark(page: Page, width: int
 
 def test_one_file_opens_from_disk_with_the_same_numbers(page: Page, service: Served, tmp_path: Path) -> None:
     file = tmp_path / "out.html"
-    file.write_text(single_file(service.explorer, Wish(text=SENTENCE)), encoding="utf-8")
+    file.write_text(single_file(service.explorer, TraceQuery(text=SENTENCE)), encoding="utf-8")
     page.go(text=SENTENCE, station=8, side="cross", layer=2, head=2)
-    served_cells, served_answer = page.cells(), page.answer()
+    served_cells, served_answer = page.cells(), page.output()
     page.browser.get(f"file://{file}#station=8&side=cross&layer=2&head=2")
     page.ready()
-    assert page.answer() == served_answer
+    assert page.output() == served_answer
     assert page.cells() == served_cells
     for station in range(1, 21):
         page.go(station=station, layer=2, head=2)

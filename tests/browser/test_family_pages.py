@@ -54,7 +54,7 @@ def test_its_stations_are_walked_and_the_others_are_grey(
             "return [...document.querySelectorAll('#stations button:disabled')].map(b => +b.textContent)"
         )
         assert set(page.run(disabled)) == GREY[kind]
-        assert page.answer()
+        assert page.output()
         assert page.text("#check").startswith("Checked: all")
         for station in sorted({*range(1, 22)} - GREY[kind]):
             page.go(text=text, station=station)
@@ -99,7 +99,7 @@ def test_patches_of_a_picture_are_its_pieces_and_a_masked_word_is_guessed(
         assert patches == (6 if kind == "vit" else 0)
         if kind == "bert":
             assert "[MASK]" in page.text("#station .chips")
-            assert page.text("#said button") == page.answer()
+            assert page.text("#tokens button") == page.output()
 
 
 def test_cells_of_a_recurrent_model_are_those_of_an_independent_computation(
@@ -130,7 +130,7 @@ def test_a_recurrent_model_says_what_it_is_and_can_be_experimented_with(
 ) -> None:
     with opened(browser, recurrent) as page:
         page.go(text=SENTENCE, station=16)
-        usual = page.answer()
+        usual = page.output()
         assert usual == load(recurrent.explorer.folder).translate(SENTENCE)
         assert "LSTMs with attention" in page.text("#model")
         assert page.count("#map .lstm") == 2 + 3
@@ -138,6 +138,6 @@ def test_a_recurrent_model_says_what_it_is_and_can_be_experimented_with(
         assert page.count("#experiment-panel input") == 1  # there is no mask, and there are no positions
         page.go(text=SENTENCE, station=16, silenced="encoder.0")
         assert page.text("#compare .as-trained") == usual
-        assert page.text("#compare .with-change") == page.answer() != usual
+        assert page.text("#compare .with-change") == page.output() != usual
         page.go(text=SENTENCE, station=21)
         page.wait(lambda: page.count(".states canvas") == len(STEPS) + 1)

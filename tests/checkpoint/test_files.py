@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from qkv.checkpoint import files
-from qkv.checkpoint.files import read_json, read_tensors, tensors_hash, write_file, write_json, write_tensors
+from qkv.checkpoint.files import read_json, write_file, write_json
+from qkv.checkpoint.tensors import read_tensors, tensors_hash, write_tensors
 from qkv.errors import UserError
 
 TENSORS = {

@@ -58,7 +58,7 @@ def test_dropped_pairs_are_not_written_and_the_report_says_why(
             ["--pairs", "/dev/null", "--language-confidence", "0"],
             "/dev/null is not a regular file. A corpus is read several",
         ),
-        (["--pairs", "no.en-de.tsv"], "There is no file no.en-de.tsv"),
+        (["--pairs", "no.en-de.tsv"], "there is no file no.en-de.tsv"),
         (["--pairs", "train.en-de.tsv", "--output", "train.en-de.tsv"], "--output would overwrite"),
         (["--pairs", "train.en-de.tsv", "--output", "clean.txt"], "must end in .tsv or .tsv.gz"),
         (["--pairs", "train.en-de.tsv", "--max-ratio", "0"], "max-ratio must be at least 1"),

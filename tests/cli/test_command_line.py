@@ -276,7 +276,7 @@ def test_a_folder_without_a_complete_model_is_rejected(
         (["--reference", "shorter.xx"], "has 60 lines but"),
         (["--reference", "empty.xx"], "is empty"),
         (["--reference", "latin1.xx"], "is not UTF-8"),
-        (["--reference", "nowhere.xx"], "There is no file"),
+        (["--reference", "nowhere.xx"], "there is no file"),
         (["--reference", "a.xx", "--beam", "0"], "--beam-size must be from 1 to"),
         (["--reference", "a.xx", "--tokenize", "14a"], "sacrebleu has no tokenizer '14a'"),
     ],

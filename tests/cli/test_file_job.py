@@ -9,7 +9,7 @@ from commands import code_of, refused
 from digits import digit_lines
 
 import qkv
-from qkv.checkpoint.files import held
+from qkv.checkpoint.files import lock_file
 from qkv.cli import file_job, terminal
 from qkv.errors import UserError
 from qkv.families.translator.commands import translate
@@ -30,7 +30,7 @@ def test_every_line_is_translated_in_order(model: Path, source: Path, tmp_path: 
     files = ("--input", source, "--output", out)
     assert code_of("translate", model, *files, "--compute-type", "float32") == 0
     translator = qkv.load(model)
-    wanted = [translate.without_breaks(text) for text in translator.translate(LINES)]
+    wanted = [translate.without_line_breaks(text) for text in translator.translate(LINES)]
     assert out.read_text(encoding="utf-8").split("\n") == [*wanted, ""]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
 
@@ -167,7 +167,7 @@ def test_two_processes_cannot_run_the_same_job(
 ) -> None:
     out = tmp_path / "out.txt"
     part = tmp_path / "out.txt.part"
-    with held(part, "not reached"):
+    with lock_file(part, "not reached"):
         code = code_of("translate", model, "--input", source, "--output", out)
         shown = capsys.readouterr()
         assert "another process is writing" in refused(shown.err, shown.out, code)

@@ -4,7 +4,7 @@ import pytest
 
 from qkv.cli import terminal
 from qkv.cli.terminal import TrainingDisplay
-from qkv.training.loop import Position
+from qkv.training.position import Position
 
 
 class Clock:
@@ -29,7 +29,7 @@ def display(clock: Clock) -> TrainingDisplay:
 def walk(display: TrainingDisplay, clock: Clock, steps: range, total: int) -> None:
     for step in steps:
         clock.seconds += 1.0
-        display.step(Position(step=step, seconds=clock.seconds), step / total, 2.5, 1234.0)
+        display.on_step(Position(step=step, seconds=clock.seconds), step / total, 2.5, 1234.0)
 
 
 def test_training_prints_step_loss_speed_and_time_left_every_thirty_seconds(
@@ -45,7 +45,7 @@ def test_a_validation_line_delays_the_next_progress_line(
     display: TrainingDisplay, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     walk(display, clock, range(1, 21), total=120)
-    display.validated(Position(step=20, seconds=20.0), 2.0, improved=True)
+    display.on_validation(Position(step=20, seconds=20.0), 2.0, improved=True)
     walk(display, clock, range(21, 51), total=120)
     assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["20", "50"]
 
@@ -55,9 +55,9 @@ def test_work_after_the_last_step_is_named_at_once_and_its_progress_printed(
 ) -> None:
     walk(display, clock, range(1, 3), total=2)
     for completed in range(0, 101, 10):
-        display.working("translating", completed, 100)
+        display.on_work("translating", completed, 100)
         clock.seconds += 4.0
-    display.working("scoring", 0, 1)
+    display.on_work("scoring", 0, 1)
     assert capsys.readouterr().err.splitlines() == [
         "translating",
         "translating: 30 of 100, about 0:28 left",

@@ -28,7 +28,7 @@ def test_a_hundred_thousand_threads_are_rejected(
     (tmp_path / "M" / "config.json").write_text('{"format": 1, "kind": "vit"}')  # for `qkv evaluate`
     code = code_of(*command.split(), "--threads", "100000")
     shown = capsys.readouterr()
-    assert "--threads must be at most" in refused(shown.err, shown.out, code)
+    assert "--threads must be " in refused(shown.err, shown.out, code)
 
 
 def test_as_many_threads_as_cores_are_always_allowed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,5 +96,5 @@ def test_a_language_is_known_by_any_of_its_tags() -> None:
 
 
 def test_a_setting_out_of_range_is_named() -> None:
-    with pytest.raises(UserError, match="max-ratio must be at least 1; near-duplicates must be in"):
+    with pytest.raises(UserError, match="max_ratio must be at least 1; near_duplicates must be in"):
         check_clean(CleanSettings(max_ratio=0.5, near_duplicates=2))

@@ -72,11 +72,11 @@ def test_rows_are_padded_at_the_end() -> None:
 def test_two_lengths_of_each_are_alike_in_a_batch() -> None:
     """Both sides of a pair are padded: among pairs of one length, those that lean alike stand together."""
     sides = [(3 + number * 7 % 30, 3 + number * 11 % 29) for number in range(6_000)]
-    longest, lean = [max(both) for both in sides], [first - second for first, second in sides]
+    longest, tiebreak = [max(both) for both in sides], [first - second for first, second in sides]
 
     def wasted(batches: list[list[int]]) -> float:
         padded = sum(len(batch) * max(sides[i][side] for i in batch) for batch in batches for side in (0, 1))
         return 1 - sum(map(sum, sides)) / padded
 
-    assert wasted(token_batches(longest, 1_024, 1, lean)) < 0.5 * wasted(token_batches(longest, 1_024, 1))
-    assert token_batches(longest, 1_024, 1, lean) != token_batches(longest, 1_024, 2, lean)
+    assert wasted(token_batches(longest, 1_024, 1, tiebreak)) < 0.5 * wasted(token_batches(longest, 1_024, 1))
+    assert token_batches(longest, 1_024, 1, tiebreak) != token_batches(longest, 1_024, 2, tiebreak)

@@ -56,7 +56,7 @@ def test_an_array_with_captions_in_json(tmp_path: Path, captions: object) -> Non
     [
         ("0.png\n", "line 1: write a file name, a tab and a caption"),
         ("0.png\t \n", "caption 1 is empty"),
-        ("", "holds no caption"),
+        ("", "has no captions"),
         ("7.png\tseven\n", "there is no file"),
         ("0.png\t" + "x" * 2_000 + "\n", "more than 1,000"),
         ("0.png\t" + "x" * 200_000 + "\n", "more than 1,000"),
@@ -72,13 +72,13 @@ def test_a_fault_in_captions_is_named(tmp_path: Path, lines: str, sentence: str)
 @pytest.mark.parametrize(
     ("captions", "arrays", "sentence"),
     [
-        (["one"], {}, "3 pictures, but .* 1 captions"),
+        (["one"], {}, "3 images, but .* has 1 captions"),
         (["one", "two", 3], {}, "each entry must be a string"),
         ({"a": 1}, {}, "is not a list of captions"),
-        (["one", "two", "\ud800"], {}, "caption 3 holds half a character"),
+        (["one", "two", "\ud800"], {}, "caption 3 has half a character"),
         (["one"], {"pixels": PIXELS}, "no array called images"),
-        (["one"], {"images": PIXELS.astype(float)}, "must be bytes of the shape"),
-        (["one"], {"images": PIXELS[:, :5]}, "must be bytes of the shape"),
+        (["one"], {"images": PIXELS.astype(float)}, "must be bytes of shape"),
+        (["one"], {"images": PIXELS[:, :5]}, "must be bytes of shape"),
         (["one"], {"images": np.array([{"a": 1}], dtype=object)}, "cannot be read"),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_broken_archive_is_named(tmp_path: Path, fault: str) -> None:
             archive.writestr("images.npy", claimed)
         content = images.read_bytes()
     images.write_bytes(content)
-    with pytest.raises(UserError, match=r"cannot be read as an \.npz file of pictures"):
+    with pytest.raises(UserError, match=r"cannot be read as an \.npz file of images"):
         read_captioned(images, captions, None)
 
 

@@ -15,8 +15,8 @@ from qkv.data.chorales import (
     Chorale,
     read_midi,
     read_music,
-    room_to_transpose,
-    transposed,
+    transpose,
+    transposition_range,
     write_midi,
 )
 from qkv.errors import UserError
@@ -137,7 +137,7 @@ def test_a_midi_file_that_lasts_for_ages_is_rejected(tmp_path: Path) -> None:
     track.append(mido.Message("note_off", note=60, velocity=0, time=2**27))
     file.tracks.append(track)
     file.save(tmp_path / "a.mid")
-    with pytest.raises(UserError, match="the most is"):
+    with pytest.raises(UserError, match="at most 100,000"):
         read_midi(tmp_path / "a.mid")
 
 
@@ -188,13 +188,13 @@ def test_without_a_validation_part_a_tenth_is_held_out(tmp_path: Path) -> None:
 
 
 def test_transposing_leaves_rests_alone() -> None:
-    assert transposed(CHORALE[2:4], 2) == [(69, 62, -1, 54), (-1, -1, -1, -1)]
+    assert transpose(CHORALE[2:4], 2) == [(69, 62, -1, 54), (-1, -1, -1, -1)]
 
 
 def test_a_piece_is_transposed_no_further_than_can_be_sung() -> None:
-    assert room_to_transpose(CHORALE, 5) == (-5, 5)
-    assert room_to_transpose([(94, 60, 57, 25)], 5) == (-1, 2)
-    assert room_to_transpose([(REST, REST, REST, REST)], 5) == (-5, 5)
+    assert transposition_range(CHORALE, 5) == (-5, 5)
+    assert transposition_range([(94, 60, 57, 25)], 5) == (-1, 2)
+    assert transposition_range([(REST, REST, REST, REST)], 5) == (-5, 5)
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the JSB chorales are not there")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qkv.data.cleaning import clean, duplicates_in, hold_out, shared_by
+from qkv.data.cleaning import clean, count_duplicates, count_shared, hold_out
 from qkv.data.parallel import ParallelText, read_pairs
 from qkv.errors import UserError
 
@@ -81,9 +81,7 @@ def test_a_real_mismatch_with_chinese_is_still_dropped() -> None:
 
 
 def test_when_nothing_is_left_the_counts_are_said() -> None:
-    with pytest.raises(
-        UserError, match=r"None of the 2 sentence pairs .*1 empty, 1 too long, 0 unequal lengths"
-    ):
+    with pytest.raises(UserError, match=r"All 2 sentence pairs .*1 empty, 1 too long, 0 unequal lengths"):
         clean(text(("", "a"), ("x" * 99, "y" * 99)), longest=50, ratio=3.0)
 
 
@@ -141,28 +139,29 @@ def test_never_more_than_a_tenth_is_held_out() -> None:
 
 
 def test_too_few_pairs_to_hold_out_is_said_with_the_number_and_the_cure() -> None:
-    with pytest.raises(UserError, match=r"There are 19 .* give separate validation files"):
+    with pytest.raises(UserError, match=r"19 different .* Give separate validation files"):
         hold_out(numbered(19), count=5, seed=1)
     assert len(hold_out(numbered(20), count=5, seed=1)[1]) == 2
 
 
 def test_one_sentence_repeated_everywhere_cannot_be_held_out() -> None:
-    with pytest.raises(UserError, match="repeated"):
+    with pytest.raises(UserError, match="repeat the same few source sentences"):
         hold_out(text(*(("same", f"Satz {n}") for n in range(100))), count=5, seed=1)
 
 
 def test_a_duplicate_pair_is_counted_and_held_out_once_and_never_trained_on() -> None:
     once = numbered(200)
     twice = ParallelText(source=once.source * 2, target=once.target * 2)
-    assert (duplicates_in(once), duplicates_in(twice)) == (0, 200)
+    assert (count_duplicates(once), count_duplicates(twice)) == (0, 200)
     train, valid = hold_out(twice, count=10, seed=1)
     assert valid == hold_out(once, count=10, seed=1)[1]
-    assert (len(train), len(valid), shared_by(train, valid)) == (380, 10, 0)
+    assert (len(train), len(valid), count_shared(train, valid)) == (380, 10, 0)
 
 
 def test_validation_pairs_that_training_shows_are_counted() -> None:
     assert (
-        shared_by(numbered(5), text(("sentence 3", "Satz 3"), ("sentence 4", "anders"), ("neu", "neu"))) == 1
+        count_shared(numbered(5), text(("sentence 3", "Satz 3"), ("sentence 4", "anders"), ("neu", "neu")))
+        == 1
     )
 
 

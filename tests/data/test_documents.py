@@ -33,9 +33,9 @@ def test_names_in_capitals_and_line_ends_of_other_systems_change_nothing(tmp_pat
         ("a.jsonl", b'{"text": "fine"}\n{"text": \n', "line 2 is not JSON"),
         ("a.jsonl", b'{"words": "fine"}\n', 'line 1 has no "text"'),
         ("a.jsonl", b'["fine"]\n', 'line 1 has no "text"'),
-        ("a.jsonl", b'{"text": "fine"}\n{"text": "\\ud83d"}\n', "line 2 holds half a character"),
+        ("a.jsonl", b'{"text": "fine"}\n{"text": "\\ud83d"}\n', "line 2 has half a character"),
         ("a.jsonl", b'{"text": ' + b"[" * 100_000, "line 1 is not JSON"),
-        ("a.txt.gz", b"not zipped", "is not gzip"),
+        ("a.txt.gz", b"not zipped", "is not a gzip file"),
     ],
 )
 def test_a_bad_file_is_a_sentence(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:

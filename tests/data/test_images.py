@@ -10,7 +10,7 @@ from picture_files import saved
 from PIL import Image, ImageOps
 
 from qkv.data import images
-from qkv.data.images import Form, pictures_below, read_picture
+from qkv.data.images import Form, find_images, read_picture
 from qkv.errors import UserError
 
 GREY, COLOUR = Form(6, 8, "grey"), Form(6, 8, "colour")
@@ -40,7 +40,7 @@ def test_another_mode_is_rejected_or_made_to_fit(tmp_path: Path, mode: str) -> N
         Image.fromarray(np.full((6, 8), 40_000, dtype=np.uint16)).save(path)
     else:
         saved(path, mode)
-    with pytest.raises(UserError, match=r"has the mode .* choose to fit images"):
+    with pytest.raises(UserError, match=r"has the mode .* fit images to the model"):
         read_picture(path, COLOUR)
     assert read_picture(path, COLOUR, fit=True).shape == (3, 6, 8)
 
@@ -56,10 +56,10 @@ def test_sixteen_bits_become_eight_and_what_is_transparent_becomes_white(tmp_pat
 @pytest.mark.parametrize("fit", [True, False])
 def test_numbers_of_32_bits_are_rejected_and_not_made_black(tmp_path: Path, kind: type, fit: bool) -> None:
     Image.fromarray(np.ones((6, 8), dtype=kind)).save(tmp_path / "a.tiff")
-    with pytest.raises(UserError, match=r"32 bits \(mode [FI]\).* save it with 8 or 16"):
+    with pytest.raises(UserError, match=r"32 bits per pixel \(mode [FI]\).* save it with 8 or 16"):
         read_picture(tmp_path / "a.tiff", GREY, fit=fit)
     with pytest.raises(UserError, match="32 bits"):
-        images.form_for(tmp_path / "a.tiff", 8, None)
+        images.choose_form(tmp_path / "a.tiff", 8, None)
 
 
 def test_sixteen_bits_of_a_pgm_become_eight(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_photo_is_turned_as_the_camera_was_held(tmp_path: Path, ending: str, o
     Image.fromarray(values).save(path, exif=tags)
     with Image.open(path) as picture:
         wanted = np.asarray(ImageOps.exif_transpose(picture).convert("RGB")).transpose(2, 0, 1)
-    form = images.form_for(path, None, None)
+    form = images.choose_form(path, None, None)
     assert (form.height, form.width) == ((16, 32) if orientation < 5 else (32, 16))
     assert np.array_equal(read_picture(path, form), wanted)
     fitted = read_picture(path, Form(form.height // 2, form.width // 2, "colour"), fit=True)
@@ -106,7 +106,7 @@ def test_another_size_is_rejected_or_cut_around_its_middle(tmp_path: Path) -> No
     values = np.zeros((12, 40, 3), dtype=np.uint8)
     values[:, 4:36] = 200  # what is kept is 12 to 28, mixed from a little more
     Image.fromarray(values).save(path)
-    with pytest.raises(UserError, match=r"is 40 × 12 pixels large and not 8 × 6"):
+    with pytest.raises(UserError, match=r"is 40 × 12 pixels instead of 8 × 6"):
         read_picture(path, COLOUR)
     assert (read_picture(path, COLOUR, fit=True) == 200).all()
 
@@ -121,7 +121,7 @@ def test_a_file_that_is_truncated_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"GIF89a", b"no picture at all", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
 def test_what_is_no_picture_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.png").write_bytes(content)
-    with pytest.raises(UserError, match=r"a\.png (cannot be read as a picture|is damaged)"):
+    with pytest.raises(UserError, match=r"a\.png (cannot be read as an image|is damaged)"):
         read_picture(tmp_path / "a.png", COLOUR)
 
 
@@ -140,7 +140,7 @@ def test_a_huge_picture_is_rejected_by_its_header(tmp_path: Path, width: int, he
     content[16:24] = struct.pack(">II", width, height)
     content[29:33] = struct.pack(">I", zlib.crc32(bytes(content[12:29])))
     path.write_bytes(bytes(content))
-    with pytest.raises(UserError, match=r"huge picture.*up to 50 million pixels"):
+    with pytest.raises(UserError, match=r"(pixels|too large).*up to 50 million pixels"):
         read_picture(path, COLOUR, fit=True)
 
 
@@ -149,12 +149,12 @@ def test_hidden_copies_are_no_pictures(tmp_path: Path) -> None:
     wanted = [saved(tmp_path / "a.png"), saved(tmp_path / "more" / "b.PNG")]
     saved(tmp_path / ".checkpoints" / "a-copy.png")
     saved(tmp_path / "more" / "._b.png")
-    assert pictures_below(tmp_path) == wanted
+    assert find_images(tmp_path) == wanted
 
 
 def test_big_endian_grey_of_16_bits_is_grey(tmp_path: Path) -> None:
     Image.fromarray(np.full((6, 8), 65_535, dtype=">u2")).save(tmp_path / "a.tiff")
     with Image.open(tmp_path / "a.tiff") as picture:
         assert picture.mode == "I;16B"
-    assert images.form_for(tmp_path / "a.tiff", 8, None).colours == "grey"
+    assert images.choose_form(tmp_path / "a.tiff", 8, None).colours == "grey"
     assert (read_picture(tmp_path / "a.tiff", GREY, fit=True) == 255).all()

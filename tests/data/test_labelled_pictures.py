@@ -10,7 +10,7 @@ from picture_files import saved, write_idx
 
 from qkv.data import images
 from qkv.data.images import Form, read_picture
-from qkv.data.labelled_pictures import read_idx, read_image_folder, read_images_for, read_images_to_judge
+from qkv.data.labelled_pictures import read_evaluation_images, read_idx, read_image_folder, read_images_for
 from qkv.errors import UserError
 
 GREY, COLOUR = Form(6, 8, "grey"), Form(6, 8, "colour")
@@ -39,20 +39,20 @@ def test_parts_may_lie_in_folders_of_their_own(tmp_path: Path) -> None:
 def test_pictures_of_several_sizes_are_made_to_fit_where_a_size_is_given(tmp_path: Path) -> None:
     saved(tmp_path / "cat" / "a.png", size=(8, 6))
     saved(tmp_path / "dog" / "a.png", "L", size=(31, 17))
-    with pytest.raises(UserError, match="mode L and not RGB"):
+    with pytest.raises(UserError, match="mode L instead of RGB"):
         read_image_folder(tmp_path)
     assert read_image_folder(tmp_path, size=5).train.pictures.shape == (2, 3, 5, 5)
     assert read_image_folder(tmp_path, size=5, colours="grey").train.pictures.shape == (2, 1, 5, 5)
 
 
 def test_one_class_an_empty_class_and_no_class_are_rejected(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no picture in a folder of"):
+    with pytest.raises(UserError, match="no images in the folders of"):
         read_image_folder(tmp_path)
     saved(tmp_path / "cat" / "a.png")
-    with pytest.raises(UserError, match="holds one class"):
+    with pytest.raises(UserError, match="has one class"):
         read_image_folder(tmp_path)
     (tmp_path / "dog").mkdir()
-    with pytest.raises(UserError, match=r"no picture in .*dog"):
+    with pytest.raises(UserError, match=r"no images in .*dog"):
         read_image_folder(tmp_path)
     with pytest.raises(UserError, match="is not a folder"):
         read_image_folder(tmp_path / "nowhere")
@@ -61,14 +61,14 @@ def test_one_class_an_empty_class_and_no_class_are_rejected(tmp_path: Path) -> N
 def test_a_class_that_training_does_not_know_is_rejected(tmp_path: Path) -> None:
     for name in ("train/cat", "train/dog", "test/cow"):
         saved(tmp_path / name / "a.png")
-    with pytest.raises(UserError, match="classes that the training part has not: cow"):
+    with pytest.raises(UserError, match="classes that the training part lacks: cow"):
         read_image_folder(tmp_path)
 
 
 def test_more_than_fits_into_memory_is_rejected_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(images, "MOST_BYTES", 100)
+    monkeypatch.setattr(images, "MAX_BYTES", 100)
     for name in ("cat", "dog"):
         saved(tmp_path / name / "a.png")
     with pytest.raises(UserError, match=r"need .* GB of memory"):
@@ -99,7 +99,7 @@ def test_a_damaged_idx_file_is_named(tmp_path: Path) -> None:
         (whole + b"x", "its length does not match"),
         (whole[:7], "is not an idx file"),
         (b"\0\0\x0d" + whole[3:], "is not an idx file"),
-        (whole[:4] + b"\xff" * 12, "more than qkv reads"),
+        (whole[:4] + b"\xff" * 12, "more than the 4 GB"),
         (whole[:4] + struct.pack(">3I", 2, 0, 5), "a length of 0"),
         (whole[:4] + struct.pack(">3I", 0, 4, 5), "a length of 0"),
     ):
@@ -114,10 +114,10 @@ def test_a_damaged_idx_file_is_named(tmp_path: Path) -> None:
 
 def test_labels_must_be_there_and_as_many(tmp_path: Path) -> None:
     write_idx(tmp_path / "train-images-idx3-ubyte", np.zeros((2, 4, 5)))
-    with pytest.raises(UserError, match="no file of labels"):
+    with pytest.raises(UserError, match="has no labels"):
         read_image_folder(tmp_path)
     write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([1, 2, 0]))
-    with pytest.raises(UserError, match=r"2 pictures, but .* 3 labels"):
+    with pytest.raises(UserError, match=r"2 images, but .* has 3 labels"):
         read_image_folder(tmp_path)
     for only in (0, 7):
         write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([only, only]))
@@ -146,7 +146,7 @@ def test_pictures_for_a_model_come_in_its_form_or_are_rejected(tmp_path: Path) -
         found.train.pictures[0], read_picture(tmp_path / "train" / "cat" / "a.png", GREY, fit=True)
     )
     with pytest.raises(
-        UserError, match="11 × 9 pixels large and not 8 × 6: convert it, or choose to fit images"
+        UserError, match="11 × 9 pixels instead of 8 × 6: convert it, fit images to the model"
     ):
         read_images_for(tmp_path, COLOUR, fit=False)
 
@@ -162,9 +162,7 @@ def test_idx_files_are_brought_to_the_form_of_a_model_where_that_is_allowed(tmp_
     assert found.labels.tolist() == [0, 1, 0, 1]
     assert (found.pictures[0, :, 0] > 150).all()
     assert (found.pictures[0, :, -1] < 50).all()
-    with pytest.raises(
-        UserError, match="are 8 × 8 in grey, and those of the model 8 × 4 in colour: choose to fit them"
-    ):
+    with pytest.raises(UserError, match="are 8 × 8 in grey, but the model needs 8 × 4 in colour: fit them"):
         read_images_for(tmp_path, wide, fit=False)
     assert read_images_for(tmp_path, Form(8, 8, "grey"), fit=False).train.form == Form(8, 8, "grey")
 
@@ -184,7 +182,9 @@ def test_parts_are_known_by_their_names_in_capitals_too(tmp_path: Path) -> None:
 
 def test_parts_without_a_training_part_are_rejected(tmp_path: Path) -> None:
     in_classes(tmp_path, "val/cat", "val/dog", "test/cat", "test/dog")
-    with pytest.raises(UserError, match=r"has val and test, and no train: put the folders .* into .*train"):
+    with pytest.raises(
+        UserError, match=r"has val and test but no train: put the training images into .*train"
+    ):
         read_image_folder(tmp_path)
 
 
@@ -212,19 +212,19 @@ def test_a_class_may_be_called_train(tmp_path: Path) -> None:
 def test_what_is_judged_needs_no_training_part_and_one_class_is_enough(tmp_path: Path) -> None:
     known = ("cow", "cat", "dog")
     in_classes(tmp_path / "parts", "test/dog", "val/cat")
-    name, part = read_images_to_judge(tmp_path / "parts", COLOUR, known)
+    name, part = read_evaluation_images(tmp_path / "parts", COLOUR, known)
     assert (name, part.labels.tolist()) == ("test", [2])
     in_classes(tmp_path / "one", "cat")
     (tmp_path / "one" / "cow").mkdir()  # of which there are none
-    name, part = read_images_to_judge(tmp_path / "one", GREY, known)
+    name, part = read_evaluation_images(tmp_path / "one", GREY, known)
     assert (name, part.labels.tolist(), part.form) == ("all", [1], GREY)
     write_idx(tmp_path / "t10k-images-idx3-ubyte", np.ones((2, 6, 8)))
     write_idx(tmp_path / "t10k-labels-idx1-ubyte", np.array([1, 1]))
-    name, part = read_images_to_judge(tmp_path, COLOUR, ("1", "0"))
+    name, part = read_evaluation_images(tmp_path, COLOUR, ("1", "0"))
     assert (name, part.labels.tolist(), part.form) == ("test", [0, 0], COLOUR)
 
 
 def test_what_is_judged_must_have_classes_of_the_model(tmp_path: Path) -> None:
     in_classes(tmp_path, "cat", "cow")
-    with pytest.raises(UserError, match="not those of the model, which has no 'cow'"):
-        read_images_to_judge(tmp_path, COLOUR, ("cat", "dog"))
+    with pytest.raises(UserError, match="the model has no class 'cow'"):
+        read_evaluation_images(tmp_path, COLOUR, ("cat", "dog"))

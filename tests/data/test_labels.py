@@ -60,7 +60,7 @@ def test_a_first_line_that_can_only_be_names_is_no_example(
     assert found.are_numbers() == (rows is SCORES)
     [line] = told
     assert "line 1 ('" in line
-    assert "is read as names of the columns" in line
+    assert "is read as a header" in line
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_slip_among_numbers_makes_no_classes_of_them(write: Write, odd: str, l
     found = read_labelled(write("\n".join(rows)))
     assert len(found) == 10
     with pytest.raises(
-        UserError, match=rf"line {line}: the label '{odd}' is not a number, and nearly all others are"
+        UserError, match=rf"line {line}: the label '{odd}' is not a number, but nearly all others are"
     ):
         found.are_numbers()
 
@@ -137,19 +137,19 @@ def test_columns_can_be_told_by_numbers_and_by_names(write: Write) -> None:
         ("a\tgood\n\tbad\n", "", "line 2 has no text"),
         ("a\tgood\nb\tx\tbad\n", "", "line 2 has 3 columns, but the first line has 2"),
         ("a good film\n", "", "line 1 has no tab"),
-        ("a\tb\tc\td\n", "", "do not say which are text and label: choose the columns"),
-        ("a\tb\n", "1,4", "line 1 has 2 columns, but column 4 is to be read"),
+        ("a\tb\tc\td\n", "", "no header names the text and the label: choose the columns"),
+        ("a\tb\n", "1,4", "line 1 has 2 columns, but column 4 is needed"),
         ("a\tb\n", "0,1", "columns are counted from 1"),
         ("a\tb\n", "1", "two or three different columns"),
         ("a\tb\n", "1,1", "two or three different columns"),
-        ("text\tlabel\na\tb\n", "body,label", "names no column 'body', but 'text', 'label'"),
-        ("text\tlabel\n", "", "holds a line of names and no examples"),
+        ("text\tlabel\na\tb\n", "body,label", "has no column 'body', only 'text', 'label'"),
+        ("text\tlabel\n", "", "has a header but no examples"),
         (
             "id\ttext\tgold\n1\ta\tx\n2\tb\ty\n",
             "",
-            "line 1 names 'id', 'text', 'gold'.* choose the columns",
+            "line 1 has the columns 'id', 'text', 'gold'.* choose the columns",
         ),
-        ("text\treview\tcontent\tlabel\na\tb\tc\tx\n", "", "names 3 texts, 'text', 'review', 'content'"),
+        ("text\treview\tcontent\tlabel\na\tb\tc\tx\n", "", "has 3 text columns, 'text', 'review', 'content'"),
         ("", "", "is empty"),
     ],
 )
@@ -160,7 +160,7 @@ def test_a_fault_is_a_sentence_with_its_line(write: Write, content: str, columns
 
 def test_a_label_that_the_model_does_not_know_is_named_with_its_line(write: Write) -> None:
     found = read_labelled(write("text\tlabel\na\tgood\nb\tawful\n"))
-    with pytest.raises(UserError, match=r"line 3: the label 'awful' is new; the model knows 'bad', 'good'"):
+    with pytest.raises(UserError, match=r"line 3: the label 'awful' is unknown; the model has 'bad', 'good'"):
         found.places(("bad", "good"))
 
 
@@ -169,7 +169,7 @@ def test_one_class_alone_and_a_word_among_numbers_are_rejected(write: Write) -> 
         read_labelled(write("a\tgood\nb\tgood\n")).classes()
     with pytest.raises(UserError, match="line 2: the label 'much' is not a number"):
         read_labelled(write("a\t1.5\nb\tmuch\n")).numbers()
-    with pytest.raises(UserError, match="line 1: 1e200 is too large a number"):
+    with pytest.raises(UserError, match="line 1: 1e200 is too large"):
         read_labelled(write("a\t1e200\nb\t0.5\n")).numbers()
 
 

@@ -9,7 +9,7 @@ from qkv.data.sentences import (
     all_sentences,
     documents_of,
     hold_out_prose,
-    in_prose,
+    prose_sentences,
     python_prose,
     read_prose,
 )
@@ -80,13 +80,13 @@ def test_too_little_text_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="too few to hold some out"):
         hold_out_prose(Prose(documents=[["One.", "Two."]], origin="here"), 0.1, seed=1)
     (tmp_path / "a.txt").write_text("123\n456\n")
-    with pytest.raises(UserError, match="no sentence with letters"):
+    with pytest.raises(UserError, match="has no sentences"):
         read_prose([tmp_path / "a.txt"])
 
 
 def test_examples_and_tables_are_left_out_of_help_texts() -> None:
     text = "Return the sum. It may be zero.\n\n>>> f(1)\n2\n\n   a  b\n   1  2\n\nThe end is near."
-    assert in_prose(text) == ["Return the sum.", "It may be zero.", "The end is near."]
+    assert prose_sentences(text) == ["Return the sum.", "It may be zero.", "The end is near."]
 
 
 def test_python_itself_has_text_to_learn_from() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from qkv.data.windows import sliding_windows, stream_of, windows_of
-from qkv.families.gpt.model import first_read
+from qkv.families.gpt.config import first_read
 
 lengths = pytest.mark.parametrize("length", [2, 3, 5, 6, 7, 8, 9, 30, 31])
 

@@ -23,7 +23,7 @@ from qkv.decoding.rules import (
     under,
 )
 from qkv.decoding.step import Ensemble, Hypothesis
-from qkv.text.avoid import stacked
+from qkv.text.avoid import stack_tables
 
 VOCAB, SENTENCES = 6, list(range(30))
 LIMITS = torch.tensor([3 + row % 25 for row in SENTENCES])
@@ -120,7 +120,7 @@ def automaton_of(phrase: list[int]) -> NDArray[np.int16]:
 
 def test_forbidden_phrases_do_not_occur_and_each_sentence_has_its_own() -> None:
     phrases = [[2], [3, 4], [4, 4, 2]]
-    tables = stacked([automaton_of(each) for each in phrases])
+    tables = stack_tables([automaton_of(each) for each in phrases])
     wanted = [[[0, 1, 2], [1], [], [2]][row % 4] for row in SENTENCES]
     free = walk_greedily(BOTH[1])
     (found,) = in_both(lambda arrays: [walk_greedily(arrays, Forbidden(tables, wanted))])

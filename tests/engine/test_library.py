@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from qkv.engine import compiling
 from qkv.engine import library as built
 from qkv.engine.library import CACHE, COMPILER, NoEngineError, library
 
-QUICK_OPTIONS = ("-std=c++17", "-O0", "-shared", "-fPIC", "-pthread", "-Wno-psabi")
-BUILD = "from qkv.engine import library as built; built.OPTIONS = {options!r}; print(built.library()._name)"
+QUICK_OPTIONS = ("-std=c++17", "-O0", "-fPIC", "-pthread", "-Wno-psabi")
+BUILD = """
+from qkv.engine import compiling, library as built
+compiling.OPTIONS = {options!r}
+print(built.library()._name)
+"""
 
 
 @pytest.fixture
@@ -67,7 +72,7 @@ def test_the_error_names_a_cache_that_cannot_be_written(
 def test_waiting_for_the_compiler_is_logged_once(
     empty_cache: Path, unloaded: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(built, "OPTIONS", QUICK_OPTIONS)
+    monkeypatch.setattr(compiling, "OPTIONS", QUICK_OPTIONS)
     caplog.set_level("INFO", logger="qkv")
     for _ in range(2):
         built.library()

@@ -6,7 +6,7 @@ import pytest
 
 from qkv.data.worlds import pairs
 from qkv.evaluation.alignment import Dictionary, alignment_error, copied_words
-from qkv.text.words import FINE
+from qkv.text.words import WORDS_AND_MARKS
 
 
 def test_the_error_is_what_is_missing_and_what_is_too_much() -> None:
@@ -30,10 +30,12 @@ def test_a_dictionary_is_learned_from_pairs_without_alignments() -> None:
 
 def test_on_a_built_in_language_the_dictionary_prefers_the_gold_links() -> None:
     known = pairs("en", "de", 1_500, part="train")
-    dictionary = Dictionary([(FINE.findall(each.source), FINE.findall(each.target)) for each in known])
+    dictionary = Dictionary(
+        [(WORDS_AND_MARKS.findall(each.source), WORDS_AND_MARKS.findall(each.target)) for each in known]
+    )
     found, gold = [], []
     for pair in known[:200]:
-        source, target = FINE.findall(pair.source), FINE.findall(pair.target)
+        source, target = WORDS_AND_MARKS.findall(pair.source), WORDS_AND_MARKS.findall(pair.target)
         found.append(
             [
                 (max(range(len(source)), key=lambda i: dictionary(source[i], word)), j)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from qkv.evaluation.classification import accuracy, macro_f1, pearson, ranks, rounded, spearman
+from qkv.evaluation.classification import accuracy, macro_f1, pearson, ranks, round_or_none, spearman
 
 
 def test_accuracy_is_the_share_that_is_right() -> None:
@@ -31,5 +31,5 @@ def test_pearson_is_one_on_a_line_and_spearman_on_any_rising_curve() -> None:
 
 def test_a_correlation_with_what_never_changes_is_no_number() -> None:
     assert math.isnan(pearson([1.0, 2.0], [3.0, 3.0]))
-    assert rounded(pearson([1.0, 2.0], [3.0, 3.0])) is None
-    assert rounded(pearson([1.0, 2.0], [3.0, 5.0])) == 1.0
+    assert round_or_none(pearson([1.0, 2.0], [3.0, 3.0])) is None
+    assert round_or_none(pearson([1.0, 2.0], [3.0, 5.0])) == 1.0

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qkv.checkpoint.files import write_tensors
+from qkv.checkpoint.arrays import write_arrays
 from qkv.errors import UserError
 from qkv.evaluation.overlap import (
     SEEN_FILE,
@@ -64,8 +64,8 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     write_seen(tmp_path, seen_in(list(TRAINING), list(TRAINING.values())))
     found = read_seen(tmp_path)
     assert found is not None
-    assert torch.equal(found.source, SEEN.source)
-    assert torch.equal(found.pairs, SEEN.pairs)
+    assert np.array_equal(found.source, SEEN.source)
+    assert np.array_equal(found.pairs, SEEN.pairs)
 
 
 def test_a_bundle_without_the_file_has_nothing_to_say(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_bundle_without_the_file_has_nothing_to_say(tmp_path: Path) -> None:
 
 
 def test_a_file_with_something_else_in_it_is_rejected(tmp_path: Path) -> None:
-    write_tensors(tmp_path / SEEN_FILE, {"source": torch.zeros(3)})
+    write_arrays(tmp_path / SEEN_FILE, {"source": np.zeros(3)})
     with pytest.raises(UserError, match=r"is damaged\. Restore it or delete it"):
         read_seen(tmp_path)
     (tmp_path / SEEN_FILE).write_bytes(b"nonsense")
@@ -84,9 +84,9 @@ def test_a_file_with_something_else_in_it_is_rejected(tmp_path: Path) -> None:
 def test_the_warning_has_the_counts_and_the_first_three_lines() -> None:
     overlap = Overlap(total=1_000, lines=[4, 5, 70, 71], same_translation=[70])
     assert warning("en-de", overlap, None, "line") == (
-        "4 of 1,000 test sentences occur in the training data of en-de (1 with the very same translation; "
-        "lines 4, 5, 70, …): the scores on them say little; leave them out."
+        "4 of 1,000 test sentences occur in the training data of en-de (1 with the same translation; "
+        "lines 4, 5, 70, …): scores on them measure memory; leave them out."
     )
     everything = Overlap(total=1, lines=[1], same_translation=[])
-    assert "(0 with the very same translation; line 1)" in warning("en-de", everything, None, "line")
+    assert "(0 with the same translation; line 1)" in warning("en-de", everything, None, "line")
     assert warning("en-de", everything, None, "line").endswith("no sentence is left without them.")

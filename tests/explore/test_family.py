@@ -7,40 +7,40 @@ import numpy as np
 import pytest
 from family_bundles import SAVED, save_vit
 
-from qkv.explore.session import Explorer, Wish
+from qkv.explore.session import Explorer, TraceQuery
 from qkv.tracing.experiments import Experiment
 
 
 @pytest.fixture(params=SAVED)
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Explorer, Wish]:
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Explorer, TraceQuery]:
     text = SAVED[request.param](tmp_path / "model")
-    return Explorer(tmp_path / "model", [Path(text)]), Wish(text=text)
+    return Explorer(tmp_path / "model", [Path(text)]), TraceQuery(text=text)
 
 
-def test_every_number_is_found_again(opened: tuple[Explorer, Wish]) -> None:
-    explorer, wish = opened
-    trace, found = explorer.trace(wish)
+def test_every_number_is_found_again(opened: tuple[Explorer, TraceQuery]) -> None:
+    explorer, query = opened
+    trace, found = explorer.trace(query)
     assert found.largest < 1e-3, found
     assert found.arrays > 30
     assert trace.choices
-    assert trace.answer
+    assert trace.output
 
 
 @pytest.mark.parametrize("name", ["no_scaling", "no_mask", "no_positions", "silenced"])
-def test_so_it_is_in_every_experiment(opened: tuple[Explorer, Wish], name: str) -> None:
-    explorer, wish = opened
-    usual, _ = explorer.trace(wish)
+def test_so_it_is_in_every_experiment(opened: tuple[Explorer, TraceQuery], name: str) -> None:
+    explorer, query = opened
+    usual, _ = explorer.trace(query)
     side = usual.sides[0].name
     value: Any = (f"{side}.0", f"{side}.1.attention.2") if name == "silenced" else True
-    trace, found = explorer.trace(Wish(text=wish.text, experiment=Experiment(**{name: value})))
+    trace, found = explorer.trace(TraceQuery(text=query.text, experiment=Experiment(**{name: value})))
     assert found.largest < 2e-3, found
     if name == "no_mask":
         assert np.isfinite(trace[f"{side}.0.attention.masked"]).all()
 
 
-def test_the_page_is_told_what_there_is(opened: tuple[Explorer, Wish]) -> None:
-    explorer, wish = opened
-    told = explorer.summary(wish)
+def test_the_page_is_told_what_there_is(opened: tuple[Explorer, TraceQuery]) -> None:
+    explorer, query = opened
+    told = explorer.summary(query)
     [side] = told["sides"]
     names = told["names"]
     assert {f"{side['name']}.{part}" for part in ("tokens", "positions", "embedded", "output")} <= set(names)
@@ -56,4 +56,4 @@ def test_a_page_cannot_ask_for_pictures_of_its_own(tmp_path: Path) -> None:
         Explorer(tmp_path / "model")
     explorer = Explorer(tmp_path / "model", [Path(text)])
     with pytest.raises(UserError, match="only the images that it was started with"):
-        explorer.trace(Wish(text=str(tmp_path / "other.png")))
+        explorer.trace(TraceQuery(text=str(tmp_path / "other.png")))

@@ -35,7 +35,7 @@ def test_every_station_has_one(found: Trace, station: int) -> None:
 def test_it_names_the_sentence_and_the_output(found: Trace, station: int) -> None:
     title = " ".join(picture(found, Place(station=station)).get_suptitle().split())
     assert f"Input: {SENTENCE}" in title
-    assert f"Output: {' '.join(plain(found.answer).split())}" in title
+    assert f"Output: {' '.join(plain(found.output).split())}" in title
 
 
 def test_a_cell_shows_its_number_unless_it_is_masked_or_the_matrix_is_wide(found: Trace) -> None:
@@ -58,7 +58,7 @@ def test_logits_and_probabilities_are_printed(found: Trace, station: int) -> Non
 
 def test_what_is_masked_is_hatched(found: Trace) -> None:
     figure = picture(found, Place(station=7, side="decoder", layer=2))
-    size = len(found.side("decoder").pieces)
+    size = len(found.side("decoder").tokens)
     assert sum(patch.get_hatch() is not None for patch in figure.axes[0].patches) == size * (size - 1) // 2
 
 

@@ -12,8 +12,8 @@ import pytest
 from explorable import SENTENCE, save_explorable
 from serving import Served, served
 
-from qkv.explore.service import Turns, names_of, shown
-from qkv.explore.session import Explorer, Wish
+from qkv.explore.service import Turns, accepted_hosts, url_host
+from qkv.explore.session import Explorer, TraceQuery
 
 TRACE = "/api/explore/trace"
 
@@ -40,21 +40,21 @@ def ask(service: Served, method: str, path: str, body: Any = None, **headers: st
 
 
 def test_the_words_are_those_of_translate(service: Served) -> None:
-    status, told, _ = ask(service, "POST", TRACE, {"wish": {"text": SENTENCE}})
+    status, told, _ = ask(service, "POST", TRACE, {"query": {"text": SENTENCE}})
     assert status == 200
-    assert told["answer"] == service.explorer.model.translate(SENTENCE)
+    assert told["output"] == service.explorer.model.translate(SENTENCE)
     assert told["check"]["largest"] < 1e-4
 
 
 def test_arrays_come_by_name(service: Served) -> None:
-    status, told, _ = ask(service, "POST", TRACE, {"wish": {"text": SENTENCE}, "names": ["encoder.output"]})
+    status, told, _ = ask(service, "POST", TRACE, {"query": {"text": SENTENCE}, "names": ["encoder.output"]})
     assert status == 200
     assert list(told["tensors"]) == ["encoder.output"]
     assert told["tensors"]["encoder.output"]["dtype"] == "float16"
 
 
 def test_the_same_view_comes_for_every_checkpoint(service: Served) -> None:
-    body = {"wish": {"text": SENTENCE}, "name": "encoder.0.attention.weights"}
+    body = {"query": {"text": SENTENCE}, "name": "encoder.0.attention.weights"}
     status, told, _ = ask(service, "POST", "/api/explore/evolve", body)
     assert status == 200
     assert len(told["states"]) == 3
@@ -90,15 +90,15 @@ def test_so_has_an_answer_that_something_broke(service: Served, monkeypatch: pyt
         ("POST", TRACE, b"{", 400, "not JSON"),
         ("POST", TRACE, b"\xff", 400, "not JSON"),
         ("POST", TRACE, b"[" * 50_000, 400, "not JSON"),
-        ("POST", TRACE, {}, 400, "lacks wish"),
-        ("POST", TRACE, {"wish": {"text": "one"}, "nmaes": []}, 400, "did you mean names"),
-        ("POST", TRACE, {"wish": {"text": "x" * 100_000}}, 413, "at most"),
-        ("POST", TRACE, {"wish": {"text": "x" * 1_001}}, 400, "1,001 characters, but the limit is 1,000"),
-        ("POST", TRACE, {"wish": {"text": "seven " * 60}}, 422, "at most 48"),
-        ("POST", TRACE, {"wish": {"text": "…"}}, 422, "nothing to translate"),
-        ("POST", TRACE, {"wish": {"text": "\ud800 one"}}, 400, "half of a character"),
-        ("POST", TRACE, {"wish": {"text": "one"}, "names": ["secret"]}, 422, "no array named 'secret'"),
-        ("POST", TRACE, {"wish": {"text": "one", "checkpoint": 3}}, 422, "no checkpoint"),
+        ("POST", TRACE, {}, 400, "lacks query"),
+        ("POST", TRACE, {"query": {"text": "one"}, "nmaes": []}, 400, "did you mean names"),
+        ("POST", TRACE, {"query": {"text": "x" * 100_000}}, 413, "at most"),
+        ("POST", TRACE, {"query": {"text": "x" * 1_001}}, 400, "1,001 characters, but the limit is 1,000"),
+        ("POST", TRACE, {"query": {"text": "seven " * 60}}, 422, "at most 48"),
+        ("POST", TRACE, {"query": {"text": "…"}}, 422, "nothing to translate"),
+        ("POST", TRACE, {"query": {"text": "\ud800 one"}}, 400, "half of a character"),
+        ("POST", TRACE, {"query": {"text": "one"}, "names": ["secret"]}, 422, "no array named 'secret'"),
+        ("POST", TRACE, {"query": {"text": "one", "checkpoint": 3}}, 422, "no checkpoint"),
         ("GET", "/api/explore/truth", None, 422, "built-in languages"),
     ],
 )
@@ -112,7 +112,9 @@ def test_a_mistake_is_one_sentence_with_the_right_status(
 
 
 def test_a_form_of_another_page_is_not_taken(service: Served) -> None:
-    status, told, _ = ask(service, "POST", TRACE, {"wish": {"text": "one"}}, **{"content-type": "text/plain"})
+    status, told, _ = ask(
+        service, "POST", TRACE, {"query": {"text": "one"}}, **{"content-type": "text/plain"}
+    )
     assert status == 415
     assert "application/json" in told["error"]
 
@@ -141,16 +143,16 @@ def test_names_of_this_machine_are(service: Served, host: str) -> None:
 def test_a_page_answers_to_the_address_that_is_said(
     given: str, address: str, answered: list[str], refused: list[str]
 ) -> None:
-    hosts = names_of(given)
+    hosts = accepted_hosts(given)
     assert hosts is not None
-    assert shown(given) == address
+    assert url_host(given) == address
     assert set(answered) <= hosts
     assert not set(refused) & hosts
 
 
 @pytest.mark.parametrize("given", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
 def test_an_address_that_others_can_reach_is_no_address_of_this_machine_alone(given: str) -> None:
-    assert names_of(given) is None
+    assert accepted_hosts(given) is None
 
 
 def test_the_page_and_info_are_served_while_a_trace_is_computed(
@@ -159,14 +161,14 @@ def test_the_page_and_info_are_served_while_a_trace_is_computed(
     began, go_on = threading.Event(), threading.Event()
     usual = Explorer.summary
 
-    def slow(self: Explorer, wish: Wish) -> dict[str, Any]:
+    def slow(self: Explorer, query: TraceQuery) -> dict[str, Any]:
         began.set()
         assert go_on.wait(30)
-        return usual(self, wish)
+        return usual(self, query)
 
     monkeypatch.setattr(Explorer, "summary", slow)
     with ThreadPoolExecutor(1) as pool:
-        job = pool.submit(ask, service, "POST", TRACE, {"wish": {"text": SENTENCE}})
+        job = pool.submit(ask, service, "POST", TRACE, {"query": {"text": SENTENCE}})
         assert began.wait(30)
         for path in ("/", "/page/main.js", "/page/en.json", "/api/explore/info"):
             assert ask(service, "GET", path)[0] == 200
@@ -182,13 +184,13 @@ def test_one_is_computed_two_wait_and_the_rest_are_told_to_come_again(
     usual = Explorer.summary
     running: list[int] = []
 
-    def slow(self: Explorer, wish: Wish) -> dict[str, Any]:
+    def slow(self: Explorer, query: TraceQuery) -> dict[str, Any]:
         running.append(1)
         assert len(running) == 1, "two traces at once"
         began.set()
         assert go_on.wait(30)
         running.pop()
-        return usual(self, wish)
+        return usual(self, query)
 
     arrived: list[int] = []
     usual_take = Turns.take
@@ -200,7 +202,7 @@ def test_one_is_computed_two_wait_and_the_rest_are_told_to_come_again(
     monkeypatch.setattr(Turns, "take", counted)
     monkeypatch.setattr(Explorer, "summary", slow)
     with ThreadPoolExecutor(6) as pool:
-        body = {"wish": {"text": SENTENCE}}
+        body = {"query": {"text": SENTENCE}}
         jobs = [pool.submit(ask, service, "POST", TRACE, body)]
         assert began.wait(30)
         jobs += [pool.submit(ask, service, "POST", TRACE, body) for _ in range(2)]

@@ -8,7 +8,7 @@ from explorable import SENTENCE, STEPS, save_explorable
 from qkv.configs import from_dict
 from qkv.errors import UserError
 from qkv.explore import session
-from qkv.explore.session import Explorer, Wish
+from qkv.explore.session import Explorer, TraceQuery
 from qkv.tracing.experiments import Experiment
 
 
@@ -28,28 +28,28 @@ def test_what_a_model_is_is_told(folder: Path) -> None:
     assert not told["truth"]
 
 
-def test_the_same_wish_is_computed_once_and_old_ones_are_forgotten(
+def test_the_same_query_is_computed_once_and_old_ones_are_forgotten(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     explorer = Explorer(folder)
-    first, _ = explorer.trace(Wish(text=SENTENCE))
-    assert explorer.trace(Wish(text=SENTENCE))[0] is first
+    first, _ = explorer.trace(TraceQuery(text=SENTENCE))
+    assert explorer.trace(TraceQuery(text=SENTENCE))[0] is first
     monkeypatch.setattr(session, "KEPT_BYTES", 3 * session.size(first))
     for number in range(12):
-        explorer.trace(Wish(text=SENTENCE, experiment=Experiment(shuffle=number + 1)))
+        explorer.trace(TraceQuery(text=SENTENCE, experiment=Experiment(shuffle=number + 1)))
     assert len(explorer.traces) <= 5
     assert explorer.bytes == sum(session.size(trace) for trace, _ in explorer.traces.values())
-    assert Wish(text=SENTENCE) not in explorer.traces
+    assert TraceQuery(text=SENTENCE) not in explorer.traces
 
 
 def test_an_earlier_checkpoint_says_something_of_its_own(folder: Path) -> None:
     explorer = Explorer(folder)
-    told = explorer.evolve(Wish(text=SENTENCE), "decoder.1.cross_attention.weights")
+    told = explorer.evolve(TraceQuery(text=SENTENCE), "decoder.1.cross_attention.weights")
     assert [state["checkpoint"] for state in told["states"]] == [*STEPS, None]
     assert len({state["tensor"]["data"] for state in told["states"]}) == 3
-    assert told["states"][-1]["answer"] == explorer.model.translate(SENTENCE)
+    assert told["states"][-1]["output"] == explorer.model.translate(SENTENCE)
     with pytest.raises(UserError, match="available: 8, 64"):
-        explorer.trace(Wish(text=SENTENCE, checkpoint=9))
+        explorer.trace(TraceQuery(text=SENTENCE, checkpoint=9))
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_an_earlier_checkpoint_says_something_of_its_own(folder: Path) -> None:
         {"text": "one", "experiment": {"no_soup": True}},
     ],
 )
-def test_a_wish_that_makes_no_sense_is_one_sentence(values: dict[str, object]) -> None:
+def test_a_query_that_makes_no_sense_is_one_sentence(values: dict[str, object]) -> None:
     with pytest.raises(UserError, match=r"^the request"):
-        from_dict(Wish, values, "the request")
+        from_dict(TraceQuery, values, "the request")
 
 
 def test_more_than_48_pieces_are_rejected(folder: Path) -> None:
     with pytest.raises(UserError, match="at most 48 can be traced"):
-        Explorer(folder).trace(Wish(text="seven " * 60))
+        Explorer(folder).trace(TraceQuery(text="seven " * 60))

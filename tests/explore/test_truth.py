@@ -8,7 +8,7 @@ import pytest
 
 from qkv.data.worlds import pairs, words
 from qkv.explore import truth
-from qkv.families.translator.alignment import WordAttention
+from qkv.families.translator.word_attention import WordAttention
 
 
 class Oracle:
@@ -43,7 +43,7 @@ class Oracle:
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
-    return truth.measured(Oracle(), lambda count: None, 40)  # type: ignore[arg-type]
+    return truth.measure_heads(Oracle(), lambda count: None, 40, Oracle.word_attention)  # type: ignore[arg-type]
 
 
 def test_a_head_that_knows_everything_is_found(told: dict[str, Any]) -> None:
@@ -71,7 +71,7 @@ def test_a_model_of_ours_can_be_measured() -> None:
 
     translator = random_translator(languages=("en", "de"))
     translator.defaults = replace(translator.defaults, max_source_length=100)
-    told = truth.measured(translator, lambda count: None, 6)
+    told = truth.measure_heads(translator, lambda count: None, 6)
     assert len(told["reference"]) == 3 * (2 + 3)
     assert len(told["alignment"]) == 3 * 3
 
@@ -81,7 +81,7 @@ def test_of_a_recurrent_model_the_alignment_is_measured_and_nothing_is_said_of_r
 
     translator = random_recurrent(languages=("en", "de"))
     translator.defaults = replace(translator.defaults, max_source_length=100)
-    told = truth.measured(translator, lambda count: None, 6)
+    told = truth.measure_heads(translator, lambda count: None, 6)
     assert [(each["layer"], each["head"]) for each in told["alignment"]] == [(0, 0), (0, 1), (0, 2)]
     assert all(0 <= each["error"] <= 100 for each in told["alignment"])
     assert told["reference"] == []

@@ -8,7 +8,7 @@ from explorable import random_translator
 
 from qkv.errors import UserError
 from qkv.explore.recompute import check
-from qkv.explore.wire import packed, summary, tensors
+from qkv.explore.wire import pack, summary, tensors
 from qkv.families.tracing import trace
 from qkv.tracing.trace import Trace
 
@@ -25,8 +25,8 @@ def unpacked(sent: dict[str, object]) -> object:
 
 def test_float32_is_exact_and_minus_infinity_survives_float16() -> None:
     array = np.array([[1.5, -2.25, 1 / 3], [0.0, -np.inf, 1e-7]], dtype=np.float32)
-    assert (unpacked(packed(array, "float32")) == array).all()  # type: ignore[attr-defined]
-    np.testing.assert_allclose(unpacked(packed(array, "float16")), array, rtol=1e-3, atol=1e-7)
+    assert (unpacked(pack(array, "float32")) == array).all()  # type: ignore[attr-defined]
+    np.testing.assert_allclose(unpacked(pack(array, "float16")), array, rtol=1e-3, atol=1e-7)
 
 
 def test_rows_and_weights_have_names(found: Trace) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from qkv.checkpoint.files import bytes_hash, tensors_hash
+from qkv.checkpoint.files import bytes_hash
 from qkv.checkpoint.state import State, load_latest, save_state
+from qkv.checkpoint.tensors import tensors_hash
 from qkv.training.log import Log
 
 RUN = {"settings": "a1", "training data": "b2"}

@@ -9,10 +9,11 @@ import pytest
 from digit_runs import Recorder, digit_corpus, send, tiny_settings, train
 
 from qkv.checkpoint import state
-from qkv.checkpoint.files import read_sealed, read_tensors
+from qkv.checkpoint.files import read_sealed
 from qkv.checkpoint.state import damage
+from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import UserError
-from qkv.training.runs import check_same_run
+from qkv.training.run_file import check_same_run
 
 FLIPS = 1_000
 SETTINGS = tiny_settings(precision="float32")

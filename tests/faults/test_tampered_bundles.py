@@ -15,8 +15,9 @@ from language_models import untrained
 from tiny_bert import tiny_bert, tiny_classifier
 
 import qkv
-from qkv.checkpoint.files import read_tensors, write_json
+from qkv.checkpoint.files import write_json
 from qkv.checkpoint.header import LARGEST_HEADER, read_header
+from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import UserError
 from qkv.families.dalle.codebook import Codebook
 from qkv.families.dalle.codes import Codes

@@ -46,7 +46,7 @@ def test_translators_of_every_layout_say_the_same_there(norm: str, positions: st
     model = bundle(tmp_path / "model", norm=norm, positions=positions)
     exported = export_to_ctranslate2(model, tmp_path / "out", lines=mixed_lines(4, 5))
     assert exported.proof.difference < 1e-5
-    assert exported.same == exported.asked == 2
+    assert exported.same == exported.total == 2
     assert exported.translations is not None
     assert len(exported.translations[1]) == 4
 
@@ -78,7 +78,7 @@ def test_language_models_and_encoders_compute_the_same_there(tmp_path: Path) -> 
         exported = export_to_ctranslate2(tmp_path / f"{name}-bundle", tmp_path / f"{name}-out")
         assert exported.opened_as == opened
         assert exported.proof.difference < 1e-5
-        assert exported.same == exported.asked
+        assert exported.same == exported.total
 
 
 def test_what_it_cannot_run_is_rejected_by_name(tmp_path: Path) -> None:

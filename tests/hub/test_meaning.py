@@ -74,7 +74,7 @@ def test_numbers_are_on_the_scale_of_their_labels_in_transformers_too(tmp_path: 
     exported = export_to_transformers(tmp_path / "learned", tmp_path / "out")
     assert exported.proof.difference < 1e-5
     theirs = BertForSequenceClassification.from_pretrained(tmp_path / "out").eval()
-    ids, _ = product.pieces.joined([product.pieces.encode("the old dog")])
+    ids, _ = product.pieces.join_texts([product.pieces.encode("the old dog")])
     with torch.no_grad():
         assert float(theirs(torch.tensor([ids])).logits) == pytest.approx(wanted.number, abs=1e-4)
     [same] = imported(tmp_path / "out").classify([("the old dog",)])

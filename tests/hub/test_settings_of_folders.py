@@ -50,7 +50,7 @@ def refused(folder: Path, match: str) -> None:
 @pytest.mark.parametrize("file", ["tokenizer_config.json", "config.json"])
 def test_a_tokenizer_of_another_kind_is_rejected_by_its_class(bert: Path, file: str) -> None:
     edited(bert / file, tokenizer_class="BertJapaneseTokenizer")
-    refused(bert, "reads with a BertJapaneseTokenizer .tokenizer_class., which qkv does not know")
+    refused(bert, "uses the tokenizer class BertJapaneseTokenizer, which qkv does not support")
 
 
 @pytest.mark.parametrize("saved", [False, True])  # as tokenizer.json too, or as vocab.txt alone
@@ -81,7 +81,7 @@ def test_capitals_accents_and_han_are_read_as_the_settings_say(
         ({"never_split": ["ab"]}, r"never_split is \['ab'\]"),
         ({"do_lower_case": "perhaps"}, "do_lower_case should be true or false"),
         ({"cls_token": "[UNK]"}, r"cls_token is '\[UNK\]'; qkv supports only \[CLS\]"),
-        ({"auto_map": {"AutoTokenizer": ["mine.Mine", None]}}, "asks for code of its own .auto_map."),
+        ({"auto_map": {"AutoTokenizer": ["mine.Mine", None]}}, "needs custom code .auto_map."),
     ],
 )
 def test_settings_of_a_tokenizer_that_are_not_computed_are_rejected_by_name(
@@ -98,7 +98,7 @@ def test_a_space_before_every_text_and_pieces_in_a_file_of_their_own_are_rejecte
     refused(gpt2, "add_prefix_space is True; qkv supports only False")
     write_gpt1(tmp_path / "gpt1")
     write(tmp_path / "gpt1" / "added_tokens.json", {"<more>": 280})
-    refused(tmp_path / "gpt1", r"added_tokens.json has pieces that the vocabulary lacks \(<more>\)")
+    refused(tmp_path / "gpt1", r"added_tokens.json has tokens that the vocabulary lacks \(<more>\)")
 
 
 def test_a_tokenizer_that_transformers_reads_otherwise_is_rejected(
@@ -107,7 +107,7 @@ def test_a_tokenizer_that_transformers_reads_otherwise_is_rejected(
     theirs = AutoTokenizer.from_pretrained(bert)
     theirs.backend_tokenizer.normalizer = None
     monkeypatch.setattr(AutoTokenizer, "from_pretrained", lambda *given, **named: theirs)
-    with pytest.raises(UserError, match=r"splits 'The Quick .* into other tokens than qkv: nothing was"):
+    with pytest.raises(UserError, match=r"splits 'The Quick .* into other tokens than qkv. Nothing was"):
         import_model(bert, tmp_path / "out", origin="here")
     assert not (tmp_path / "out").exists()
 
@@ -120,7 +120,7 @@ def test_numbers_of_pieces_are_those_of_the_embeddings(gpt2: Path) -> None:
     stored["added_tokens"] = [each for each in stored["added_tokens"] if each["content"] != last]
     write(path, stored)
     edited(gpt2 / "config.json", eos_token_id=3)
-    refused(gpt2, r"are not numbered from 0 to \d+, each number once")
+    refused(gpt2, r"must be the numbers from 0 to \d+, each once")
 
 
 def test_the_padding_of_the_model_is_that_of_the_tokenizer(bert: Path) -> None:
@@ -235,7 +235,7 @@ def test_no_file_is_read_that_is_too_large(
     for name in names:
         before = (folder / name).read_bytes() if (folder / name).exists() else b"[]"
         (folder / name).write_bytes(before + b" " * 100_001)
-        refused(folder, f"{name} has .* bytes, which is too much to be read")
+        refused(folder, f"{name} has .* bytes, which is too large to read")
         (folder / name).write_bytes(before)
         if before == b"[]":
             (folder / name).unlink()
@@ -258,4 +258,4 @@ def test_a_kernel_that_a_config_names_is_not_fetched_and_an_adapter_not_overlook
     assert imported.proof is not None
     assert torch.isfinite(torch.tensor(imported.proof.difference))
     write(bert / "adapter_config.json", {"peft_type": "LORA"})
-    refused(bert, "has an adapter_config.json: it changes another model")
+    refused(bert, "has an adapter_config.json: it is an adapter for another model")

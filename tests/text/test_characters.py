@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from qkv.errors import UserError
-from qkv.text.characters import Characters
+from qkv.text.characters import CharacterTokenizer
 
 TEXT = "First Citizen:\n\tSpeak, ſpeak – é🎉\r\n<end>"
 
 
 def test_a_text_comes_back_as_it_went_in_and_a_character_is_a_token() -> None:
-    tokenizer = Characters.of([TEXT])
+    tokenizer = CharacterTokenizer.of([TEXT])
     assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
     assert len(tokenizer.encode(TEXT)) == len(TEXT)
     assert len(tokenizer) == 3 + len(set(TEXT))
@@ -19,14 +19,14 @@ def test_a_text_comes_back_as_it_went_in_and_a_character_is_a_token() -> None:
 
 
 def test_hugging_faces_library_reads_the_file_alike(tmp_path: Path) -> None:
-    tokenizer = Characters.of([TEXT])
+    tokenizer = CharacterTokenizer.of([TEXT])
     (tmp_path / "tokenizer.json").write_text(tokenizer.text(), encoding="utf-8")
-    again = Characters.load(tmp_path / "tokenizer.json")
+    again = CharacterTokenizer.load(tmp_path / "tokenizer.json")
     plain = "Speak\n é🎉"
-    assert again.pieces.encode(plain).ids == tokenizer.encode(plain) == again.encode(plain)
-    assert again.pieces.decode(again.encode(plain)) == plain
+    assert again.library.encode(plain).ids == tokenizer.encode(plain) == again.encode(plain)
+    assert again.library.decode(again.encode(plain)) == plain
 
 
 def test_characters_that_were_never_shown_are_named() -> None:
     with pytest.raises(UserError, match=r"knows only the 3 characters .* but not 'z', 'ä'"):
-        Characters.of(["abc"]).encode("abzcäz")
+        CharacterTokenizer.of(["abc"]).encode("abzcäz")

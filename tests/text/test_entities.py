@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qkv.text.entities import character_of, escaped
+from qkv.text.entities import character_of, escape
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ def test_invisible_and_unknown_entities_have_no_character(entity: str) -> None:
 @settings(max_examples=100)
 @given(st.text(), st.sampled_from([{"&": "&amp;"}, {"'": "&#39;", "<": "&#60;"}, {'"': "&quot;"}]))
 def test_escaped_text_is_equivalent_and_has_no_markup(text: str, spellings: dict[str, str]) -> None:
-    written = escaped(text, spellings)
+    written = escape(text, spellings)
     if "\r" not in text and "\x00" not in text:
         assert html.unescape(written) == text
     assert not {"<", ">", *spellings} & set(written) - {"&"}
 
 
 def test_a_text_that_had_no_entity_is_left_alone() -> None:
-    assert escaped("a < b & c", {}) == "a < b & c"
+    assert escape("a < b & c", {}) == "a < b & c"

@@ -24,7 +24,7 @@ TERMS = Glossary.of([("cat", "Katze"), ("black cat", "schwarze Katze"), ("Straß
     ],
 )
 def test_terms_are_whole_words_of_any_case_and_longer_ones_come_first(text: str, wanted: list[str]) -> None:
-    found = TERMS.found_in(text)
+    found = TERMS.required_phrases(text)
     assert sorted(found, key=lambda target: found[target]) == wanted
     for source, target in TERMS.terms:
         if target in found:
@@ -63,4 +63,4 @@ def test_a_missing_or_binary_glossary_raises_an_error(tmp_path: Path) -> None:
 
 def test_letters_that_are_alike_only_without_case_find_their_term() -> None:
     glossary = Glossary.of([("istanbul", "Konstantinopel"), ("s", "S.")])
-    assert list(glossary.found_in("İstanbul, ſ")) == ["Konstantinopel", "S."]
+    assert list(glossary.required_phrases("İstanbul, ſ")) == ["Konstantinopel", "S."]

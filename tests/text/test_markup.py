@@ -11,9 +11,9 @@ from qkv.data.sentences import ENDS, sentences_of
 from qkv.families.translator.guarantees.job import as_read
 from qkv.hub.download import NAME
 from qkv.text.markup import scan
-from qkv.text.protect import KINDS, lines_around, occurrences, protected_spans, split_around
+from qkv.text.protect import KINDS, occurrences, protected_spans, split_lines, split_long_text
 from qkv.text.segment import split_to_fit
-from qkv.text.words import FINE
+from qkv.text.words import WORDS_AND_MARKS
 from qkv.tracing.experiments import SILENCED
 
 
@@ -117,14 +117,14 @@ HOSTILE = [
 ]
 WAYS: dict[str, Callable[[str], object]] = {
     "protected_spans": lambda text: protected_spans(text, KINDS),
-    "lines_around": lambda text: lines_around(text, KINDS),
-    "split_around": lambda text: split_around(text, KINDS, len, 100),
+    "lines_around": lambda text: split_lines(text, KINDS),
+    "split_around": lambda text: split_long_text(text, KINDS, len, 100),
     "split_to_fit": lambda text: split_to_fit(text, len, 100),
     "sentences_of": sentences_of,
     "as_read": as_read,
     "occurrences": lambda text: occurrences(text, "www.a"),
     "patterns": lambda text: [
-        (list(each.finditer(text)), each.fullmatch(f"{text}\n!")) for each in (FINE, ENDS)
+        (list(each.finditer(text)), each.fullmatch(f"{text}\n!")) for each in (WORDS_AND_MARKS, ENDS)
     ],
     "matched whole": lambda text: [
         each.fullmatch(f"{before}{text}\n!")

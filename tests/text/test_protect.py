@@ -7,13 +7,13 @@ import pytest
 from qkv.text.protect import (
     BY_DEFAULT,
     KINDS,
-    lines_around,
+    all_kept,
     occurrences,
     protected_spans,
-    replaced,
-    split_around,
-    survive,
-    without,
+    remove_spans,
+    replace_spans,
+    split_lines,
+    split_long_text,
 )
 
 
@@ -55,8 +55,8 @@ def test_numbers_are_protected_on_request() -> None:
 def test_spans_are_taken_out_and_replaced() -> None:
     text = "a <b>{x}</b> b"
     spans = protected_spans(text, ("tags",))
-    assert without(text, spans) == "a {x} b"
-    assert replaced(text, spans, ["[", "]"]) == "a [{x}] b"
+    assert remove_spans(text, spans) == "a {x} b"
+    assert replace_spans(text, spans, ["[", "]"]) == "a [{x}] b"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_spans_are_taken_out_and_replaced() -> None:
     ],
 )
 def test_a_span_survives_if_it_occurs_as_often_as_before(text: str, wanted: list[str], whole: bool) -> None:
-    assert survive(text, wanted) == whole
+    assert all_kept(text, wanted) == whole
 
 
 def test_no_part_of_a_longer_word_is_an_occurrence() -> None:
@@ -85,15 +85,15 @@ def test_every_kind_has_a_pattern() -> None:
 
 def test_a_text_is_cut_at_line_breaks_but_not_within_a_span() -> None:
     text = "one <b\nclass='x'>two</b>\n\nthree <!-- a\nb --> four\n"
-    lines = lines_around(text, BY_DEFAULT)
+    lines = split_lines(text, BY_DEFAULT)
     assert lines == ["one <b\nclass='x'>two</b>\n", "\n", "three <!-- a\nb --> four\n"]
-    assert lines_around("one", BY_DEFAULT) == ["one"]
-    assert lines_around("", BY_DEFAULT) == []
+    assert split_lines("one", BY_DEFAULT) == ["one"]
+    assert split_lines("", BY_DEFAULT) == []
 
 
 def test_block_elements_end_a_segment_and_inline_elements_do_not() -> None:
     text = "<ul><li>the <b>cat</b> danced</li> <li>I like cats</li></ul>yes<br/>no<p class='a > b'>maybe"
-    assert lines_around(text, BY_DEFAULT) == [
+    assert split_lines(text, BY_DEFAULT) == [
         "<ul><li>",
         "the <b>cat</b> danced",
         "</li> <li>",
@@ -105,14 +105,14 @@ def test_block_elements_end_a_segment_and_inline_elements_do_not() -> None:
         "<p class='a > b'>",
         "maybe",
     ]
-    assert lines_around(text, ("placeholders",)) == [text]
+    assert split_lines(text, ("placeholders",)) == [text]
 
 
 def test_non_text_is_its_own_segment() -> None:
     text = (
         "<?xml version='1.0'?><!DOCTYPE a>one<script>two; // three</script>four <!-- five --><?php 6 ?> seven"
     )
-    assert lines_around(text, BY_DEFAULT) == [
+    assert split_lines(text, BY_DEFAULT) == [
         "<?xml version='1.0'?><!DOCTYPE a>",
         "one",
         "<script>two; // three</script>",
@@ -121,16 +121,16 @@ def test_non_text_is_its_own_segment() -> None:
 
 
 def test_a_pair_of_tags_around_several_segments_stays_outside_of_them() -> None:
-    assert lines_around("a <b>c<br>d</b> <i>e</i>\n", BY_DEFAULT) == [
+    assert split_lines("a <b>c<br>d</b> <i>e</i>\n", BY_DEFAULT) == [
         *("a ", "<b>", "c", "<br>", "d", "</b>", " <i>e</i>\n"),
     ]
-    pieces = split_around("<b>One two. Three <i>four</i>.</b> Five", BY_DEFAULT, len, 12)
+    pieces = split_long_text("<b>One two. Three <i>four</i>.</b> Five", BY_DEFAULT, len, 12)
     assert pieces == ["<b>", "One two. ", "Three <i>four</i>.", "</b>", " ", "Five"]
 
 
 def test_tags_do_not_count_towards_the_length_of_a_segment() -> None:
     text = f"the {'<b>' * 50}cat{'</b>' * 50} danced"
-    assert split_around(text, BY_DEFAULT, len, 14) == [text]
+    assert split_long_text(text, BY_DEFAULT, len, 14) == [text]
 
 
 def test_no_tag_or_placeholder_is_cut_however_short_the_segments_are() -> None:
@@ -151,6 +151,6 @@ def test_no_tag_or_placeholder_is_cut_however_short_the_segments_are() -> None:
     ]
     for _ in range(500):
         text = "".join(chance.choices(parts, k=chance.randrange(1, 40)))
-        pieces = split_around(text, BY_DEFAULT, len, chance.randrange(1, 20))
+        pieces = split_long_text(text, BY_DEFAULT, len, chance.randrange(1, 20))
         assert "".join(pieces) == text
         assert [each for piece in pieces for each in found(piece)] == found(text), pieces

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qkv.errors import UserError
-from qkv.text.tokenizer import SMALLEST, SPECIAL, Tokenizer, with_words_cut
+from qkv.text.tokenizer import MIN_VOCAB_SIZE, SPECIAL, Tokenizer, split_long_words
 
 ENGLISH = ["the cat danced", "the cats dance", "a baby is crying", "the baby danced with the cat"] * 5
 GERMAN = ["die Katze tanzte", "die Katzen tanzen", "ein Baby weint", "das Baby tanzte mit der Katze"] * 5
@@ -64,7 +64,7 @@ def test_special_ids_never_come_from_text(text: str) -> None:
 
 
 def test_special_tokens_have_the_ids_of_the_model() -> None:
-    ids = [TOKENIZER.pieces.token_to_id(token) for token in SPECIAL]
+    ids = [TOKENIZER.library.token_to_id(token) for token in SPECIAL]
     assert ids == [TOKENIZER.pad, TOKENIZER.start, TOKENIZER.end] == [0, 1, 2]
 
 
@@ -89,15 +89,15 @@ def test_encoding_many_equals_encoding_each() -> None:
 
 
 def test_a_vocabulary_smaller_than_the_bytes_raises_an_error() -> None:
-    with pytest.raises(UserError, match=f"{SMALLEST - 1} is too small: give at least {SMALLEST}"):
-        Tokenizer.learn(ENGLISH, SMALLEST - 1)
-    assert len(Tokenizer.learn(ENGLISH, SMALLEST)) == SMALLEST
+    with pytest.raises(UserError, match=f"{MIN_VOCAB_SIZE - 1} is too small: give at least {MIN_VOCAB_SIZE}"):
+        Tokenizer.learn(ENGLISH, MIN_VOCAB_SIZE - 1)
+    assert len(Tokenizer.learn(ENGLISH, MIN_VOCAB_SIZE)) == MIN_VOCAB_SIZE
 
 
 def test_a_vocabulary_never_exceeds_its_size_and_stops_if_nothing_merges() -> None:
     assert len(Tokenizer.learn([*ENGLISH, *GERMAN], 300)) == 300
     small = Tokenizer.learn(["ab ab"], 10_000)
-    assert SMALLEST < len(small) < SMALLEST + 10
+    assert MIN_VOCAB_SIZE < len(small) < MIN_VOCAB_SIZE + 10
 
 
 def test_both_languages_share_one_vocabulary() -> None:
@@ -118,7 +118,7 @@ def test_a_saved_tokenizer_loads_equal(tmp_path: Path) -> None:
 
 def test_learning_twice_gives_the_same_vocabulary() -> None:
     again = Tokenizer.learn([*ENGLISH, *GERMAN], 340)
-    assert again.pieces.get_vocab() == TOKENIZER.pieces.get_vocab()
+    assert again.library.get_vocab() == TOKENIZER.library.get_vocab()
     assert again.text() == TOKENIZER.text()
 
 
@@ -141,9 +141,9 @@ def test_every_shown_token_is_visible() -> None:
 
 def test_only_words_without_end_are_cut_before_they_are_learned_from() -> None:
     ordinary = ["the cat\ndanced, " * 300, "我们" * 400 + "，" + "猫" * 900, ""]
-    assert list(with_words_cut(ordinary)) == ordinary
+    assert list(split_long_words(ordinary)) == ordinary
     endless = "see " + "ab" * 1_300 + " " * 1_500 + "end"
-    parts = list(with_words_cut([endless]))
+    parts = list(split_long_words([endless]))
     assert "".join(parts) == endless
     assert max(map(len, parts)) <= 4 + 2 * 1_000
 
@@ -162,9 +162,9 @@ def test_long_runs_are_scanned_once(run: str) -> None:
     """Looked at from each of their characters, 300,000 of them would take many seconds."""
     texts = [run + ("x\n" if run[0] != "a" else "7\n")] * 350
     began = time.process_time()
-    assert list(with_words_cut(texts)) == texts
+    assert list(split_long_words(texts)) == texts
     assert time.process_time() - began < 2
 
 
 def test_marks_and_underscores_without_end_are_one_run() -> None:
-    assert len(list(with_words_cut(["-_" * 600]))) == 2
+    assert len(list(split_long_words(["-_" * 600]))) == 2

@@ -23,7 +23,7 @@ def test_a_thousand_lines_of_mixed_scripts_are_tokenized_like_sentencepiece() ->
     )
     unknown = 0
     for line in mixed_lines(1000, 7):
-        normal, _, pieces = ours.cut(line)
+        normal, _, pieces = ours.segment(line)
         assert [normal[start:end] for start, end, _ in pieces] == theirs.encode(line, out_type=str), line
         known = [number != theirs.unk_id() for number in theirs.encode(line)]
         assert [each for _, _, each in pieces] == known
@@ -32,7 +32,7 @@ def test_a_thousand_lines_of_mixed_scripts_are_tokenized_like_sentencepiece() ->
 
 
 def test_every_normalised_character_has_its_origin() -> None:
-    normal, origins, _ = UnigramModel(content(), "here").cut("  ﬁne  ½ cat")
+    normal, origins, _ = UnigramModel(content(), "here").segment("  ﬁne  ½ cat")
     assert normal == "▁fine▁1⁄2▁cat"
     assert [origins[normal.index(each)] for each in "f1c"] == [2, 7, 9]
     assert origins == sorted(origins)

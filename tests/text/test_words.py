@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qkv.text.tokenizer import Tokenizer
-from qkv.text.words import FINE, SPACED, owners, spans
+from qkv.text.words import SPACE_SEPARATED, WORDS_AND_MARKS, spans, words_of_tokens
 
 LINES = ["the cat danced", "Größe und Übermut", "don't park here!", "Tom's 3.5 °C …"]
 TOKENIZER = Tokenizer.learn(LINES * 4, 330)
@@ -14,8 +14,12 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 @given(texts)
 def test_words_are_found_as_bytes(text: str) -> None:
     raw = text.encode()
-    assert [raw[start:end].decode() for start, end in spans(text, SPACED)] == SPACED.findall(text)
-    assert [raw[start:end].decode() for start, end in spans(text, FINE)] == FINE.findall(text)
+    assert [
+        raw[start:end].decode() for start, end in spans(text, SPACE_SEPARATED)
+    ] == SPACE_SEPARATED.findall(text)
+    assert [
+        raw[start:end].decode() for start, end in spans(text, WORDS_AND_MARKS)
+    ] == WORDS_AND_MARKS.findall(text)
 
 
 @given(texts)
@@ -33,13 +37,13 @@ def test_the_tokens_of_a_text_cover_its_bytes_in_order(text: str) -> None:
 
 def test_each_token_has_its_word_and_spaces_have_none() -> None:
     text = "don't  park"
-    words = spans(text, SPACED)
-    assert owners([(0, 3), (3, 5), (5, 6), (6, 8), (8, 11)], words) == [0, 0, None, 1, 1]
-    assert owners([(0, 3)], []) == [None]
+    words = spans(text, SPACE_SEPARATED)
+    assert words_of_tokens([(0, 3), (3, 5), (5, 6), (6, 8), (8, 11)], words) == [0, 0, None, 1, 1]
+    assert words_of_tokens([(0, 3)], []) == [None]
 
 
 def test_tokens_that_continue_words_differ_from_those_that_begin_them() -> None:
-    begins, pieces = TOKENIZER.begins_anew, TOKENIZER.token_bytes
+    begins, pieces = TOKENIZER.starts_word, TOKENIZER.token_bytes
     assert begins[TOKENIZER.end]
     assert not begins[TOKENIZER.pad]
     for number in range(3, len(TOKENIZER)):

@@ -7,7 +7,7 @@ from explorable import SENTENCE, random_translator
 
 from qkv.errors import UserError
 from qkv.families.translator.trace import trace_translator
-from qkv.tracing.experiments import Experiment, shuffled
+from qkv.tracing.experiments import Experiment, shuffle_words
 from qkv.tracing.trace import Trace
 
 
@@ -82,7 +82,7 @@ def test_what_is_not_there_cannot_be_silenced(name: str) -> None:
 
 def test_shuffling_keeps_the_words_and_changes_their_order() -> None:
     text = "the cat saw the dog"
-    assert shuffled(text, 0) == text
-    assert shuffled(text, 5) == shuffled(text, 5) != text
-    assert sorted(shuffled(text, 5).split()) == sorted(text.split())
-    assert shuffled("one", 7) == "one"
+    assert shuffle_words(text, 0) == text
+    assert shuffle_words(text, 5) == shuffle_words(text, 5) != text
+    assert sorted(shuffle_words(text, 5).split()) == sorted(text.split())
+    assert shuffle_words("one", 7) == "one"

@@ -16,7 +16,7 @@ from qkv.errors import UserError
 from qkv.families.translator.settings import TranslatorSettings
 from qkv.families.translator.task import translator_task
 from qkv.training.device import int16_products, kinds_for, multiplies_bf16, with_precision
-from qkv.training.distributed import Alone
+from qkv.training.distributed import SingleProcess
 from qkv.training.runs import train
 
 CPU = torch.device("cpu")
@@ -82,7 +82,7 @@ def test_a_run_writes_down_what_was_chosen(tmp_path: Path, monkeypatch: pytest.M
     assert read_json(out / "training" / "run.json")["settings"]["training"]["precision"] == "bf16"
 
 
-class Disagreeing(Alone):
+class Disagreeing(SingleProcess):
     """Two processes, of which the other one has none of it."""
 
     size = 2

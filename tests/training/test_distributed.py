@@ -11,7 +11,7 @@ import pytest
 import torch
 from training_commands import alive, children_of, command, log_of, number_pairs, wait_for
 
-from qkv.checkpoint.files import read_tensors
+from qkv.checkpoint.tensors import read_tensors
 from qkv.training.distributed import processes_for
 
 

@@ -22,7 +22,7 @@ LONG = replace(SHORT, steps=30)
 @pytest.fixture
 def every_look_at_the_clock_takes_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
-    monkeypatch.setattr("qkv.training.loop.time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("qkv.training.meters.time.monotonic", lambda: float(next(ticks)))
 
 
 def extensions(out: Path) -> list[dict[str, Any]]:
@@ -96,7 +96,9 @@ def test_the_model_of_the_first_end_is_kept_if_the_extension_finds_no_better_one
     killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if the run was killed before the first checkpoint after its extension."""
-    monkeypatch.setattr("qkv.training.runs.loss_on", lambda *_: 0.0)  # no average is better than the first
+    monkeypatch.setattr(
+        "qkv.training.selection.loss_on", lambda *_: 0.0
+    )  # no average is better than the first
     train(tmp_path / "out", SHORT)
     kept = file_hash(tmp_path / "out" / "model.safetensors")
 

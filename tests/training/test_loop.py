@@ -9,10 +9,11 @@ import torch
 from digit_runs import Recorder
 from torch import Tensor, nn
 
-from qkv.checkpoint.files import read_tensors
+from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import UserError
-from qkv.training.distributed import Alone
-from qkv.training.loop import BAD_BATCHES, Plan, Position, Run, parts_that_fit
+from qkv.training.distributed import SingleProcess
+from qkv.training.loop import BAD_BATCHES, Run, parts_that_fit
+from qkv.training.position import Plan, Position
 from qkv.training.settings import TrainingSettings
 from qkv.training.signals import StopRequest
 from qkv.training.spread import Shared
@@ -68,7 +69,7 @@ def small_run(tmp_path: Path, train: Lessons, valid: Lessons, **options: Any) ->
         minutes=options.pop("minutes", None),
         folder=tmp_path / "training",
     )
-    recorder, group = options.pop("recorder", None) or Recorder(), Alone()
+    recorder, group = options.pop("recorder", None) or Recorder(), SingleProcess()
     keep = options.pop("keep", lambda _weights, _best: None)
     spread = Shared(Weight(), group, plan.settings)
     return Run(spread, train, valid, plan, keep=keep, watch=recorder, group=group), recorder
@@ -175,7 +176,7 @@ def test_the_average_of_snapshots_is_their_mean(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {f"step-{step}.safetensors" for step in (4, 5, 6)}
     weights = [read_tensors(folder / f"step-{step}.safetensors")["weight"] for step in (4, 5, 6)]
     assert len({float(weight) for weight in weights}) == 3
-    assert torch.allclose(run.averaged()["weight"], torch.stack(weights).mean(dim=0))
+    assert torch.allclose(run.average_snapshots()["weight"], torch.stack(weights).mean(dim=0))
 
 
 def run_that_improves_at_first(folder: Path, **how: Any) -> tuple[Run, Recorder, list[bool]]:
@@ -222,7 +223,7 @@ def test_keeping_the_last_weights_saves_them_at_every_validation(tmp_path: Path)
 def test_a_processor_gets_parts_that_fit_its_caches(
     device: str, tokens: int, processes: int, threads: int, parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    group = Alone()
+    group = SingleProcess()
     group.size = processes
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     assert parts_that_fit(tokens, group, torch.device(device)) == parts
@@ -244,7 +245,7 @@ def test_milestones_are_kept_only_if_requested(tmp_path: Path) -> None:
 
 def test_an_example_that_fails_costs_neither_the_checkpoint_nor_the_run(tmp_path: Path) -> None:
     class Clumsy(Recorder):
-        def validated(self, position: Position, loss: float, improved: bool) -> None:
+        def on_validation(self, position: Position, loss: float, improved: bool) -> None:
             states.append((tmp_path / "training" / f"step-{position.step}").is_dir())
             raise IndexError("no such word")
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from qkv.training.distributed import Alone
-from qkv.training.optimiser import Optimiser
+from qkv.training.distributed import SingleProcess
+from qkv.training.optimizer import Optimizer
 from qkv.training.settings import TrainingSettings
 from qkv.training.spread import Part, Shared
 
@@ -43,11 +43,11 @@ class Room:
         self.numbers: dict[int, Tensor] = {}
 
 
-class InARoom(Alone):
+class InARoom(SingleProcess):
     def __init__(self, room: Room, rank: int):
         self.room, self.rank, self.size, self.asked = room, rank, room.size, 0
 
-    def shared(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
+    def shared_zeros(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         self.asked += 1
         time.sleep(0.02 * (self.rank == 0))  # it fills in the weights
         with self.room.lock:
@@ -70,7 +70,7 @@ def batches(step: int) -> Tensor:
 
 def train(spread: Shared, parts: list[int], settings: TrainingSettings) -> dict[str, Tensor]:
     """Some steps in which this process computes these sixths of every batch; its state afterwards."""
-    optimiser = Optimiser(spread, settings)
+    optimiser = Optimizer(spread, settings)
     for step in range(STEPS):
         given: list[Part] = [(batches(step)[part], 1 / 6) for part in parts]
         spread.backward(given)
@@ -84,7 +84,7 @@ def train(spread: Shared, parts: list[int], settings: TrainingSettings) -> dict[
 @pytest.mark.parametrize("rule", ["adamw", "muon"])
 def test_they_have_the_weights_and_the_state_of_one(processes: int, rule: Literal["adamw", "muon"]) -> None:
     settings = replace(SETTINGS, optimizer=rule)
-    expected = train(Shared(Model(), Alone(), settings), list(range(6)), settings)
+    expected = train(Shared(Model(), SingleProcess(), settings), list(range(6)), settings)
     first = Model().state_dict()
     room, models = Room(processes), [Model() for _ in range(processes)]
     found: dict[int, dict[str, Tensor]] = {}
@@ -133,7 +133,7 @@ def test_every_number_is_updated_by_one_process(rule: Literal["adamw", "muon"]) 
 
 def test_the_gradients_of_a_model_are_clipped_to_the_norm_and_begin_at_zero() -> None:
     model = Model()
-    spread = Shared(model, Alone(), SETTINGS)
+    spread = Shared(model, SingleProcess(), SETTINGS)
     spread.backward([(batches(1), 10.0)])
     separate = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
     assert spread.clip(0.1).item() == pytest.approx(separate.norm().item())

@@ -12,7 +12,7 @@ from qkv.training.signals import StopRequest
 def test_a_second_interrupt_does_not_wait() -> None:
     with StopRequest() as stop:
         os.kill(os.getpid(), signal.SIGINT)
-        assert stop.asked is signal.SIGINT
+        assert stop.received is signal.SIGINT
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
 

@@ -9,13 +9,14 @@ import torch
 from digit_runs import Recorder, digit_corpus, tiny_settings
 from torch import Tensor
 
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.corpus import PairData
 from qkv.families.translator.settings import TranslatorSettings
 from qkv.families.translator.task import architecture
 from qkv.text.tokenizer import Tokenizer
-from qkv.training.distributed import Alone
-from qkv.training.loop import Plan, Run
+from qkv.training.distributed import SingleProcess
+from qkv.training.loop import Run
+from qkv.training.position import Plan
 from qkv.training.spread import Part, Shared
 
 CORPUS = digit_corpus()
@@ -29,8 +30,8 @@ def settings_of(**training: Any) -> TranslatorSettings:
 
 def spread_of(settings: TranslatorSettings, device: str = "cpu") -> Shared:
     torch.manual_seed(1)
-    model = built(architecture(settings.model, len(TOKENIZER), TOKENIZER))
-    return Shared(model.to(device), Alone(), settings.training)
+    model = build(architecture(settings.model, len(TOKENIZER), TOKENIZER))
+    return Shared(model.to(device), SingleProcess(), settings.training)
 
 
 def gradients_of(spread: Shared) -> Tensor:
@@ -40,7 +41,7 @@ def gradients_of(spread: Shared) -> Tensor:
 def run_of(spread: Shared, settings: TranslatorSettings, folder: Path) -> Run:
     data = PairData(CORPUS.train, TOKENIZER, 128, 64, shuffled=True)
     plan = Plan(settings=settings.training, seed=1, steps=1, minutes=None, folder=folder)
-    return Run(spread, data, data, plan, lambda *_: None, watch=Recorder(), group=Alone())
+    return Run(spread, data, data, plan, lambda *_: None, watch=Recorder(), group=SingleProcess())
 
 
 def parts_of(spread: Shared, settings: TranslatorSettings, folder: Path) -> list[Part]:
@@ -89,7 +90,7 @@ def test_a_step_never_waits_for_a_device_to_tell_a_number(
     settings = settings_of(gradient_accumulation_steps=2, optimizer=optimiser, weight_decay=0.1)
     run = run_of(spread_of(settings, "meta"), settings, tmp_path)
     monkeypatch.setattr(
-        run.optimiser.adamw.fused, "step", lambda: None
+        run.optimizer.adamw.fused, "step", lambda: None
     )  # torch's fused kernel knows no such device
     done = run.one_step(list(run.train.epoch(1)[0]))
     assert run.position.step == 1

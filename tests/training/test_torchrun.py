@@ -14,7 +14,7 @@ import pytest
 import torch
 from training_commands import children_of, command, log_of, number_pairs, wait_for
 
-from qkv.checkpoint.files import read_tensors
+from qkv.checkpoint.tensors import read_tensors
 from qkv.families.loading import load
 
 STEPS = ["--steps", "30", "--log-every", "1"]

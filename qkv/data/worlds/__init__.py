@@ -1,4 +1,4 @@
-"""Three small languages of our own making: unlimited pairs, with their gold alignment and references."""
+"""Three small built-in languages: unlimited sentence pairs, with gold alignments and references of pronouns."""
 
 from qkv.data.worlds.decks import DECK_SENTENCES
 from qkv.data.worlds.pairs import (

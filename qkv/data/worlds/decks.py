@@ -1,4 +1,4 @@
-"""The sentences of the lecture decks, abstractly."""
+"""The sentences of the lecture decks, as abstract sentences."""
 
 from qkv.data.worlds.grammar import Clause, Determiner, NounPhrase, Pronoun, Sentence
 from qkv.data.worlds.lexicon import ADJECTIVES, CONJUNCTIONS, NOUNS, VERBS
@@ -9,7 +9,7 @@ def _phrase(noun: str, determiner: Determiner = "the", *, plural: bool = False) 
 
 
 def _crossing(subject_is_it: bool, predicate: str) -> Sentence:
-    """The animal didn't cross the street because it was too tired: the animal; too wide: the street."""
+    """The animal didn't cross the street because it was too tired (the animal) or too wide (the street)."""
     animal, street = _phrase("animal"), _phrase("street")
     it = Pronoun(3, noun=animal.noun, antecedent="subject")
     if not subject_is_it:

@@ -1,4 +1,4 @@
-"""English: do-support, progressive, no agreement but the third person."""
+"""English: do-support, progressive tenses, agreement only in the third person."""
 
 from qkv.data.worlds.grammar import (
     ADVERB,

@@ -1,4 +1,4 @@
-"""German: four cases less one, three genders, the verb second, first or last."""
+"""German: three cases, three genders, and the verb in second, first or last position."""
 
 from qkv.data.worlds.grammar import (
     ADVERB,
@@ -141,7 +141,7 @@ def _verb_group(clause: Clause, base: int) -> tuple[str, int, str, int]:
 
 
 def _middle(line: Line, clause: Clause, base: int) -> None:
-    """What stands between the finite verb and the end."""
+    """Everything between the finite verb and the end of the clause."""
     thing, recipient = clause.object, clause.recipient
     phrase = thing if isinstance(thing, NounPhrase) else None
     preposition = clause.verb.german.preposition if clause.verb is not None else ""
@@ -213,7 +213,7 @@ def _participant(line: Line, participant: Participant, shift: int, case: int) ->
 def _noun_phrase(
     line: Line, phrase: NounPhrase, shift: int, case: int, negation: int = 0, *, contracted: bool = False
 ) -> None:
-    """With a negation the article is kein; a contracted article has been said with the preposition."""
+    """With a negation the article is kein. A contracted article is part of the preposition."""
     column = 3 if phrase.plural else phrase.noun.german_gender
     forms, endings = _DETERMINERS["no" if negation else phrase.determiner]
     determiner = forms[case][column]

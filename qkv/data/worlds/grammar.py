@@ -1,4 +1,4 @@
-"""An abstract sentence: what is said, before any language says it."""
+"""Abstract sentences: meanings without a language."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -28,10 +28,9 @@ class NounPhrase:
 
 @dataclass(frozen=True, slots=True)
 class Pronoun:
-    """I, you (always one person) or we; or in a subordinate clause a word for a noun of the main clause.
+    """I, you (singular) or we; or, in a subordinate clause, a pronoun for a noun of the main clause.
 
-    The speaker and the listener are masculine in Spanish (cansado): English does not say, and one
-    English sentence shall have one translation.
+    In Spanish, speaker and listener are masculine (cansado), so that an English sentence has only one translation.
     """
 
     person: int
@@ -45,7 +44,7 @@ Participant = NounPhrase | Pronoun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """Somebody does something (verb), or is somehow (predicate)."""
+    """A subject with a verb, or with an adjective as predicate."""
 
     subject: Participant
     verb: Verb | None = None
@@ -69,19 +68,19 @@ class Sentence:
     conjunction: Conjunction | None = None
     subordinate: Clause | None = None
     written: bool = False  # capital letter and full stop
-    between: tuple[Clause, ...] = ()  # what else I, you and we do, said before the subordinate clause
+    between: tuple[Clause, ...] = ()  # clauses about I, you and we before the subordinate clause
 
 
-# Concepts, one bit each; a word carries the bits of what it expresses. Those of the subordinate clause are
-# the same, shifted. A noun phrase has three: determiner, adjective, noun.
+# Concepts, one bit each. A word has the bits of all concepts that it expresses. Those of the subordinate clause are
+# shifted. A noun phrase has three: determiner, adjective, noun.
 SUBJECT, OBJECT, RECIPIENT, PLACE = 0, 3, 6, 9  # shifts of the noun phrases
 NOUN = 4
 VERB, TENSE, NEGATION, MODAL, PREPOSITION, ADVERB, DEGREE, PREDICATE = (1 << bit for bit in range(12, 20))
 SUBORDINATE = 20
 CONJUNCTION, END = 1 << 40, 1 << 41
-ALIGNED = (1 << 42) - 1  # the bits above say no more about meaning, but where a reference begins and ends
+ALIGNED = (1 << 42) - 1  # the bits above mark references, not meaning
 REFERENCE = 1 << 42
-HEAD = NOUN | 1 << 44  # the noun itself, where other words (a, les) carry the same concept
+HEAD = NOUN | 1 << 44  # the noun itself, because other words (a, les) express the same concept
 
 
 class Line:
@@ -103,12 +102,12 @@ class Line:
             self.masks.append(mask)
 
     def insert(self, conjunction: str, clause: "Line") -> None:
-        """A clause beside the main one. What its words express is not told: they are not aligned."""
+        """Add a coordinate clause. Its words are not aligned."""
         for word in (",", conjunction, *clause.words):
             self.add(word, 0)
 
     def close(self, sentence: Sentence) -> None:
-        """The capital letter, and the mark at the end."""
+        """Add the capital letter and the final punctuation."""
         if sentence.question:
             self.add("?", END)
         elif sentence.written:
@@ -126,7 +125,7 @@ class Line:
 
 
 def concept(participant: Participant, shift: int) -> int:
-    """The bits of a pronoun or a noun; a pronoun with an antecedent is marked."""
+    """The bits of a pronoun or noun. A pronoun with an antecedent is marked as a reference."""
     if isinstance(participant, Pronoun) and participant.antecedent:
         return NOUN << shift | REFERENCE
     return NOUN << shift

@@ -1,4 +1,4 @@
-"""Built-in scenes for a classifier: pictures of one thing, whose class is its colour and shape."""
+"""Built-in scenes for image classifiers: one object, whose class is its colour and shape."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ CLASSES = tuple(
 
 
 def labelled_scenes(count: int, side: int) -> LabelledParts:
-    """So many to train on, and a tenth of that in each of the other parts."""
+    """`count` scenes to train on, and a tenth of that in each of the other parts."""
     check_side(side)
     return LabelledParts(
         train=_part("train", count, side),
@@ -22,8 +22,8 @@ def labelled_scenes(count: int, side: int) -> LabelledParts:
     )
 
 
-def scenes_to_judge(count: int, form: Form) -> Labelled:
-    """So many of the test part, for a model whose pictures have that form."""
+def evaluation_scenes(count: int, form: Form) -> Labelled:
+    """`count` scenes of the test part, for a model with this image form."""
     if form != Form(form.height, form.height, "colour"):
         raise UserError(
             f"built-in scenes are square and coloured, but the model's images are {form}: give image files."
@@ -34,10 +34,12 @@ def scenes_to_judge(count: int, form: Form) -> Labelled:
 
 def check_side(side: int) -> None:
     if side % SIDE or not SIDE <= side <= 8 * SIDE:
-        raise UserError(f"built-in scenes are {SIDE} pixels large, or a multiple of that: not {side}.")
+        raise UserError(
+            f"the side of built-in scenes must be {SIDE} pixels or a multiple of that, not {side}."
+        )
 
 
 def _part(part: Part, count: int, side: int) -> Labelled:
-    drawn = list(pictures(part, count, 1, side, most_things=1))
-    labels = [CLASSES.index(f"{each.scene.things[0].colour} {each.scene.things[0].shape}") for each in drawn]
-    return Labelled(np.stack([each.pixels for each in drawn]), np.array(labels, dtype=np.int64), CLASSES)
+    images = list(pictures(part, count, 1, side, most_things=1))
+    labels = [CLASSES.index(f"{each.scene.things[0].colour} {each.scene.things[0].shape}") for each in images]
+    return Labelled(np.stack([each.pixels for each in images]), np.array(labels, dtype=np.int64), CLASSES)

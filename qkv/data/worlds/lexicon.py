@@ -1,6 +1,6 @@
 """The words of the three languages, one line each: nouns, adjectives, verbs, adverbs, prepositions.
 
-In each language no two entries share a lemma, so that a word has one translation in every direction.
+In each language all lemmas are different, so that a word has one translation in every direction.
 """
 
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ class Adjective:
     german_stem: str  # teuer, but ein teures Auto
     spanish: tuple[str, str, str, str]  # masculine, feminine; the same in the plural
     estar: bool
-    before: bool  # Spanish puts it before its noun: un buen libro
-    reason: bool  # can explain something: "because it was tired", but colours do not
-    nouns: tuple[Noun, ...]  # what can be so
+    before: bool  # before its noun in Spanish: un buen libro
+    reason: bool  # can be a reason ("because it was tired"), unlike colours
+    nouns: tuple[Noun, ...]  # nouns that it can describe
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,7 +61,7 @@ class Adverb:
     spanish: str
     kind: str  # time, frequency or manner
     tenses: frozenset[str]
-    early: bool  # Spanish puts it before the verb: siempre baila
+    early: bool  # before the verb in Spanish: siempre baila
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,7 +69,7 @@ class Preposition:
     name: str
     german: str
     spanish: str
-    tag: str  # which nouns it takes
+    tag: str  # of the nouns that it takes
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,7 +81,7 @@ class Conjunction:
 
 # english [plural] | german | spanish | tags
 # tags: weak (German n-declension), mass (no plural), single (no plural, but counted), it (a person called it),
-# unowned (not my man); the others are what the words below ask for
+# unowned (not my man); the other tags are used by the adjectives, verbs and prepositions below
 _NOUNS = """
 man men | der Mann Männer | el hombre | human unowned
 woman women | die Frau Frauen | la mujer | human unowned
@@ -224,7 +224,7 @@ film | der Film Filme | la película | text
 picture | das Bild Bilder | el cuadro | art
 """
 
-# english | german [attributive stem] | spanish [estar] [before] | what can be so | colour
+# english | german [attributive stem] | spanish [estar] [before] | nouns | colour
 _ADJECTIVES = """
 tired | müde müd | cansado estar | human animal
 hungry | hungrig | hambriento estar | human animal

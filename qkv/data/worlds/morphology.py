@@ -1,4 +1,4 @@
-"""From a dictionary entry to its inflected forms: regular rules, with the exceptions spelled out in the entry."""
+"""Inflects dictionary entries by regular rules. Entries list their exceptions."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class GermanVerb:
     past: tuple[str, ...]
     particle: str  # "an" of "ruft ... an"
     auxiliary: str  # of the perfect: haben or sein
-    dative: bool  # the object stands in the dative
+    dative: bool  # its object is in the dative
     preposition: str  # "auf" of "warten auf"
 
 
@@ -66,7 +66,7 @@ def english_verb(entry: str) -> EnglishVerb:
 
 
 def german_verb(entry: str) -> GermanVerb:
-    """'tanzen', '*besuchen' (no ge-), 'an+rufen ruft rief gerufen'; then sein, dat or a preposition after ';'."""
+    """'tanzen', '*besuchen' (no ge-), 'an+rufen ruft rief gerufen'; after ';' sein, dat or a preposition."""
     forms, _, options = entry.partition(";")
     parts = forms.split()
     particle, _, infinitive = parts[0].lstrip("*").rpartition("+")
@@ -160,6 +160,6 @@ def _stress(stem: str, change: str) -> str:
         return stem
     vowels = "ou" if change == "u" else _CHANGED[change]
     at = max(stem.rfind(vowel) for vowel in vowels)
-    if stem.endswith(("gu", "qu")):  # the silent u of seguir is no stem vowel
+    if stem.endswith(("gu", "qu")):  # the silent u of seguir is not a stem vowel
         at = max(stem[:-2].rfind(vowel) for vowel in vowels)
     return stem[:at] + change + stem[at + 1 :]

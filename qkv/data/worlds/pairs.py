@@ -46,7 +46,7 @@ _CONJUNCTIONS = {
 class Reference:
     """Indices into words(source) and words(target)."""
 
-    source: int  # the pronoun, or where it is dropped the word that carries its agreement
+    source: int  # the pronoun, or, if it is dropped, the word that agrees with it
     source_antecedent: int
     target: int
     target_antecedent: int
@@ -58,12 +58,12 @@ class Pair:
     target: str
     alignment: tuple[tuple[int, int], ...]  # (source word, target word)
     references: tuple[Reference, ...]
-    unseen: bool  # holds a combination that training never shows
-    contested: bool  # has a pronoun that, but for the sense, could stand for either of two nouns
+    unseen: bool  # has a combination of words that is not in the training part
+    contested: bool  # has a pronoun for one of two nouns that only the meaning tells apart
 
 
 def pairs(source: str, target: str, count: int, *, part: Part, seed: int = 1) -> list[Pair]:
-    """Distinct sentences of a part; half of the test part holds combinations that training never shows."""
+    """Distinct sentences of a part. Half of the test part has combinations that are not in the training part."""
     random = Random(f"{part} {seed}")
     return _distinct(lambda number: sample(random), source, target, count, part)
 
@@ -71,7 +71,7 @@ def pairs(source: str, target: str, count: int, *, part: Part, seed: int = 1) ->
 def pairs_apart(
     source: str, target: str, count: int, *, clauses: Sequence[int], part: Part, seed: int = 1
 ) -> list[Pair]:
-    """Sentences with a pronoun and, in turns, so many clauses between it and its noun; split as `pairs` are."""
+    """Sentences with a pronoun and a number of clauses between it and its noun, in turn from `clauses`."""
     random = Random(f"apart {part} {seed} {tuple(clauses)}")
     return _distinct(
         lambda number: sample_apart(random, clauses[number % len(clauses)]), source, target, count, part
@@ -81,7 +81,7 @@ def pairs_apart(
 def _distinct(
     draw: Callable[[int], Sentence], source: str, target: str, count: int, part: Part
 ) -> list[Pair]:
-    """`draw` is told how many there are already."""
+    """Draw distinct pairs of a part. `draw` gets the number of pairs so far."""
     _check(source, target, part)
     known = set(_DECK_KEYS)
     result: list[Pair] = []
@@ -110,9 +110,9 @@ def words(text: str) -> list[str]:
 
 
 def reference_agrees(pair: Pair, hypothesis: str) -> bool:
-    """Whether the words that agree with the pronoun's antecedent stand in the hypothesis' subordinate clause.
+    """Whether the subordinate clause of the hypothesis has the words that agree with the pronoun's antecedent.
 
-    They are counted, since "la" may be there as an article too: porque la mujer la vio.
+    They are counted, because "la" may also be an article: porque la mujer la vio.
     """
     expected = words(pair.target)
     wanted = Counter(_after_conjunction(expected))
@@ -160,7 +160,7 @@ def _pair(sentence: Sentence, source: str, target: str, unseen: bool) -> Pair:
 
 
 def _references(sentence: Sentence, first: Line, second: Line) -> tuple[Reference, ...]:
-    """A sentence has one pronoun at most; its antecedent is the subject or the object of the main clause."""
+    """The references of a sentence, at most one. The antecedent is the subject or the object of the main clause."""
     pronoun = _referring_pronoun(sentence.subordinate)
     if pronoun is None:
         return ()
@@ -194,7 +194,7 @@ _held_out: dict[tuple[Noun, Verb | Adjective, str], bool] = {}
 
 
 def _number(text: str) -> int:
-    """The same in every process, unlike hash()."""
+    """A hash that is the same in every process, unlike hash()."""
     return int.from_bytes(blake2b(f"{_SALT} {text}".encode(), digest_size=8).digest(), "big")
 
 
@@ -204,7 +204,7 @@ def _part(key: str) -> Part:
 
 
 def _is_held_out(noun: Noun, word: Verb | Adjective, role: str) -> bool:
-    """One in twenty combinations of a noun with a verb or an adjective is kept for the test part."""
+    """Whether this combination is only in the test part, as one in twenty is."""
     known = _held_out.get((noun, word, role))
     if known is None:
         known = _number(f"{noun.name} {role} {word.name}") % 20 == 0
@@ -242,7 +242,7 @@ def _has_held_out(clause: Clause) -> bool:
 
 
 def _key(sentence: Sentence) -> str:
-    """What the sentence says, however it is written: both styles belong to the same part."""
+    """Identifies the meaning of a sentence, so that both writing styles are in the same part."""
     key = f"{_clause_key(sentence.main)} {sentence.question}"
     if sentence.subordinate is not None and sentence.conjunction is not None:
         return f"{key} {sentence.conjunction.name} {_clause_key(sentence.subordinate)}"

@@ -1,8 +1,7 @@
-"""Draw an abstract sentence, such that it makes sense enough and reads one way only.
+"""Draws abstract sentences that make sense and are unambiguous in all languages.
 
-Where a language would blur a difference that another one makes, the sentence is not drawn: no bare subject
-("cats sleep" and "the cats sleep" are both "los gatos duermen"), no simple past with we (bailamos is both
-tenses), and no pronoun that could mean two nouns.
+Sentences with the same translation are avoided: no bare subjects ("cats sleep" and "the cats sleep" are both "los gatos
+duermen"), no simple past with we (bailamos is also the present), and no pronoun that could mean two nouns.
 """
 
 from collections.abc import Iterable
@@ -45,7 +44,7 @@ ME, YOU, WE = Pronoun(1), Pronoun(2), Pronoun(1, plural=True)
 
 
 def _weighted(weights: str) -> tuple[str, ...]:
-    """'the 3 a 1' gives three of the one and one of the other, to be drawn from evenly."""
+    """'the 3 a 1' gives three times "the" and once "a"."""
     parts = weights.split()
     return tuple(
         word for word, weight in zip(parts[::2], parts[1::2], strict=True) for _ in range(int(weight))
@@ -53,7 +52,7 @@ def _weighted(weights: str) -> tuple[str, ...]:
 
 
 def _by_noun(words: Iterable[tuple[_Value, tuple[Noun, ...]]]) -> dict[Noun, tuple[_Value, ...]]:
-    """For each noun the words that can be said of it."""
+    """For each noun, the words that can be combined with it."""
     found: dict[Noun, list[_Value]] = {noun: [] for noun in NOUNS.values()}
     for word, nouns in words:
         for noun in nouns:
@@ -83,7 +82,7 @@ _DETERMINERS = {
         _determiners("the 5 bare 5 my 2 your 1 our 1 this 2"),
         _determiners("the 4 bare 4 my 1 your 1 this 1"),
     ),
-    # "me gustan los gatos" is what "I like cats" and "I like the cats" would both be: only the first is drawn.
+    # "I like cats" and "I like the cats" are both "me gustan los gatos": only the first is drawn.
     "liked": (
         _determiners("the 5 my 2 your 2 our 1 this 3"),
         _determiners("bare 8 my 2 your 2 this 2"),
@@ -141,9 +140,9 @@ def sample(random: Random) -> Sentence:
 
 
 def sample_apart(random: Random, clauses: int) -> Sentence:
-    """A sentence with a pronoun for one of its nouns, and so many clauses between the noun and the pronoun.
+    """A sentence with a pronoun for one of its nouns, and this many clauses between the noun and the pronoun.
 
-    In those only I, you and we do something: nobody else whom the pronoun could mean.
+    The subjects of these clauses are I, you and we, so that the pronoun stays unambiguous.
     """
     sentence = _referring(random, random.random() < 0.25)
     while sentence.question:
@@ -160,7 +159,7 @@ def _beside(random: Random) -> Clause:
 
 
 def _pick(random: Random, values: tuple[_Value, ...]) -> _Value:
-    """As random.choice, twice as fast."""
+    """Like random.choice, but faster."""
     return values[int(random.random() * len(values))]
 
 
@@ -177,7 +176,7 @@ def _main(random: Random, question: bool) -> Clause:
 
 
 def _possible(verb: Verb, subject: Participant, tense: Tense, modal: Modal | None) -> Tense:
-    """The tense, or the perfect where the simple past would look like the present (we read: leímos)."""
+    """The tense, or the perfect if the simple past would look like the present (we read: leímos)."""
     if tense != "past" or modal is not None:
         return tense
     we = subject.plural and subject.person == 1
@@ -216,7 +215,7 @@ def _being(
 ) -> Clause:
     negative = not question and random.random() < 0.15
     if isinstance(subject, NounPhrase) and subject.adjective is not None:
-        subject = replace(subject, adjective=None)  # no tired dogs that are hungry, or worse, not tired
+        subject = replace(subject, adjective=None)  # no "the tired dog is not tired"
     adverb = None
     if not negative and random.random() < 0.2:
         adverb = _pick(random, _adverbs(tense, False, True, True))
@@ -242,7 +241,7 @@ def _doing(
     question: bool,
     taken: tuple[Noun, ...],
 ) -> Clause:
-    """A clause with the verb's objects, of nouns that are not taken yet."""
+    """A clause with the objects of the verb, which are nouns that are not taken yet."""
     negative = not question and verb.name != "love" and random.random() < 0.17
     taken = (*taken, subject.noun) if subject.noun is not None else taken
     thing: Participant | None = None
@@ -277,7 +276,7 @@ def _other(random: Random, nouns: tuple[Noun, ...], taken: tuple[Noun, ...]) -> 
 
 
 def _person_besides(random: Random, subject: Participant) -> Pronoun:
-    """Me, you or us; nobody sees himself."""
+    """Me, you or us, but not the subject itself."""
     if subject.person == 1:
         return YOU
     return _pick(random, (ME, ME, WE) if subject.person == 2 else _PERSONS)
@@ -289,7 +288,9 @@ def _with_adverbials(random: Random, clause: Clause, verb: Verb, question: bool)
     preposition: Preposition | None = None
     place: NounPhrase | None = None
     if "place" in verb.tags and random.random() < 0.4:
-        preposition = _pick(random, _PREPOSITIONS if verb.personal else _PLACES)  # trees grow with nobody
+        preposition = _pick(
+            random, _PREPOSITIONS if verb.personal else _PLACES
+        )  # "with" needs a person as subject
         taken = (clause.subject.noun,) if clause.subject.noun is not None else ()
         place = _phrase(random, _other(random, _AT[preposition], taken), "subject")
     if adverb is None and place is None:
@@ -323,7 +324,7 @@ def _fronted(random: Random, adverb: Adverb | None, question: bool) -> bool:
 
 
 def _explained(random: Random, written: bool) -> Sentence:
-    """A main clause and a subordinate one that has its own subject, or the same I, you or we."""
+    """A main clause, and a subordinate clause with its own subject or the same I, you or we."""
     while True:
         main = _main(random, False)
         subject: Participant
@@ -344,7 +345,7 @@ def _explained(random: Random, written: bool) -> Sentence:
 
 
 def _referring(random: Random, written: bool) -> Sentence:
-    """A main clause and a subordinate one with a pronoun for one of the main clause's nouns."""
+    """A main clause, and a subordinate clause with a pronoun for one of its nouns."""
     while True:
         question = random.random() < 0.05
         main = _contested(random, question) if random.random() < 0.4 else _main(random, question)
@@ -368,7 +369,7 @@ def _referring(random: Random, written: bool) -> Sentence:
 
 
 def _contested(random: Random, question: bool) -> Clause:
-    """A main clause with two nouns that are both "it", so that sense alone decides which one is meant."""
+    """A main clause with two nouns that are both "it", so that only the meaning tells them apart."""
     while True:
         verb, subjects = _pick(random, _CONTESTABLE)
         subject = _phrase(random, _pick(random, subjects), "subject")
@@ -379,7 +380,7 @@ def _contested(random: Random, question: bool) -> Clause:
 
 
 def _about(random: Random, main: Clause, pronoun: Pronoun, noun: Noun) -> Clause | None:
-    """It is somehow, it does something, or something is done to it."""
+    """A clause in which the pronoun has a property, does something, or is the object."""
     kind = random.random()
     if kind < 0.64 and _EXPLAINING[noun]:
         return _reason(random, main, _pick(random, _EXPLAINING[noun]), pronoun)
@@ -401,7 +402,7 @@ def _reason(random: Random, main: Clause, adjective: Adjective, subject: Partici
 
 
 def _event(random: Random, main: Clause, verb: Verb, subject: Participant, taken: tuple[Noun, ...]) -> Clause:
-    """In a subordinate clause the tenses follow those of the main clause."""
+    """A subordinate clause with a verb. Its tense follows that of the main clause."""
     tense = _frame(main)
     modal: Modal | None = None
     if "stative" not in verb.tags:

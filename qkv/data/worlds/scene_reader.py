@@ -1,7 +1,7 @@
-"""What a picture of a scene shows, by plain image analysis: no network, nothing learned.
+"""Reads a scene from an image by classical image analysis.
 
-Things are islands that are not white. The hue of an island is its colour; the template that covers it best is its
-shape and size; the pattern of dark places inside is its texture; the way from middle to middle is the relation.
+Objects are connected regions that are not white. The hue of a region is its colour, the best template its shape and size,
+the pattern of dark pixels its texture, and the direction between two centres their relation.
 """
 
 from collections.abc import Sequence
@@ -27,33 +27,33 @@ from qkv.data.worlds.scenes import (
     texture,
 )
 
-INK = 0.4  # what is this far from white belongs to a thing
-SMALLEST = 10  # pixels of 32 × 32: what is smaller is a stain
-MARGIN = 2  # pixels by which a template may lie beside the middle of an island
-FAINT = 0.3  # of the contrast that a pattern should have: with less there is none
+INK = 0.4  # pixels this far from white belong to an object
+SMALLEST = 10  # pixels of 32 × 32; smaller regions are noise
+MARGIN = 2  # how many pixels a template may be off the centre of a region
+FAINT = 0.3  # minimum share of the contrast of a pattern
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A thing as it was read, and where its middle is."""
+    """An object as it was read, and its centre."""
 
     thing: Thing
     middle: tuple[float, float]  # down, right
 
 
 def read_scene(pixels: Bytes) -> list[Found]:
-    """The things in a picture (3, side, side), the largest first."""
+    """The objects in an image (3, side, side), the largest first."""
     rgb = pixels.astype(float) / 255
     ink = 1 - rgb.min(axis=0)  # white has none
     hues = nearest_colours(rgb)
-    masks = [part for island in islands(ink > INK) for part in parted(island, hues)]
+    masks = [part for island in islands(ink > INK) for part in split_touching(island, hues)]
     large = [mask for mask in masks if mask.sum() >= SMALLEST * (rgb.shape[1] // SIDE) ** 2]
     return [read_thing(rgb, ink, mask) for mask in sorted(large, key=np.sum, reverse=True)]
 
 
 def islands(mask: Mask) -> list[Mask]:
-    """Places that hang together, side by side or one above the other."""
+    """Connected regions (4-connectivity)."""
     left, found = {(int(y), int(x)) for y, x in np.argwhere(mask)}, []
     while left:
         waiting, island = [left.pop()], np.zeros_like(mask)
@@ -68,7 +68,7 @@ def islands(mask: Mask) -> list[Mask]:
 
 
 def chroma(rgb: Floats) -> Floats:
-    """A colour without its brightness and without the white in it: the least channel 0, the largest 1."""
+    """The hue of a colour: its channels scaled so that the smallest is 0 and the largest 1."""
     low, high = rgb.min(axis=0), rgb.max(axis=0)
     pure: Floats = (rgb - low) / np.maximum(high - low, 1e-6)
     return pure
@@ -78,13 +78,13 @@ PALETTE = np.stack([chroma(np.array(colour) / 255) for colour in COLOURS.values(
 
 
 def nearest_colours(rgb: Floats) -> NDArray[np.int64]:
-    """The number of the colour whose hue is nearest, of every pixel."""
+    """For each pixel, the index of the colour with the nearest hue."""
     pure = chroma(rgb)
     return np.asarray(((PALETTE[:, :, None, None] - pure) ** 2).sum(axis=1).argmin(axis=0))
 
 
-def parted(island: Mask, hues: NDArray[np.int64]) -> list[Mask]:
-    """One thing, or two that touch: where two hues each have a quarter of the island or more."""
+def split_touching(island: Mask, hues: NDArray[np.int64]) -> list[Mask]:
+    """Split a region if two hues each cover at least a quarter of it: two objects that touch."""
     counts = np.bincount(hues[island], minlength=len(COLOURS))
     second, first = np.argsort(counts)[-2:]
     if counts[second] < counts.sum() / 4:
@@ -97,8 +97,8 @@ def read_thing(rgb: Floats, ink: Floats, mask: Mask) -> Found:
     mean = (chroma(rgb) * weights).sum(axis=(1, 2)) / max(1e-6, float(weights.sum()))
     colour = int(((PALETTE - mean) ** 2).sum(axis=1).argmin())
     name = list(COLOURS)[colour]
-    full = 1 - min(COLOURS[name]) / 255  # the ink of a pixel that is all inside
-    shape, size, (top, left) = best_template(np.minimum(1, ink / full) * grown(mask))
+    full = 1 - min(COLOURS[name]) / 255  # the ink of a fully covered pixel
+    shape, size, (top, left) = best_template(np.minimum(1, ink / full) * grow(mask))
     side = rgb.shape[1]
     stamp = coverage(shape, SIZES[size] * (side // SIDE))
     inside = np.zeros_like(ink)
@@ -110,15 +110,15 @@ def read_thing(rgb: Floats, ink: Floats, mask: Mask) -> Found:
     return Found(thing=thing, middle=(top + len(stamp) / 2, left + len(stamp) / 2))
 
 
-def grown(mask: Mask) -> Mask:
-    """With the pixels around it, where its edge fades."""
+def grow(mask: Mask) -> Mask:
+    """Add the neighbouring pixels, where the edge is antialiased."""
     wide = np.pad(mask, 1)
     ways = [np.s_[0:-2, 1:-1], np.s_[2:, 1:-1], np.s_[1:-1, 0:-2], np.s_[1:-1, 2:]]
     return mask | np.logical_or.reduce([wide[way] for way in ways])
 
 
 def best_template(share: Floats) -> tuple[str, str, tuple[int, int]]:
-    """Shape, size and place of the template from which the covered share of every pixel differs least."""
+    """Shape, size and position of the template that is closest to the coverage of the pixels."""
     side = len(share)
     scale, middle = side // SIDE, middle_of(share)
     best: tuple[float, str, str, tuple[int, int]] | None = None
@@ -132,7 +132,7 @@ def best_template(share: Floats) -> tuple[str, str, tuple[int, int]]:
             )
             reach = len(stamp) + 2 * MARGIN * scale
             windows = sliding_window_view(share[top : top + reach, left : left + reach], stamp.shape)
-            # (share − template)², of which all but this is the same for every template
+            # (share − template)², without the term that is the same for all templates
             missed = float((stamp**2).sum()) - 2 * np.tensordot(windows, stamp, 2)  # (down, across)
             down, right = np.unravel_index(missed.argmin(), missed.shape)
             if best is None or missed[down, right] < best[0]:
@@ -148,7 +148,7 @@ def template(shape: str, extent: int) -> tuple[Floats, tuple[float, float]]:
 
 
 def middle_of(share: Floats) -> tuple[float, float]:
-    """Down and right, weighted by what is covered."""
+    """The centre of mass, as (down, right)."""
     total, places = max(1e-6, float(share.sum())), np.arange(len(share)) + 0.5
     return float((share.sum(axis=1) * places).sum()) / total, float(
         (share.sum(axis=0) * places).sum()
@@ -156,7 +156,7 @@ def middle_of(share: Floats) -> tuple[float, float]:
 
 
 def best_texture(brightness: Floats, inside: Mask) -> str:
-    """The pattern that explains most of what is dark and bright; it may be washed out, but not nearly gone."""
+    """The pattern that explains most of the brightness; plain if its contrast is too faint."""
     values = brightness[inside]
     best, left, contrast = "plain", np.inf, 0.0
     for name in TEXTURES:
@@ -180,10 +180,10 @@ def relation_of(first: Found, second: Found) -> str:
     return "left of" if right > 0 else "right of"
 
 
-def judged(scene: Scene, found: Sequence[Found]) -> dict[str, list[bool]]:
-    """Of all that a scene says, what is so in a picture: a list for each kind of attribute.
+def compare_with_scene(scene: Scene, found: Sequence[Found]) -> dict[str, list[bool]]:
+    """For each kind of attribute, which ones of the scene are right in an image.
 
-    Which thing is which is taken as it fits best. What is missing is wrong in every attribute.
+    Objects are assigned in the best way. A missing object is wrong in all attributes.
     """
     count = len(scene.things)
     best: dict[str, list[bool]] = {}

@@ -1,7 +1,7 @@
-"""Built-in pictures with captions: one or two things, each with a shape, a colour, a size and a texture.
+"""Built-in images with captions: one or two objects, each with a shape, a colour, a size and a texture.
 
-A scene is what a caption says. Drawing it leaves to chance what the caption leaves open: where things lie exactly,
-and how large they are where no size is mentioned. Some pairs of colour and shape are in no training scene at all.
+A scene is the meaning of a caption. What the caption leaves open is drawn at random: exact positions, and sizes that are not
+mentioned. Some combinations of colour and shape are in no training scene.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 Part = Literal["train", "valid", "test", "unseen", "unseen valid"]
 
-COLOURS = {  # hues far apart: a reader tells them by hue alone
+COLOURS = {  # distinct hues, so that a reader can recognize them
     "red": (220, 30, 40),
     "orange": (250, 140, 20),
     "yellow": (240, 220, 40),
@@ -32,20 +32,23 @@ COLOURS = {  # hues far apart: a reader tells them by hue alone
 SIZES = {"small": 8, "large": 14}  # pixels of 32
 TEXTURES = ("plain", "striped", "dotted")
 RELATIONS = ("above", "below", "left of", "right of")
-TURNED = {"below": "above", "right of": "left of"}  # the same picture, told from its other thing
-ONE_IN = 10  # of the captions that are measured has one thing: a part has few of those
+MIRRORED = {"below": "above", "right of": "left of"}  # the same image, described from the other object
+ONE_IN = 10  # of the captions for evaluation has one object, because there are few of those
 DARK = 0.4  # the brightness of stripes and dots
 BACKGROUND = 255
-SIDE = 32  # pictures may have this side, or a multiple of it
-GAP, CLEARLY = 2, 3  # pixels of 32 between two things; by which one direction outweighs the other
-FINE = 8  # points on a side of a pixel, for smooth edges
+SIDE = 32  # the side of an image is a multiple of this
+GAP, MIN_DIFFERENCE = (
+    2,
+    3,
+)  # pixels of 32: between two objects, and by which one direction must exceed the other
+SAMPLES = 8  # samples per side of a pixel, for antialiasing
 
 
 def _corner(x: Floats, y: Floats) -> Floats:
     return np.maximum(np.abs(x), np.abs(y))
 
 
-SHAPES: dict[str, Callable[[Floats, Floats], Any]] = {  # what is inside, for x to the right and y downwards, both from −1 to 1
+SHAPES: dict[str, Callable[[Floats, Floats], Any]] = {  # whether a point is inside; x to the right and y down, from −1 to 1
     "circle": lambda x, y: x**2 + y**2 <= 1,
     "square": lambda x, y: _corner(x, y) <= 0.9,
     "triangle": lambda x, y: (y <= 0.95) & (np.abs(x) <= (y + 1) / 1.95),
@@ -55,7 +58,7 @@ SHAPES: dict[str, Callable[[Floats, Floats], Any]] = {  # what is inside, for x 
     "heart": lambda x, y: ((np.abs(x) - 0.48) ** 2 + (y + 0.42) ** 2 <= 0.27) | ((y >= -0.42) & (y + 0.1 <= 1.08 - 1.08 * np.abs(x))),
 }  # fmt: skip
 
-# Never together in training: the armchair in the shape of an avocado. Each colour is in one of them.
+# Combinations that are not in the training part, to test generalization. Each colour is in one of them.
 UNSEEN = frozenset(
     {
         ("red", "cross"),
@@ -84,7 +87,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Scene:
-    """One thing, or two and how the first lies to the second."""
+    """One object, or two with the relation of the first to the second."""
 
     things: tuple[Thing, ...]
     relation: str | None = None
@@ -95,14 +98,14 @@ class Scene:
 
     @property
     def upright(self) -> "Scene":
-        """What the same pictures show, told with "above" or "left of"."""
-        if self.relation in TURNED:
-            return Scene(self.things[::-1], TURNED[self.relation])
+        """The same scene, described with "above" or "left of"."""
+        if self.relation in MIRRORED:
+            return Scene(self.things[::-1], MIRRORED[self.relation])
         return self
 
     @property
     def part(self) -> Part:
-        """A function of what its pictures show, so that neither a caption nor its mirror twin is in two parts."""
+        """The part of a scene. Both captions of the same image are in the same part."""
         same = self.upright
         key = "; ".join(
             [str(same.relation), *(" ".join(map(str, vars(thing).values())) for thing in same.things)]
@@ -115,12 +118,12 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    scene: Scene  # every size is said, the mentioned ones are those of the caption
+    scene: Scene  # with all sizes, including those that the caption does not mention
     pixels: Bytes  # (3, side, side)
 
 
 def scenes(part: Part, seed: int, *, most_things: int = 2) -> Iterator[Scene]:
-    """Scenes of a part without end; a third of them have one thing."""
+    """An endless stream of scenes of a part. A third of them have one object."""
     random = Random(f"{part} {seed}")
     while True:
         first = _thing(random)
@@ -141,7 +144,7 @@ def _thing(random: Random) -> Thing:
 
 
 def single_things() -> list[Scene]:
-    """Every scene of one thing."""
+    """All scenes with one object."""
     kinds = product(SHAPES, COLOURS, (*SIZES, None), TEXTURES)
     return [
         Scene((Thing(shape=shape, colour=colour, size=size, texture=texture),))
@@ -150,10 +153,10 @@ def single_things() -> list[Scene]:
 
 
 def measured_captions(part: Part, count: int, seed: int) -> tuple[list[Scene], list[str]]:
-    """Scenes of a part and captions for a painter to be measured on: one in ten has one thing, however many there are.
+    """Scenes of a part, and captions to evaluate a painter on. One in ten has one object.
 
-    Scenes of two things are all different, and take their languages in turn. Those of one thing are few: each comes in
-    every language, and where still more are wanted, again.
+    Scenes with two objects are all different, with the languages in turn. There are few scenes with one object, so each is
+    used in every language, and repeated if more are needed.
     """
     single = [(scene, language) for scene in single_things() if scene.part == part for language in LANGUAGES]
     Random(f"{part} {seed} single").shuffle(single)
@@ -167,7 +170,7 @@ def measured_captions(part: Part, count: int, seed: int) -> tuple[list[Scene], l
 
 
 def distinct(found: Iterable[Scene]) -> Iterator[Scene]:
-    """Each of them once."""
+    """Skip repeated scenes."""
     seen: set[Scene] = set()
     for scene in found:
         if scene not in seen:
@@ -175,11 +178,11 @@ def distinct(found: Iterable[Scene]) -> Iterator[Scene]:
             yield scene
 
 
-# From scenes to pictures
+# From scenes to images
 
 
-def drawn(scene: Scene, random: Random, side: int = SIDE) -> Picture:
-    """The scene as pixels. What it leaves open is drawn by chance."""
+def draw_scene(scene: Scene, random: Random, side: int = SIDE) -> Picture:
+    """Draw a scene. What it leaves open is chosen at random."""
     scale = _scale(side)
     things = tuple(
         Thing(
@@ -205,22 +208,22 @@ def drawn(scene: Scene, random: Random, side: int = SIDE) -> Picture:
 
 def _scale(side: int) -> int:
     if side < SIDE or side % SIDE:
-        raise ValueError(f"scenes are {SIDE} pixels large, or a multiple of that, and not {side}")
+        raise ValueError(f"the side must be {SIDE} or a multiple of that, not {side}")
     return side // SIDE
 
 
 @cache
 def coverage(shape: str, extent: int) -> Floats:
-    """The share of each pixel of a square that lies inside the shape: smooth edges. (extent, extent)"""
-    points = (np.arange(extent * FINE) + 0.5) / (extent * FINE) * 2 - 1
+    """The share of each pixel that is inside the shape, for antialiasing. (extent, extent)"""
+    points = (np.arange(extent * SAMPLES) + 0.5) / (extent * SAMPLES) * 2 - 1
     inside = SHAPES[shape](points[None, :], points[:, None])
-    share: Floats = inside.reshape(extent, FINE, extent, FINE).mean((1, 3))
+    share: Floats = inside.reshape(extent, SAMPLES, extent, SAMPLES).mean((1, 3))
     return share
 
 
 @cache
 def texture(name: str, side: int) -> Floats:
-    """The brightness of every place of a picture; the pattern belongs to the picture and not to the thing."""
+    """The brightness of every pixel. The pattern is fixed to the image, not to the object."""
     unit = 2 * _scale(side)
     dark = np.arange(side) // unit % 2 == 1
     where = {
@@ -232,7 +235,7 @@ def texture(name: str, side: int) -> Floats:
 
 
 def _places(scene: Scene, random: Random, side: int) -> list[tuple[int, int]]:
-    """Top and left of each thing, such that what the caption says of them is plain to see."""
+    """Top and left of each object, such that the relation is clearly visible."""
     extents = [SIZES[thing.size or ""] * _scale(side) for thing in scene.things]
     while True:
         places = [(random.randint(1, side - e - 1), random.randint(1, side - e - 1)) for e in extents]
@@ -243,11 +246,11 @@ def _places(scene: Scene, random: Random, side: int) -> list[tuple[int, int]]:
 def _holds(relation: str, places: list[tuple[int, int]], extents: list[int], scale: int) -> bool:
     (top, left), (other_top, other_left) = places
     extent, other = extents
-    down = 2 * other_top + other - 2 * top - extent  # twice the way from middle to middle
+    down = 2 * other_top + other - 2 * top - extent  # twice the distance between the centres
     right = 2 * other_left + other - 2 * left - extent
     along, across = (down, right) if relation in ("above", "below") else (right, down)
     along = along if relation in ("above", "left of") else -along
-    return along >= extent + other + 2 * GAP * scale and along >= abs(across) + 2 * CLEARLY * scale
+    return along >= extent + other + 2 * GAP * scale and along >= abs(across) + 2 * MIN_DIFFERENCE * scale
 
 
 # From scenes to captions
@@ -261,7 +264,7 @@ _SPANISH_NOUNS = {
     "ring": "un anillo",
     "heart": "un corazón",
 }
-_SPANISH_COLOURS = {  # of masculine and of feminine things
+_SPANISH_COLOURS = {  # masculine and feminine
     "red": ("rojo", "roja"),
     "orange": ("naranja", "naranja"),
     "yellow": ("amarillo", "amarilla"),
@@ -283,7 +286,7 @@ LANGUAGES = {"en": "English", "es": "Spanish"}
 
 
 def caption(scene: Scene, language: str = "en") -> str:
-    """What has neither stripes nor dots is plain, and that is not mentioned."""
+    """The caption of a scene. The texture "plain" is not mentioned."""
     thing, relations = (
         (_english, {name: name for name in RELATIONS}) if language == "en" else (_spanish, _SPANISH_RELATIONS)
     )
@@ -293,8 +296,8 @@ def caption(scene: Scene, language: str = "en") -> str:
 
 def _english(thing: Thing) -> str:
     words = [thing.size, None if thing.texture == "plain" else thing.texture, thing.colour, thing.shape]
-    said = " ".join(word for word in words if word)
-    return f"{'an' if said[0] in 'aeiou' else 'a'} {said}"
+    phrase = " ".join(word for word in words if word)
+    return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
 
 
 def _spanish(thing: Thing) -> str:
@@ -309,12 +312,12 @@ def _spanish(thing: Thing) -> str:
 
 
 def all_captions() -> list[str]:
-    """Captions in which every word occurs, and than which none is longer."""
+    """Captions with every word and of the maximum length."""
     scenes = [Scene(one.things * 2, relation) for one in single_things() for relation in RELATIONS]
     return [caption(scene, language) for scene in scenes for language in LANGUAGES]
 
 
 def pictures(part: Part, count: int, seed: int, side: int = SIDE, most_things: int = 2) -> Iterator[Picture]:
-    """Pictures of scenes of a part, each a function of the seed and of its number."""
+    """Images of a part. Each depends only on the seed and its number."""
     for number, scene in enumerate(islice(scenes(part, seed, most_things=most_things), count)):
-        yield drawn(scene, Random(f"{part} {seed} {number}"), side)
+        yield draw_scene(scene, Random(f"{part} {seed} {number}"), side)

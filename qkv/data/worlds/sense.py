@@ -1,4 +1,4 @@
-"""Whether a sentence makes sense enough, and reads one way only."""
+"""Checks that a sentence makes sense and is unambiguous."""
 
 from qkv.data.worlds.grammar import Clause, NounPhrase, Participant, Pronoun
 from qkv.data.worlds.lexicon import NOUNS
@@ -13,7 +13,7 @@ _MAN = NOUNS["man"]
 
 
 def size(clause: Clause) -> int:
-    """About as many words as the clause will have."""
+    """The approximate number of words of a clause."""
     count = 1 + (clause.degree is not None) + (clause.adverb is not None) + (clause.modal is not None)
     count += clause.tense not in ("present", "past")
     for participant in (clause.subject, clause.object, clause.recipient, clause.place):
@@ -25,9 +25,9 @@ def size(clause: Clause) -> int:
 
 
 def is_contested(main: Clause) -> bool:
-    """Whether one English pronoun could stand for the subject or the object, and other languages must choose.
+    """Whether subject and object have the same English pronoun, but different ones in other languages.
 
-    "The animal didn't cross the street because it …": what comes then decides between es and sie.
+    "The animal didn't cross the street because it …": the rest of the sentence decides between es and sie.
     """
     first, second = main.subject, main.object
     if not isinstance(first, NounPhrase) or not isinstance(second, NounPhrase):
@@ -39,16 +39,16 @@ def is_contested(main: Clause) -> bool:
 
 
 def _columns(phrase: Participant) -> tuple[int, int]:
-    """The gender or plural that agreement shows, in German and in Spanish."""
+    """The agreement classes (gender or plural) in German and in Spanish."""
     noun = phrase.noun or _MAN
     return (3 if phrase.plural else noun.german_gender), noun.spanish_gender + 2 * phrase.plural
 
 
 def is_clear(main: Clause, subordinate: Clause) -> bool:
-    """Whether the pronoun can mean but one participant of the main clause, in each language.
+    """Whether the pronoun can mean only one participant of the main clause, in each language.
 
-    A rival that cannot be or do what the clause says is none ("because it was too wide": not the animal);
-    another must differ in the pronoun of English and of German and in the agreement of Spanish.
+    Another participant is ruled out if the clause does not make sense for it ("because it was too wide": not the animal).
+    Otherwise it must have another pronoun in English and German and another agreement in Spanish.
     """
     pronoun = subordinate.subject if not isinstance(subordinate.subject, NounPhrase) else subordinate.object
     if not isinstance(pronoun, Pronoun):
@@ -86,18 +86,18 @@ def _distinct(pronoun: Pronoun, rival: Participant, gender_shows: bool) -> bool:
 
 
 def is_sensible(main: Clause, subordinate: Clause) -> bool:
-    """Not too long, not twice the same verb, nor an adjective that says the same again or the opposite."""
+    """Whether it is not too long, and does not repeat a verb or an adjective or use its opposite."""
     if size(main) + size(subordinate) > 13:
         return False
     if subordinate.verb is not None:
         return subordinate.verb is not main.verb
     assert subordinate.predicate is not None
     name = subordinate.predicate.name
-    said = [main.predicate]
+    adjectives = [main.predicate]
     for phrase in (main.subject, main.object):
         if isinstance(phrase, NounPhrase):
-            said.append(phrase.adjective)
+            adjectives.append(phrase.adjective)
     return not any(
         word is not None and (word.name == name or frozenset((word.name, name)) in _OPPOSITES)
-        for word in said
+        for word in adjectives
     )

@@ -1,4 +1,4 @@
-"""Spanish: dropped pronouns, agreement of what follows, ser and estar, the personal a, gustar."""
+"""Spanish: dropped pronouns, agreement, ser and estar, the personal a, gustar."""
 
 from qkv.data.worlds.grammar import (
     ADVERB,
@@ -85,7 +85,7 @@ def linearise(sentence: Sentence) -> Line:
         if sentence.between:
             line.add(",", 0)
         line.add(sentence.conjunction.spanish, CONJUNCTION)
-        # "porque estaba cansado" continues the main clause's persons; a new "I" has to be said.
+        # "porque estaba cansado" refers to the subject of the main clause; a new subject needs a pronoun.
         subject = sentence.subordinate.subject
         new = isinstance(subject, Pronoun) and not subject.antecedent and subject != sentence.main.subject
         _clause(line, sentence.subordinate, SUBORDINATE, overt=new)
@@ -123,7 +123,7 @@ def _subject(line: Line, subject: Participant, base: int) -> None:
 
 
 def _experience(line: Line, clause: Clause, base: int) -> None:
-    """I like cats: me gustan los gatos. What is liked is the subject, who likes it the dative."""
+    """I like cats: me gustan los gatos. The object becomes the subject, and the subject is in the dative."""
     verb, liked, who = clause.verb, clause.object, clause.subject
     assert verb is not None
     assert isinstance(liked, NounPhrase)
@@ -139,7 +139,7 @@ def _experience(line: Line, clause: Clause, base: int) -> None:
         line.add(_CLITICS[who.person, who.plural], concept(who, base + SUBJECT))
     forms = verb.spanish.imperfect if clause.tense == "past" else verb.spanish.present
     line.add(forms[4 if liked.plural else 2], (VERB | TENSE) << base)
-    if liked.determiner == "bare":  # what is liked in general has the article
+    if liked.determiner == "bare":  # nouns in general have the article
         line.add(_DETERMINERS["the"][_agreement(liked)], NOUN << base + OBJECT)
     _noun_phrase(line, liked, base + OBJECT)
     _adverbials(line, clause, base)
@@ -166,7 +166,7 @@ def _before_verb(line: Line, clause: Clause, base: int) -> None:
 
 
 def _verb_group(line: Line, clause: Clause, base: int, subject_mask: int) -> None:
-    """A dropped subject is told by the finite verb; its reference too, unless an adjective agrees with it."""
+    """The finite verb expresses a dropped subject, and its reference unless an adjective agrees with it."""
     subject = clause.subject
     slot = (3 if subject.person == 1 else 4) if subject.plural else subject.person - 1
     past = clause.tense in ("past", "past_progressive")

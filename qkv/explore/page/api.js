@@ -1,28 +1,28 @@
-// What the page asks for. Of several questions only the last one's answer counts: the others are aborted and dropped.
+// Requests to the server. Only the response to the last one counts: earlier ones are aborted.
 
 export class Refusal extends Error {}
 
-// A busy server is asked again until it answers; `waiting` is called before each wait.
+// Retries while the server is busy; `waiting` is called before each wait.
 export async function ask(address, body, signal, waiting = () => {}) {
   const options = body === undefined ? { signal } : {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal,
   };
   for (let attempt = 0; ; attempt++) {
-    let answer;
+    let response;
     try {
-      answer = await fetch(address, options);
+      response = await fetch(address, options);
     } catch (error) {
       if (error.name === "AbortError") throw error;
       throw new Refusal("unreachable");
     }
-    if (answer.status === 429) {
+    if (response.status === 429) {
       waiting();
       await new Promise((resolve) => setTimeout(resolve, Math.min(2000, 150 + 50 * attempt)));
       if (signal?.aborted) throw new DOMException("aborted", "AbortError");
       continue;
     }
-    const content = await answer.json();
-    if (!answer.ok) throw new Refusal(content.error ?? String(answer.status));
+    const content = await response.json();
+    if (!response.ok) throw new Refusal(content.error ?? String(response.status));
     return content;
   }
 }
@@ -44,7 +44,7 @@ export function halfNumber(bits) {
   return sign * (1 + rest / 1024) * 2 ** (exponent - 15);
 }
 
-// The server's answers, or, in a file that was saved, those that lie in it.
+// Responses of the server, or those stored in a saved page.
 export class Source {
   constructor(saved, waiting) {
     this.saved = saved;
@@ -59,12 +59,12 @@ export class Source {
     return this.isSaved ? Promise.resolve(this.saved.info) : ask("/api/explore/info", undefined, undefined, this.waiting);
   }
 
-  trace(wish, signal) {
-    return this.isSaved ? Promise.resolve(this.saved.trace) : ask("/api/explore/trace", { wish }, signal, this.waiting);
+  trace(query, signal) {
+    return this.isSaved ? Promise.resolve(this.saved.trace) : ask("/api/explore/trace", { query }, signal, this.waiting);
   }
 
-  async tensors(wish, names, signal) {
-    if (!this.isSaved) return (await ask("/api/explore/trace", { wish, names, precision: "float32" }, signal, this.waiting)).tensors;
+  async tensors(query, names, signal) {
+    if (!this.isSaved) return (await ask("/api/explore/trace", { query, names, precision: "float32" }, signal, this.waiting)).tensors;
     const found = {};
     for (const name of names) {
       const [whole, row] = name.split(/\[|\]/);
@@ -77,8 +77,8 @@ export class Source {
     return found;
   }
 
-  evolve(wish, name, signal) {
-    return ask("/api/explore/evolve", { wish, name }, signal);
+  evolve(query, name, signal) {
+    return ask("/api/explore/evolve", { query, name }, signal);
   }
 
   truth(signal) {
@@ -86,12 +86,12 @@ export class Source {
   }
 }
 
-// A trace with the arrays that have been asked for so far.
+// A trace with the arrays that were requested so far.
 export class Trace {
-  constructor(source, wish, summary) {
+  constructor(source, query, summary) {
     Object.assign(this, summary);
     this.source = source;
-    this.wish = wish;
+    this.query = query;
     this.arrays = new Map(Object.entries(summary.attention).map(([name, packed]) => [`${name}~`, unpacked(packed)]));
   }
 
@@ -103,7 +103,7 @@ export class Trace {
     return this.arrays.get(name);
   }
 
-  // Attention in the numbers that came at once.
+  // Attention, which the summary already holds.
   quick(name) {
     return this.arrays.get(`${name}~`);
   }
@@ -111,7 +111,7 @@ export class Trace {
   async load(names, signal) {
     const missing = [...new Set(names)].filter((name) => !this.arrays.has(name));
     if (!missing.length) return;
-    const found = await this.source.tensors(this.wish, missing, signal);
+    const found = await this.source.tensors(this.query, missing, signal);
     for (const [name, packed] of Object.entries(found)) {
       this.arrays.set(name, packed.values ? packed : unpacked(packed));
     }

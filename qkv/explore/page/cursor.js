@@ -1,4 +1,4 @@
-// Where one stands: text, station, side, layer, head, row, column, step, checkpoint, experiment. It lives in the address.
+// The current position: text, station, side, layer, head, row, column, step, checkpoint, experiment. It is stored in the URL.
 
 const NUMBERS = ["station", "layer", "head", "row", "column", "step", "shuffle", "beam", "checkpoint"];
 const FLAGS = ["no_scaling", "no_mask", "no_positions"];
@@ -22,7 +22,7 @@ export function readCursor(hash) {
   return found;
 }
 
-// Layers, heads, rows and columns are counted from 1 where people read them.
+// The URL counts layers, heads, rows and columns from 1.
 export function writeCursor(cursor) {
   const parts = new URLSearchParams();
   for (const name of WORDS) if (cursor[name]) parts.set(name, cursor[name]);
@@ -47,9 +47,9 @@ export function isExperiment(cursor) {
   return cursor.no_scaling || cursor.no_mask || cursor.no_positions || cursor.shuffle > 0 || cursor.silenced.length > 0 || cursor.force.length > 0;
 }
 
-export function wishOf(cursor) {
-  const wish = { text: cursor.text, experiment: experimentOf(cursor) };
-  if (cursor.checkpoint) wish.checkpoint = cursor.checkpoint;
-  if (cursor.beam) wish.beam = cursor.beam;
-  return wish;
+export function queryOf(cursor) {
+  const query = { text: cursor.text, experiment: experimentOf(cursor) };
+  if (cursor.checkpoint) query.checkpoint = cursor.checkpoint;
+  if (cursor.beam) query.beam = cursor.beam;
+  return query;
 }

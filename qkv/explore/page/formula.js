@@ -1,4 +1,4 @@
-// Formulas in MathML, put together from small pieces.
+// Formulas in MathML, built from small parts.
 
 import { element, filled, number } from "./dom.js";
 
@@ -27,7 +27,7 @@ export function factor(value, digits = 3) {
   return value < 0 ? mathml("mrow", mathml("mo", "("), valueOf(value, digits), mathml("mo", ")")) : valueOf(value, digits);
 }
 
-// A formula that may be broken into lines, which MathML alone cannot: between its sentences, else before = and +.
+// A formula with line breaks, which MathML does not support: between its parts, or before = and +.
 export function formula(...parts) {
   const sentences = [[[]]];
   for (const part of parts) {
@@ -38,7 +38,7 @@ export function formula(...parts) {
     const chunks = sentences.at(-1);
     if ((part === "=" || part === "+") && chunks.at(-1).length) {
       const sign = nameOf(part);
-      sign.setAttribute("form", "infix"); // at the beginning of a line it would stand close to what follows
+      sign.setAttribute("form", "infix"); // at the start of a line it would get the spacing of a prefix
       chunks.push([sign]);
     } else chunks.at(-1).push(part);
   }

@@ -1,7 +1,7 @@
 // The page: one cursor, one trace, and everything drawn from the two.
 
 import { Source, Trace } from "./api.js";
-import { START, isExperiment, readCursor, wishOf, writeCursor } from "./cursor.js";
+import { START, isExperiment, readCursor, queryOf, writeCursor } from "./cursor.js";
 import { byId, centre, element } from "./dom.js";
 import { drawComparison, drawExperiments } from "./experiments.js";
 import { drawBars, drawHeads, drawMap, drawTruth } from "./map.js";
@@ -12,22 +12,22 @@ const inlined = byId("saved");
 const saved = inlined ? JSON.parse(inlined.textContent) : null;
 const source = new Source(saved, () => status(t("server busy")));
 let cursor = { ...START }, info = null, trace = null, original = null, problem = null;
-let follow = false; // a link has named a word that was said, and no row
+let follow = false; // a link names an output token but no row
 let latest = 0, controller = new AbortController(), drawing = 0, drawn = new AbortController(), playing = null, typing = null, slow = null, retrying = null;
 
-const SLOW = 400; // milliseconds after which the page says that it is computing
-const RETRY = 2000; // milliseconds until a server that did not answer is asked again
-const SAID = [15, 16]; // stations whose row is the word that is said
-const wishKey = (each) => JSON.stringify(wishOf(each));
+const SLOW = 400; // milliseconds until the page shows that it is computing
+const RETRY = 2000; // milliseconds until a server that did not respond gets the next request
+const OUTPUT_STATIONS = [15, 16]; // stations whose row is an output token
+const queryKey = (each) => JSON.stringify(queryOf(each));
 const base = () => ({ cursor, trace, original, info, source, t, go, signal: drawn.signal });
 const isThere = (number) => trace !== null && STATIONS[number - 1].isThere(trace, info) && !(source.isSaved && number === 21);
 
 function go(patch, keepFocus = false) {
-  const before = wishKey(cursor);
+  const before = queryKey(cursor);
   cursor = { ...cursor, ...patch };
-  if ("step" in patch && !("row" in patch) && SAID.includes(cursor.station)) cursor.row = trace?.choices[patch.step]?.row ?? patch.step;
+  if ("step" in patch && !("row" in patch) && OUTPUT_STATIONS.includes(cursor.station)) cursor.row = trace?.choices[patch.step]?.row ?? patch.step;
   history.replaceState(null, "", writeCursor(cursor));
-  if (wishKey(cursor) !== before) refresh();
+  if (queryKey(cursor) !== before) refresh();
   else draw(keepFocus);
 }
 
@@ -38,12 +38,12 @@ async function refresh() {
   controller = new AbortController();
   pending(true);
   try {
-    const wish = wishOf(cursor), { signal } = controller;
-    const summary = await source.trace(wish, signal);
-    const plain = isExperiment(cursor) && !source.isSaved ? await source.trace({ ...wish, experiment: {} }, signal) : null;
+    const query = queryOf(cursor), { signal } = controller;
+    const summary = await source.trace(query, signal);
+    const plain = isExperiment(cursor) && !source.isSaved ? await source.trace({ ...query, experiment: {} }, signal) : null;
     if (ticket !== latest) return;
-    trace = new Trace(source, wish, summary);
-    if (follow && SAID.includes(cursor.station)) cursor.row = trace.choices[cursor.step]?.row ?? cursor.row;
+    trace = new Trace(source, query, summary);
+    if (follow && OUTPUT_STATIONS.includes(cursor.station)) cursor.row = trace.choices[cursor.step]?.row ?? cursor.row;
     follow = false;
     original = plain;
     problem = null;
@@ -55,7 +55,7 @@ async function refresh() {
   if (ticket === latest) pending(false);
 }
 
-// A server that cannot be reached may be starting: the page asks again until it answers.
+// A server that cannot be reached may be starting: the page retries until it responds.
 function failed(error) {
   const unreachable = error.message === "unreachable";
   [trace, original, problem] = [null, null, unreachable ? t("unreachable") : error.message];
@@ -67,7 +67,7 @@ function status(text) {
   byId("loading").textContent = text;
 }
 
-// While something is computed, nothing old is shown as if it were the answer.
+// While something is computed, no old output is shown.
 function pending(busy) {
   if (busy && trace === null) status(t("loading"));
   else status("");
@@ -75,21 +75,21 @@ function pending(busy) {
   document.body.classList.toggle("busy", busy);
   byId("station").setAttribute("aria-busy", String(busy));
   if (busy) {
-    byId("answer").textContent = "…";
+    byId("output").textContent = "…";
     byId("compare").hidden = true;
     byId("check").textContent = "";
   }
 }
 
 async function draw(keepFocus) {
-  const of = latest; // a text that was typed meanwhile makes this one old
+  const of = latest; // outdated if another text was typed meanwhile
   byId("problem").hidden = problem === null;
   byId("problem").textContent = problem ?? "";
   document.body.classList.toggle("empty", trace === null);
   if (trace === null) {
-    byId("answer").textContent = "";
+    byId("output").textContent = "";
     byId("compare").hidden = true;
-    for (const name of ["station", "map", "heads", "bars", "said", "check", "stations"]) byId(name).replaceChildren();
+    for (const name of ["station", "map", "heads", "bars", "tokens", "check", "stations"]) byId(name).replaceChildren();
     return;
   }
   if (!isThere(cursor.station)) cursor.station = nearest(cursor.station);
@@ -106,7 +106,7 @@ async function draw(keepFocus) {
     return draw(false);
   }
   if (ticket !== drawing || of !== latest) return;
-  if (!document.body.classList.contains("busy")) status(""); // a wait for arrays alone is over
+  if (!document.body.classList.contains("busy")) status(""); // only arrays were loading
   drawTop(context);
   drawMap(context);
   drawHeads(context);
@@ -115,7 +115,7 @@ async function draw(keepFocus) {
   replaceStation(stationView(context), keepFocus);
 }
 
-// The focus stays on the chosen cell of the same grid, and what was scrolled stays so.
+// Keeps the focus on the selected cell of the same grid, and the scroll positions.
 function replaceStation(parts, keepFocus) {
   const station = byId("station"), grids = [...station.querySelectorAll("table.grid")];
   const grid = keepFocus ? grids.indexOf(document.activeElement?.closest("table.grid")) : -1;
@@ -127,8 +127,8 @@ function replaceStation(parts, keepFocus) {
 }
 
 function drawTop(context) {
-  byId("answer").textContent = trace.answer;
-  byId("answer").lang = info.languages?.target ?? "";
+  byId("output").textContent = trace.output;
+  byId("output").lang = info.languages?.target ?? "";
   drawComparison(context);
   if (!source.isSaved) drawExperiments(context);
   const step = byId("step");
@@ -151,9 +151,9 @@ function drawNavigation() {
   centre(byId("stations"));
 }
 
-// From station to station; those that this model lacks are passed over.
+// Moves to the next station that this model has.
 function visit(number) {
-  go({ station: number, part: "", row: SAID.includes(number) ? trace.choices[cursor.step]?.row ?? cursor.row : cursor.row, column: number >= 17 ? 0 : cursor.column });
+  go({ station: number, part: "", row: OUTPUT_STATIONS.includes(number) ? trace.choices[cursor.step]?.row ?? cursor.row : cursor.row, column: number >= 17 ? 0 : cursor.column });
   window.scrollTo({ top: Math.min(window.scrollY, byId("work").offsetTop - 8) });
   byId("station-title")?.focus({ preventScroll: true });
 }
@@ -206,7 +206,7 @@ function stop() {
 function typed() {
   clearTimeout(typing);
   clearTimeout(retrying);
-  latest++; // what is still on its way is of an older text
+  latest++; // responses that are still pending are outdated
   pending(true);
   typing = setTimeout(() => {
     cursor = { ...cursor, text: byId("text").value, force: [], step: 0 };
@@ -220,7 +220,7 @@ function wear(theme) {
   byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
 }
 
-// To the place that the address names.
+// Moves to the position in the URL.
 function arrive(text) {
   const given = readCursor(location.hash);
   cursor = { ...START, text, ...given, model: info.model };

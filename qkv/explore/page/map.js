@@ -1,12 +1,12 @@
-// On the left: both stacks with the present place lit, the heads, and what is known to be true of them.
+// On the left: both stacks with the current position highlighted, the heads, and their ground truth.
 
 import { byId, centre, element, isolated } from "./dom.js";
-import { headOf, lookingSites, lstmsOf } from "./places.js";
+import { headOf, attentionSites, lstmsOf } from "./places.js";
 import { paint } from "./scale.js";
 
 const ATTENTION = [4, 5, 6, 7, 8, 9, 15, 16];
 
-// Which part of the map a station stands on.
+// The part of the map that a station belongs to.
 function partOfStation(number, site) {
   if (number <= 1) return "pieces";
   if (number <= 3) return "input";
@@ -50,7 +50,7 @@ export function drawMap({ trace, cursor, site, t, go }) {
   }
 }
 
-export function drawHeads({ trace, cursor, looking: site, t, go }) {
+export function drawHeads({ trace, cursor, attentionSite: site, t, go }) {
   const stack = site.side.stack, rows = [];
   for (let layer = stack.depth - 1; layer >= 0; layer--) {
     const array = trace.quick(`${site.side.name}.${layer}.${site.sublayer}.weights`);
@@ -65,7 +65,7 @@ export function drawHeads({ trace, cursor, looking: site, t, go }) {
       }, canvas);
     })));
   }
-  const tabs = element("div", { class: "choice", role: "group", "aria-label": t("which attention") }, ...lookingSites(trace).map((each) => element("button", {
+  const tabs = element("div", { class: "choice", role: "group", "aria-label": t("which attention") }, ...attentionSites(trace).map((each) => element("button", {
     type: "button", "aria-pressed": each.id === site.id, onclick: () => go({ side: each.id, station: each.id === "cross" ? 16 : each.side.causal && trace.sides.length > 1 ? 15 : 8 }),
   }, t(`side ${each.id}`))));
   byId("heads").replaceChildren(tabs, ...rows);
@@ -81,18 +81,18 @@ export function drawTruth(found, { t, go }) {
     table(t("truth alignment", found.aligner), alignment.slice(0, 8).map((each) => row(`${t("side cross")} ${each.layer + 1}.${each.head + 1}`, each.error, each.error / 100, { station: 16, side: "cross", layer: each.layer, head: each.head }))));
 }
 
-// At the bottom: what has been said, and the words that could come next; a click on one forces it.
+// At the bottom: the output so far, and the candidates for the next token; a click on one forces it.
 export function drawBars({ trace, cursor, t, go, source }) {
   const step = Math.min(cursor.step, trace.choices.length - 1), choice = trace.choices[step];
   if (!choice) {
-    byId("said").replaceChildren();
+    byId("tokens").replaceChildren();
     byId("bars").replaceChildren();
     return;
   }
-  byId("said").replaceChildren(element("b", {}, t("next word")), ...trace.choices.map((each, i) => element("button", {
+  byId("tokens").replaceChildren(element("b", {}, t("next word")), ...trace.choices.map((each, i) => element("button", {
     type: "button", class: i < step ? "past" : i === step ? "now" : "later", "aria-current": i === step ? "step" : undefined, onclick: () => go({ step: i }),
   }, isolated(each.candidates.find((one) => one.id === each.chosen)?.text ?? ""))));
-  centre(byId("said"));
+  centre(byId("tokens"));
   byId("bars").replaceChildren(...choice.candidates.slice(0, 8).map((each) => {
     const p = Math.exp(each.log_probability), taken = each.id === choice.chosen;
     const forced = [...trace.choices.slice(0, step).map((earlier) => earlier.chosen), each.id];

@@ -1,4 +1,4 @@
-// A matrix as a grid: words on both axes, one cell with the focus, arrows to move it. Wide ones show a part at a time.
+// A matrix as a grid: tokens on both axes, one focused cell, arrow keys to move it. Wide matrices show a part at a time.
 
 import { element, number, shown } from "./dom.js";
 import { colourOf, inkOn, paint, partOf, rangeOf } from "./scale.js";
@@ -6,7 +6,7 @@ import { colourOf, inkOn, paint, partOf, rangeOf } from "./scale.js";
 export const WINDOW = 32;
 
 // {title, label, values, shape: [rows, columns], rows: [text], columns: [text] or null, kind: "unit" | "signed",
-//  row, column, pick(row, column), hidden(row, column), bounds: every so many columns a line, active: is its cell the chosen one?}
+//  row, column, pick(row, column), hidden(row, column), bounds: columns between two lines, active: is its cell the selected one?}
 export function matrix(options) {
   const { values, shape: [rows, columns], kind } = options;
   const range = rangeOf(values, kind);
@@ -69,7 +69,7 @@ function line(options, r, from, to, range, isRow, column) {
   return node;
 }
 
-// All of a wide matrix, small; the part that is shown below has a frame.
+// An overview of a wide matrix, with a frame around the part that is shown below.
 function overview(options, range, from, to) {
   const [rows, columns] = options.shape;
   const canvas = element("canvas", { "aria-hidden": "true" });

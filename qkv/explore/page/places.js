@@ -1,4 +1,4 @@
-// Which arrays and words belong to a place of the model: a site is an attention, of one side on itself or on another.
+// The arrays and tokens of a position in the model. A site is an attention sublayer: of one side to itself or to the other.
 
 export function sitesOf(trace) {
   const found = [];
@@ -12,9 +12,9 @@ export function sitesOf(trace) {
   return found;
 }
 
-// Those at which there is an attention: LSTMs have none on themselves.
-export const looksAt = (trace, site) => trace.has(`${site.side.name}.0.${site.sublayer}.weights`);
-export const lookingSites = (trace) => sitesOf(trace).filter((site) => looksAt(trace, site));
+// The sites that have attention: LSTMs have no self-attention.
+export const hasAttention = (trace, site) => trace.has(`${site.side.name}.0.${site.sublayer}.weights`);
+export const attentionSites = (trace) => sitesOf(trace).filter((site) => hasAttention(trace, site));
 
 export function siteOf(trace, cursor, allowed) {
   const sites = sitesOf(trace).filter((site) => !allowed || allowed.includes(site.id));
@@ -26,7 +26,7 @@ export const weightsOf = (side, layer, sublayer) => `weights/${side.weights}.blo
 export const attentionOf = (site, layer) => (site.side.attention ? `weights/${site.side.attention}` : weightsOf(site.side, layer, `${site.sublayer}.sublayer`));
 export const isPre = (side) => side.stack.norm === "pre";
 
-// What goes into a sublayer before any norm: the result of the one before it.
+// The input of a sublayer before any norm: the result of the previous one.
 export function streamInto(side, layer, sublayer, trace) {
   const order = ["attention", "cross_attention", "feed_forward"].filter((each) => trace.has(`${side.name}.${layer}.${each}.result`));
   const place = order.indexOf(sublayer);
@@ -34,22 +34,22 @@ export function streamInto(side, layer, sublayer, trace) {
   return layer > 0 ? `${side.name}.${layer - 1}.feed_forward.result` : `${side.name}.embedded`;
 }
 
-// What the sublayer itself computes with: where norms come first, the normed stream.
+// The input that the sublayer computes with: with pre-norm, the normed stream.
 export function inputOf(side, layer, sublayer, trace) {
   if (trace.has(`${side.name}.${layer}.states`)) return `${side.name}.${layer}.states`;
   return isPre(side) ? `${side.name}.${layer}.${sublayer}.normed` : streamInto(side, layer, sublayer, trace);
 }
 
-// How many LSTMs a side has: none where it is made of blocks.
+// The number of LSTMs of a side: 0 if it has blocks.
 export function lstmsOf(trace, side) {
   let count = 0;
   while (trace.has(`${side.name}.${count}.states`)) count++;
   return count;
 }
 
-// Rows of a side as people read them: what was read, and what it led to.
+// Row labels of a side: the input token, and the output token after it.
 export function rowNames(side) {
-  return side.said.length ? side.pieces.map((piece, i) => `${piece} → ${side.said[i] ?? ""}`) : side.pieces;
+  return side.output.length ? side.tokens.map((piece, i) => `${piece} → ${side.output[i] ?? ""}`) : side.tokens;
 }
 
 export function headOf({ shape, values }, head) {
@@ -64,7 +64,7 @@ export function rowAt({ shape, values }, row) {
 
 export const at = ({ shape, values }, row, column) => values[row * shape.at(-1) + column];
 
-// All heads side by side: (H, T, K) as (T, H·K).
+// Concatenated heads: (H, T, K) as (T, H·K).
 export function concatenated({ shape: [heads, rows, width], values }) {
   const joined = new Float32Array(heads * rows * width);
   for (let h = 0; h < heads; h++) for (let r = 0; r < rows; r++) {

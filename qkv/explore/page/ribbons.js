@@ -1,4 +1,4 @@
-// Encoder-decoder attention as ribbons between the two sentences: the wider, the more was looked.
+// Encoder-decoder attention as ribbons between the two sentences: the wider, the larger the weight.
 
 import { drawn, element, shown } from "./dom.js";
 import { rowAt } from "./places.js";
@@ -7,10 +7,10 @@ import { colourOf } from "./scale.js";
 const WIDE = 900, HIGH = 230, TOP = 34, BOTTOM = HIGH - 34;
 
 export function ribbons({ arrays, row, site, t, go }) {
-  const above = site.keys.pieces, below = site.queries.said;
+  const above = site.keys.tokens, below = site.queries.output;
   const x = (i, count) => ((i + 0.5) * WIDE) / count;
   const picture = drawn("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": t("ribbons") });
-  const order = below.map((_, r) => r).sort((a, b) => (a === row) - (b === row)); // the chosen word last: on top
+  const order = below.map((_, r) => r).sort((a, b) => (a === row) - (b === row)); // the selected token last, so that it is on top
   for (const r of order) {
     const line = rowAt(arrays.weights, r);
     line.forEach((weight, s) => {

@@ -1,5 +1,5 @@
-// One colour scale for everything: cividis, whose steps look even to eyes with and without colour vision deficiency.
-// Blue is little (or negative), grey the middle (zero, where numbers have a sign), yellow much.
+// One colour scale for everything: cividis, which is perceptually uniform with and without colour vision deficiency.
+// Blue is small or negative, grey is the middle (zero for signed values), yellow is large.
 
 const STOPS = [
   [0, 34, 78], [0, 46, 106], [26, 56, 111], [50, 67, 109], [67, 78, 108], [83, 90, 109], [97, 101, 111], [111, 112, 115],
@@ -21,7 +21,7 @@ export function inkOn(part) {
   return part > 0.52 ? "#10151f" : "#ffffff";
 }
 
-// From the smallest to the largest that the scale shows: weights from 0 to 1, numbers with a sign around 0.
+// The range of the scale: 0 to 1 for weights, symmetric around 0 for signed values.
 export function rangeOf(values, kind) {
   if (kind === "unit") return [0, 1];
   let most = 1e-9;
@@ -33,7 +33,7 @@ export function partOf(value, [low, high]) {
   return value === -Infinity ? 0 : (value - low) / (high - low);
 }
 
-// A picture of a matrix, a pixel for each number, drawn large by the style sheet.
+// An image of a matrix, one pixel per value, enlarged by the style sheet.
 export function paint(canvas, values, rows, columns, range) {
   canvas.width = columns;
   canvas.height = rows;

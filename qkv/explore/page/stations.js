@@ -1,7 +1,7 @@
-// The stations in the order of the decks, and what all of them show alike.
+// The stations in the order of the decks, and what they all share.
 
 import { element } from "./dom.js";
-import { lookingSites, looksAt, siteOf, sitesOf } from "./places.js";
+import { attentionSites, hasAttention, siteOf, sitesOf } from "./places.js";
 import { crossAttention, heads, mask, maskedAttention, memory, projections, scaling, scores, softmax, weightedSum } from "./stations_attention.js";
 import { addNorm, decoderFeedForward, feedForward } from "./stations_blocks.js";
 import { choosing, evolution, logits, probabilities } from "./stations_output.js";
@@ -12,13 +12,13 @@ export const STATIONS = [
   memory, maskedAttention, crossAttention, decoderFeedForward, logits, probabilities, choosing, evolution,
 ];
 
-// The sites that a station can be looked at on.
+// The sites that a station can show.
 export function allowedSites(station, trace) {
   const own = sitesOf(trace).filter((site) => site.id !== "cross");
-  if (station.sides === "all") return lookingSites(trace);
+  if (station.sides === "all") return attentionSites(trace);
   if (station.sides === "own") return own;
   if (station.sides === "causal") return own.filter((site) => site.side.causal);
-  if (station.sides === "cross") return lookingSites(trace).filter((site) => site.id === "cross");
+  if (station.sides === "cross") return attentionSites(trace).filter((site) => site.id === "cross");
   return own.slice(-1);
 }
 
@@ -26,12 +26,12 @@ export function contextOf(base) {
   const { cursor, trace } = base, station = STATIONS[cursor.station - 1];
   const allowed = allowedSites(station, trace).map((site) => site.id);
   const site = siteOf(trace, cursor, allowed.length ? allowed : undefined);
-  const looking = looksAt(trace, site) ? site : lookingSites(trace).at(-1); // the attention whose heads are shown beside
-  const { depth, heads } = looking.side.stack, layer = Math.min(cursor.layer, depth - 1), head = Math.min(cursor.head, heads - 1);
-  return { ...base, station, site, looking, allowed, cursor: { ...cursor, layer, head } };
+  const attentionSite = hasAttention(trace, site) ? site : attentionSites(trace).at(-1); // the attention whose heads are shown
+  const { depth, heads } = attentionSite.side.stack, layer = Math.min(cursor.layer, depth - 1), head = Math.min(cursor.head, heads - 1);
+  return { ...base, station, site, attentionSite, allowed, cursor: { ...cursor, layer, head } };
 }
 
-// The whole station: what it is for, its formula, the formula with this cell's numbers, matrices, shapes, where it comes from.
+// The whole station: purpose, formula, the formula with this cell's numbers, matrices, shapes and source.
 export function stationView(context) {
   const { station, cursor, trace, t, go, site, allowed } = context, number = cursor.station;
   const found = station.show(context);

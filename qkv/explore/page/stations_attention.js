@@ -14,17 +14,17 @@ function limits(cursor, [rows, columns]) {
   return [Math.min(cursor.row, rows - 1), Math.min(cursor.column, columns - 1)];
 }
 
-// The step that a row of the last side has led to, where it has.
+// The decoding step of a row of the last side, if it has one.
 export function stepOfRow(trace, row) {
   const step = trace.choices.findIndex((choice) => choice.row === row);
-  return step >= 0 && trace.sides.at(-1).said.length ? { step } : {};
+  return step >= 0 && trace.sides.at(-1).output.length ? { step } : {};
 }
 
 function named(site, cursor, ...parts) {
   return parts.map((part) => `${prefixOf(site, cursor.layer)}.${part}`);
 }
 
-// What the keys and values are made from: the memory, where the attention is on another sentence.
+// The input of keys and values: the memory in encoder-decoder attention.
 function keySource(site, cursor, trace) {
   return site.id === "cross" ? `${site.keys.name}.output` : inputOf(site.side, cursor.layer, site.sublayer, trace);
 }
@@ -35,7 +35,7 @@ function projection(name, { site, cursor, trace }) {
   return { weight: `${place}.weight`, bias: `${place}.bias`, source };
 }
 
-// One number of Q, K or V with the row of x and the column of W that it is made of.
+// One value of Q, K or V, with the row of x and the column of W that give it.
 function projected(name, context, row, column, value) {
   const { trace, site, cursor } = context, { weight, bias, source } = projection(name, context);
   const input = trace.get(source), own = trace.get(weight), shift = trace.get(bias);
@@ -56,7 +56,7 @@ export const projections = {
     const panels = Object.entries(LETTERS).map(([name, letter]) => {
       const array = headOf(trace.get(named(site, cursor, name)[0]), cursor.head), side = name === "query" ? site.queries : site.keys;
       const [row, column] = part === name ? limits(cursor, array.shape) : [-1, -1];
-      return matrix({ title: letter, label: `${letter}: ${t(`role ${name}`)}`, ...array, rows: side.pieces, kind: "signed", row: Math.max(0, row), column: part === name ? column : 0, active: part === name,
+      return matrix({ title: letter, label: `${letter}: ${t(`role ${name}`)}`, ...array, rows: side.tokens, kind: "signed", row: Math.max(0, row), column: part === name ? column : 0, active: part === name,
         pick: (r, c, k) => go({ row: r, column: c, part: name }, k), note: t(`role ${name}`) });
     });
     const array = headOf(trace.get(named(site, cursor, part)[0]), cursor.head), [row, column] = limits(cursor, array.shape);
@@ -64,14 +64,14 @@ export const projections = {
     return {
       formula: formula("Q", "=", "x", sub("W", "Q"), "+", sub("b", "Q"), ",", "  ", "K", "=", "x", sub("W", "K"), "+", sub("b", "K"), ",", "  ", "V", "=", "x", sub("W", "V"), "+", sub("b", "V")),
       numbers: [line], left,
-      shapes: [["x", `${site.queries.pieces.length} × ${site.side.stack.width}`], ["W", `${site.side.stack.width} × ${headWidth(site)}`], ["Q", array.shape.join(" × ")]],
+      shapes: [["x", `${site.queries.tokens.length} × ${site.side.stack.width}`], ["W", `${site.side.stack.width} × ${headWidth(site)}`], ["Q", array.shape.join(" × ")]],
       panels: [element("div", { class: "three" }, ...panels)],
       origins: site.id === "cross" && part !== "query" ? [[t("station memory"), { station: 14, row, column }]] : [cameFrom(context, row)],
     };
   },
 };
 
-// The stream that a query is made of: what the layer below has left, or, before the first, embedding and position.
+// The input of a query: the result of the layer below or, in the first layer, embedding plus position.
 function cameFrom({ trace, site, cursor, t }, row) {
   const side = site.side.name;
   if (cursor.layer || lstmsOf(trace, site.side)) return [t("station layers"), { station: 13, side, row: cursor.layer, column: row }];
@@ -91,7 +91,7 @@ function square(part, { kind = "signed", formulaOf, numbersOf, noteOf, extra, ne
       const anyHidden = hides && (arrays.masked ?? array).values.includes(-Infinity);
       const panel = matrix({
         title: t(`matrix ${part}`), label: `${t(`matrix ${part}`)}, ${t("layer", cursor.layer + 1)}, ${t("head", cursor.head + 1)}`, ...array,
-        rows: rowNames(site.queries), columns: site.keys.pieces, kind, row, column,
+        rows: rowNames(site.queries), columns: site.keys.tokens, kind, row, column,
         hidden: anyHidden ? hides : undefined, hiddenText: t("may not look"), pick: (r, c, k) => go({ row: r, column: c, ...stepOfRow(trace, r) }, k),
       });
       return {
@@ -117,7 +117,7 @@ export const scores = {
       values.set(q);
       values.set(k, width);
       values.set(q.map((each, i) => each * k[i]), 2 * width);
-      return [matrix({ title: t("query times key"), shape: [3, width], values, rows: [`Q ${site.queries.pieces[row]}`, `K ${site.keys.pieces[column]}`, "Q · K"], kind: "signed", row: 2, column: 0, active: false, pick: () => go({}) })];
+      return [matrix({ title: t("query times key"), shape: [3, width], values, rows: [`Q ${site.queries.tokens[row]}`, `K ${site.keys.tokens[column]}`, "Q · K"], kind: "signed", row: 2, column: 0, active: false, pick: () => go({}) })];
     },
     originsOf: ({ row, column, t }) => [[`Q ${t("row", row + 1)}`, { station: 4, part: "query", row, column: 0 }], [`K ${t("row", column + 1)}`, { station: 4, part: "key", row: column, column: 0 }]],
   }),
@@ -143,7 +143,7 @@ export const mask = {
   }),
 };
 
-// The maximum that softmax subtracts from a row before it exponentiates; null where e^x is readable without.
+// The maximum that softmax subtracts from a row before the exponential; null if e^x is readable without it.
 function shiftOf({ arrays, row }) {
   const largest = Math.max(...rowAt(arrays.masked, row));
   return Math.abs(largest) > 12 ? largest : null;
@@ -167,7 +167,7 @@ function rowBars({ arrays, row, site, t }) {
   return [element("div", { class: "rowbars", role: "img", "aria-label": t("row adds up", number(total, 4)) },
     element("p", {}, isolated(rowNames(site.queries)[row]), " ", element("output", { class: "rowsum" }, t("row adds up", number(total, 4)))),
     element("div", { class: "bars" }, ...[...line].map((each, i) => element("div", { class: "bar" },
-      element("i", { style: { "--part": String(each) } }), element("small", {}, isolated(site.keys.pieces[i]))))))];
+      element("i", { style: { "--part": String(each) } }), element("small", {}, isolated(site.keys.tokens[i]))))))];
 }
 
 const SOFTMAX = {
@@ -191,7 +191,7 @@ export const weightedSum = {
     const [row, column] = limits(cursor, z.shape), line = rowAt(weights, row);
     const { parts, order } = dotted([...line].map((each, s) => [each, at(values, s, column)]), 4);
     const list = element("ol", { class: "terms" }, ...order.slice(0, 6).map((s) => element("li", {},
-      element("button", { type: "button", onclick: () => go({ station: 4, part: "value", row: s, column }) }, isolated(site.keys.pieces[s])),
+      element("button", { type: "button", onclick: () => go({ station: 4, part: "value", row: s, column }) }, isolated(site.keys.tokens[s])),
       element("i", { style: { "--part": String(line[s]) } }), ` ${number(line[s])} · ${number(at(values, s, column))} = ${number(line[s] * at(values, s, column))}`)));
     return {
       formula: formula("Z", "=", "A", "V", "=", "softmax", rowOf("(", frac(rowOf("Q", sup("K", "T")), root(sub("d", "k"))), ")"), "V"),
@@ -236,7 +236,7 @@ export const memory = {
     const [all, keys, values] = this.names({ site, cursor }).map((name) => trace.get(name));
     const array = { memory: all, key: headOf(keys, cursor.head), value: headOf(values, cursor.head) }, part = array[cursor.part] ? cursor.part : "memory";
     const [row, column] = limits(cursor, array[part].shape);
-    const panel = (name, title) => matrix({ title, ...array[name], rows: site.keys.pieces, kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, active: part === name, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
+    const panel = (name, title) => matrix({ title, ...array[name], rows: site.keys.tokens, kind: "signed", row: part === name ? row : 0, column: part === name ? column : 0, active: part === name, pick: (r, c, k) => go({ row: r, column: c, part: name }, k) });
     return {
       formula: formula("K", "=", "memory", "·", sub("W", "K"), "+", sub("b", "K"), ",", "  ", "V", "=", "memory", "·", sub("W", "V"), "+", sub("b", "V")),
       numbers: [formula(cellAt(nameOf(part === "memory" ? "memory" : LETTERS[part]), row, column), "=", valueOf(at(array[part], row, column)))],

@@ -8,7 +8,7 @@ import { at, inputOf, isPre, rowAt, rowNames, statisticsOf, streamInto, weightsO
 const place = (site, cursor, sublayer) => `${site.side.name}.${cursor.layer}.${sublayer}`;
 const cell = (letter, row, column) => sub(letter, `${row + 1},${column + 1}`);
 
-// The sublayer around which the shortcut goes: that of the site, or the feed-forward layer.
+// The sublayer inside the residual connection: that of the site, or the feed-forward layer.
 const around = (site, cursor) => (cursor.part.startsWith("ffn") ? "feed_forward" : site.sublayer);
 
 export const hasFeedForward = (trace) => trace.has(`${trace.sides[0].name}.0.feed_forward.output`);

@@ -1,4 +1,4 @@
-// Stations 18 to 21: from vectors to words, and the same view over the training run.
+// Stations 18 to 21: from vectors to tokens, and the same view across checkpoints.
 
 import { unpacked } from "./api.js";
 import { element, isolated, number } from "./dom.js";
@@ -23,7 +23,7 @@ function candidateRows(choice, chosen, columns, go) {
     ...columns(each).map((value) => element("td", {}, value))));
 }
 
-// Where the last vector was made: in the last feed-forward layer, or, of LSTMs, after the attention.
+// The source of the last vector: the last feed-forward layer or, with LSTMs, the attention.
 function lastPlace(trace, { row }, t) {
   const side = trace.sides.at(-1), layer = side.stack.depth - 1;
   if (!hasFeedForward(trace)) return [t("station cross_attention"), { station: 16, row, layer }];
@@ -61,7 +61,7 @@ export const probabilities = {
   key: "probabilities", sides: "last", isThere: (trace) => trace.choices.length > 0, names: () => [],
   show({ trace, cursor, t, go }) {
     const choice = choiceAt(trace, cursor), candidate = candidateAt(choice, cursor), z = candidate.logit;
-    const told = choice.candidates.reduce((sum, each) => sum + Math.exp(each.log_probability), 0);
+    const listed = choice.candidates.reduce((sum, each) => sum + Math.exp(each.log_probability), 0);
     return {
       formula: formula(sub("p", "w"), "=", frac(sup("e", sub("z", "w")), rowOf(sumOver("v"), sup("e", sub("z", "v")))), ",", "  ", "log", sub("p", "w"), "=", sub("z", "w"), "−", "log", sumOver("v"), sup("e", sub("z", "v"))),
       numbers: [formula("log", sub("p", wordOf(candidate.text.trim() || "␣")), "=", valueOf(z), "−", valueOf(choice.total), "=", valueOf(candidate.log_probability)),
@@ -70,7 +70,7 @@ export const probabilities = {
       panels: [table(t("station probabilities"), [t("word"), "z", "log p", "p", ""], candidateRows(choice, candidate, (each) => {
         const p = Math.exp(each.log_probability);
         return [number(each.logit), number(each.log_probability), number(p, 4), bar(p)];
-      }, go)), element("p", { class: "hint" }, t("the rest of the vocabulary", number(Math.max(0, 1 - told), 4)))],
+      }, go)), element("p", { class: "hint" }, t("the rest of the vocabulary", number(Math.max(0, 1 - listed), 4)))],
       origins: [[t("station logits"), { station: 18 }]],
     };
   },
@@ -87,7 +87,7 @@ export const choosing = {
     const panels = [width, table(t("alive", Math.min(cursor.step + 1, beams.rounds.length - 1)), [t("alive", Math.min(cursor.step + 1, beams.rounds.length - 1)), "∑ log p"], alive.map((each) => element("tr", {}, element("th", { scope: "row" }, isolated(each.text)), element("td", {}, number(each.total))))),
       table(t("ended"), [t("ended"), "∑ log p", t("divided by"), t("score"), ""], beams.hypotheses.map((each, i) => element("tr", { class: i === 0 ? "lit" : "" }, element("th", { scope: "row" }, isolated(each.text)), element("td", {}, number(each.log_probability)), element("td", {}, number(each.divisor)), element("td", {}, number(each.score)),
         element("td", { class: "why" }, i === 0 ? t("won") : each.finished ? t("ended lower", number(winner.score - each.score)) : t("cut off")))))];
-    if (beams.lost.length) panels.push(table(t("lost"), [t("lost"), "∑ log p", t("why")], beams.lost.map((each) => element("tr", {}, element("th", { scope: "row" }, isolated(each.text)), element("td", {}, number(each.total)),
+    if (beams.pruned.length) panels.push(table(t("pruned"), [t("pruned"), "∑ log p", t("why")], beams.pruned.map((each) => element("tr", {}, element("th", { scope: "row" }, isolated(each.text)), element("td", {}, number(each.total)),
       element("td", { class: "why" }, t("dropped because", each.step, number(each.best), number(each.kept)))))));
     return {
       formula: beams.width === 1 ? formula("w", "=", "argmax", sub("p", "w")) : formula("score", "=", frac(rowOf(sumOver("t"), "log", sub("p", sub("w", "t"))), sup(rowOf("(", frac(rowOf("5", "+", "n"), "6"), ")"), "α")), ",", "  ", "α", "=", nameOf(String(beams.length_penalty))),
@@ -102,7 +102,7 @@ export const evolution = {
   show(context) {
     const { trace, cursor, site, source, t, go } = context, name = `${prefixOf(site, cursor.layer)}.weights`;
     const list = element("ol", { class: "states", "aria-busy": "true" }, element("li", {}, t("computing")));
-    source.evolve(trace.wish, name, context.signal).then(({ states }) => {
+    source.evolve(trace.query, name, context.signal).then(({ states }) => {
       list.removeAttribute("aria-busy");
       list.replaceChildren(...states.map((state) => stateOf(state, context)));
     }).catch((error) => {
@@ -116,9 +116,9 @@ export const evolution = {
 };
 
 function stateOf(state, { cursor, site, t, go }) {
-  const weights = headOf(unpacked(state.tensor), cursor.head), canvas = element("canvas", { role: "img", "aria-label": `${t("matrix weights")}: ${state.answer}` });
+  const weights = headOf(unpacked(state.tensor), cursor.head), canvas = element("canvas", { role: "img", "aria-label": `${t("matrix weights")}: ${state.output}` });
   paint(canvas, weights.values, ...weights.shape, [0, 1]);
   return element("li", { class: (state.checkpoint ?? 0) === cursor.checkpoint ? "lit" : "" },
     element("button", { type: "button", onclick: () => go({ checkpoint: state.checkpoint ?? 0 }) }, state.checkpoint === null ? t("final weights") : t("step", state.checkpoint)), canvas,
-    element("p", {}, isolated(state.answer)), element("small", {}, `∑ log p = ${number(state.log_probability, 2)}`));
+    element("p", {}, isolated(state.output)), element("small", {}, `∑ log p = ${number(state.log_probability, 2)}`));
 }

@@ -1,4 +1,4 @@
-// Stations 1 to 3, from text to vectors that know their place, and 13, the layers one after another.
+// Stations 1 to 3, from text to vectors with positions, and 13, layer by layer.
 
 import { unpacked } from "./api.js";
 import { element, isolated, number } from "./dom.js";
@@ -9,21 +9,21 @@ import { at, cosine, lstmsOf, rowAt, sinusoid } from "./places.js";
 export const pieces = {
   key: "pieces", sides: "own", isThere: () => true, names: () => [],
   show({ trace, cursor, site, t, go }) {
-    const side = site.side, row = Math.min(cursor.row, side.pieces.length - 1);
+    const side = site.side, row = Math.min(cursor.row, side.tokens.length - 1);
     const chips = element("ol", { class: "chips", "aria-label": t("pieces of", t(`side ${side.name}`)) });
-    side.pieces.forEach((piece, i) => chips.append(element("li", {},
+    side.tokens.forEach((piece, i) => chips.append(element("li", {},
       element("button", { type: "button", "aria-pressed": i === row, onclick: () => go({ row: i }) },
         trace.picture ? patchOf(trace, i) : null, isolated(piece), element("small", {}, side.ids[i] ?? i + 1)))));
     return {
       formula: formula("x", "=", "(", sub("x", "1"), ",", "…", ",", sub("x", "n"), ")", "  ", sub("x", "i"), "∈", "{", "0", ",", "…", ",", nameOf("V"), "−", "1", "}"),
-      numbers: [formula(sub("x", String(row + 1)), "=", wordOf(`“${side.pieces[row].trim()}”`), "=", nameOf(String(side.ids[row] ?? row + 1)))],
-      shapes: [["x", `${side.pieces.length}`], ["V", String(trace.config.vocab_size ?? "")]],
+      numbers: [formula(sub("x", String(row + 1)), "=", wordOf(`“${side.tokens[row].trim()}”`), "=", nameOf(String(side.ids[row] ?? row + 1)))],
+      shapes: [["x", `${side.tokens.length}`], ["V", String(trace.config.vocab_size ?? "")]],
       panels: [chips],
     };
   },
 };
 
-// The part of a picture that a piece is; the first piece stands for the class and is no part of it.
+// The patch of an image that a token stands for. The first token is the class token and has none.
 function patchOf(trace, piece) {
   if (piece === 0) return null;
   const { shape: [channels, height, width], values } = unpacked(trace.picture), size = trace.config.patch, across = width / size;
@@ -51,7 +51,7 @@ export const embedding = {
       formula: formula(sub("e", "i"), "=", ...(scaled ? [root("d"), "·"] : []), sub("E", sub("x", "i"))),
       numbers: own === undefined ? [] : [formula(sub("e", `${row + 1},${column + 1}`), "=", ...(scaled ? [root(String(width)), "·"] : []), factor(own, 4), "=", valueOf(value))],
       shapes: [["E", `${trace.config.vocab_size ?? "V"} × ${width}`], ["e", `${rows} × ${width}`]],
-      panels: [matrix({ title: t("embeddings"), ...array, rows: site.side.pieces, kind: "signed", row, column, pick: (r, c, k) => go({ row: r, column: c }, k) })],
+      panels: [matrix({ title: t("embeddings"), ...array, rows: site.side.tokens, kind: "signed", row, column, pick: (r, c, k) => go({ row: r, column: c }, k) })],
       origins: [[t("station pieces"), { station: 1, row }]],
     };
   },
@@ -63,7 +63,7 @@ export const positions = {
   show({ trace, cursor, site, t, go }) {
     const [tokens, table, total] = this.names({ site }).map((name) => trace.get(name)), [rows, width] = total.shape;
     const row = Math.min(cursor.row, rows - 1), column = Math.min(cursor.column, width - 1), layout = trace.config.positions;
-    const pick = (r, c, k) => go({ row: r, column: c }, k), common = { rows: site.side.pieces, row, column, pick };
+    const pick = (r, c, k) => go({ row: r, column: c }, k), common = { rows: site.side.tokens, row, column, pick };
     const fixed = layout === "interleaved" || layout === "halves", half = Math.ceil(width / 2);
     const paper = layout === "halves" ? (column < half ? 2 * column : 2 * (column - half) + 1) : column;
     const angle = frac(nameOf(String(row)), sup(nameOf("10000"), frac(rowOf("2", "·", String(Math.floor(paper / 2))), nameOf(String(width)))));
@@ -108,7 +108,7 @@ export const layers = {
       numbers: [formula("cos", "=", frac(valueOf(total, 2), rowOf(valueOf(length(one), 2), "·", valueOf(length(first), 2))), "=", valueOf(values[row * columns + column]))],
       shapes: [["x", states[row].shape.join(" × ")], ["N", String(lstms || site.side.stack.depth)]],
       panels: [matrix({
-        title: t("cosine to input"), shape: [names.length, columns], values, rows, columns: site.side.pieces, kind: "signed", row, column,
+        title: t("cosine to input"), shape: [names.length, columns], values, rows, columns: site.side.tokens, kind: "signed", row, column,
         pick: (r, c, k) => go({ row: r, column: c }, k), note: t("length of vector", number(length(one), 2)),
       })],
       origins: lstms ? [[t("station embedding"), { station: 2, side: site.side.name, row: column, column: 0 }]] : row > 0 && row <= site.side.stack.depth ? [[t("station feed_forward"), { station: 12, layer: row - 1, row: column, column: 0 }]] : [],

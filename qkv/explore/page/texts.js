@@ -1,4 +1,4 @@
-// The page's words in three languages. What is missing in one would be a fault: a test compares them.
+// The texts of the page in three languages. A test checks that none is missing.
 
 import { byId } from "./dom.js";
 
@@ -24,7 +24,7 @@ export function t(key, ...values) {
   return text.replace(/\{(\d)\}/g, (_, place) => values[place] ?? "");
 }
 
-// What a browser keeps for this page; in a file from disk it may refuse.
+// Values that the browser stores for this page. For a file opened from disk it may refuse.
 export function remembered(name) {
   try {
     return localStorage.getItem(`qkv ${name}`);
@@ -37,6 +37,6 @@ export function remember(name, value) {
   try {
     localStorage.setItem(`qkv ${name}`, value);
   } catch {
-    // then it is forgotten
+    // not stored
   }
 }

@@ -18,7 +18,7 @@ from qkv.families.bert.product import check_longest, facts_of, pieces_of, rows_o
 from qkv.runtime.compute import Compute, silent
 from qkv.runtime.predictions import Prediction, check_inputs
 from qkv.runtime.weights import build_model
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class TextClassifier:
     def __init__(
         self,
         model: BertClassifier,
-        pieces: WordPieces,
+        pieces: WordPieceTokenizer,
         defaults: TextClassifierDefaults,
         encoding: Encoding | None = None,
     ):

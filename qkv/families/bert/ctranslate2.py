@@ -31,7 +31,7 @@ def save(product: Bert, folder: Path, numbers: Numbers) -> None:
 
 
 def save_bert(
-    model: BertModel, pieces: Sequence[str], unknown: int, folder: Path, *, numbers: Numbers = "float32"
+    model: BertModel, names: Sequence[str], unknown: int, folder: Path, *, numbers: Numbers = "float32"
 ) -> None:
     """Write an encoder and its pooler for CTranslate2's Encoder, which has no heads for words or labels."""
     common, transformer = specs()
@@ -52,8 +52,8 @@ def save_bert(
     fill_stack(spec.encoder, model.encoder.stack, as_array(model.encoder.positions.table))
     if model.pooler is not None:
         fill_linear(spec.pooler_dense, model.pooler.linear)
-    spec.register_vocabulary(list(pieces))
-    spec.config.unk_token = pieces[unknown]
+    spec.register_vocabulary(list(names))
+    spec.config.unk_token = names[unknown]
     spec.config.layer_norm_epsilon = config.stack.norm_eps
     write(spec, folder, numbers)
 

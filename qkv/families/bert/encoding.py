@@ -11,12 +11,12 @@ from torch import Tensor
 
 from qkv.data.batching import pad_rows
 from qkv.engine import NoEngineError
-from qkv.engine.rounding import round_layers
 from qkv.engine.texts import TextEngine
 from qkv.errors import UserError
 from qkv.families.bert.model import Encoder
 from qkv.families.bert.options import Pooling
-from qkv.runtime.compute import WITHOUT_ENGINE, Compute, silent
+from qkv.runtime.compute import WITHOUT_ENGINE, Compute, arrays_of, silent
+from qkv.runtime.rounded import round_layers
 
 BATCH_TOKENS = 4_096  # states held at once
 
@@ -42,7 +42,13 @@ class Encoding:
         if self.device.type != "cpu" or self.compute == "bf16":
             return None
         try:
-            return TextEngine(self.encoder, int8=self.compute == "int8", threads=torch.get_num_threads())
+            return TextEngine(
+                self.encoder.config,
+                arrays_of(self.encoder),
+                int8=self.compute == "int8",
+                threads=torch.get_num_threads(),
+                prefix="",
+            )
         except NoEngineError as error:
             warn(f"encoding without {WITHOUT_ENGINE}: {error}.")
             return None
@@ -68,14 +74,14 @@ class Encoding:
     def vectors(self, rows: Sequence[Row], pooling: Pooling) -> Tensor:
         """Vectors of one batch.  (rows, D)"""
         if self.engine is not None:
-            return self.engine(*concatenate(rows), pooling)
+            return torch.from_numpy(self.engine(*concatenate(rows), pooling))
         return pooled_by_torch(self.states(rows), [len(row.ids) for row in rows], pooling).float().cpu()
 
     def states(self, rows: Sequence[Row]) -> Tensor:
         """States of all tokens, one row after another.  (N, D)"""
         if self.engine is None:
             return self.states_by_torch(rows)
-        return self.engine(*concatenate(rows))
+        return torch.from_numpy(self.engine(*concatenate(rows)))
 
     @torch.inference_mode()
     def states_by_torch(self, rows: Sequence[Row]) -> Tensor:

@@ -16,20 +16,20 @@ from qkv.families.bert.config import EncoderConfig
 from qkv.families.bert.hub_weights import bert_from, classifier_from, their_config, their_name
 from qkv.families.bert.options import Pooling
 from qkv.families.bert.product import Bert, BertDefaults
-from qkv.hub.folder import Published, bounded, read_json, read_object
+from qkv.hub.folder import Published, check_size, read_json, read_object
 from qkv.hub.mapping import NOTES, Written
 from qkv.hub.naming import classes
 from qkv.hub.tokenizer_settings import (
     BY_ITS_FILE,
+    check_added_tokens,
     check_numbers,
     choice,
     class_of,
     must_be,
     name_of,
-    refuse_added,
     tokenizer_settings,
 )
-from qkv.text.word_pieces import BEGIN, MASK, PAD, SEPARATOR, SPECIAL, UNKNOWN, WordPieces
+from qkv.text.wordpiece import BEGIN, MASK, PAD, SEPARATOR, SPECIAL, UNKNOWN, WordPieceTokenizer
 
 POOLINGS: dict[str, Pooling] = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "first"}
 PARTS = ("Transformer", "Pooling", "Normalize")  # modules of a sentence-transformer that qkv supports
@@ -48,11 +48,13 @@ class BertMapping:
         config, weights, where = published.config, published.weights, published.where
         if is_classifier(published):
             classifier = classifier_from(config, weights, where)
-            pieces = word_pieces(published, classifier.config.encoder)
-            return TextClassifier(classifier, pieces, label_settings(published, classifier.config.outputs))
+            tokenizer = read_tokenizer(published, classifier.config.encoder)
+            return TextClassifier(classifier, tokenizer, label_settings(published, classifier.config.outputs))
         model = bert_from(config, weights, where)
-        pieces = word_pieces(published, model.config.encoder)
-        return Bert(model, pieces, sentence_settings(published, model.config.encoder.max_length, pieces))
+        tokenizer = read_tokenizer(published, model.config.encoder)
+        return Bert(
+            model, tokenizer, sentence_settings(published, model.config.encoder.max_length, tokenizer)
+        )
 
     def write(self, product: Product) -> Written:
         config, name = their_config(encoder_of(product)), self.their_class(product)
@@ -98,7 +100,7 @@ class BertMapping:
             "attention_mask": (ids != config.pad).long(),
         }
 
-    def computed(self, product: Product, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: Product, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         ids, segments = inputs["input_ids"], inputs["token_type_ids"]
         model = product.model.eval()
         if isinstance(product, TextClassifier):
@@ -136,36 +138,36 @@ def encoder_of(product: Product) -> EncoderConfig:
 # In ------------------------------------------------------------------------------------------------------------
 
 
-def word_pieces(published: Published, encoder: EncoderConfig) -> WordPieces:
+def read_tokenizer(published: Published, encoder: EncoderConfig) -> WordPieceTokenizer:
     folder, where = published.folder, published.where
     settings = tokenizer_settings(published, TOKENIZERS)
     if published.has("tokenizer.json"):
-        pieces = WordPieces.load(bounded(folder / "tokenizer.json"))
+        tokenizer = WordPieceTokenizer.load(check_size(folder / "tokenizer.json"))
     elif published.has("vocab.txt"):
-        pieces = WordPieces.load(bounded(folder / "vocab.txt"))
+        tokenizer = WordPieceTokenizer.load(check_size(folder / "vocab.txt"))
     else:
         raise UserError(f"{where} has neither tokenizer.json nor vocab.txt; one of them is needed.")
-    numbers = pieces.pieces.get_vocab()
-    refuse_added(published, numbers)
+    numbers = tokenizer.library.get_vocab()
+    check_added_tokens(published, numbers)
     check_numbers(published, numbers.values(), encoder.vocab_size)
-    if pieces.pad != encoder.pad:
+    if tokenizer.pad != encoder.pad:
         raise UserError(
-            f"{where}: {PAD} has id {pieces.pad} in its tokenizer, but pad_token_id in its config.json is {encoder.pad}."
+            f"{where}: {PAD} has id {tokenizer.pad} in its tokenizer, but pad_token_id in its config.json is {encoder.pad}."
         )
     for name, token in zip(NAMES, SPECIAL, strict=True):
         if name_of(settings.get(name), token) != token:
             raise UserError(f"{where}: {name} is {settings[name]!r}; qkv supports only {token}.")
     if class_of(published) not in BY_ITS_FILE:
-        set_normalizer(pieces, settings, where)
-    return pieces
+        set_normalizer(tokenizer, settings, where)
+    return tokenizer
 
 
-def set_normalizer(pieces: WordPieces, settings: Mapping[str, Any], where: str) -> None:
+def set_normalizer(tokenizer: WordPieceTokenizer, settings: Mapping[str, Any], where: str) -> None:
     """BERT's tokenizers follow their settings, not tokenizer.json."""
     must_be(settings, "do_basic_tokenize", True, where)
     must_be(settings, "never_split", [], where)
-    if pieces.pieces.normalizer is None or isinstance(pieces.pieces.normalizer, BertNormalizer):
-        pieces.pieces.normalizer = BertNormalizer(
+    if tokenizer.library.normalizer is None or isinstance(tokenizer.library.normalizer, BertNormalizer):
+        tokenizer.library.normalizer = BertNormalizer(
             lowercase=bool(choice(settings, "do_lower_case", True, where)),
             strip_accents=choice(settings, "strip_accents", None, where),
             handle_chinese_chars=bool(choice(settings, "tokenize_chinese_chars", True, where)),
@@ -192,14 +194,14 @@ def reads_pairs(config: Mapping[str, Any]) -> bool:
     return str(config.get("finetuning_task", "")).lower() in pairs
 
 
-def sentence_settings(published: Published, context: int, pieces: WordPieces) -> BertDefaults:
+def sentence_settings(published: Published, context: int, tokenizer: WordPieceTokenizer) -> BertDefaults:
     """The settings in modules.json of a sentence-transformer; any other BERT uses mean pooling."""
     if not published.has(MODULES):
         return BertDefaults(max_length=context)
     where = published.where
     paths = modules_of(published.folder / MODULES)
     limits = published.json(LIMITS)
-    if limits.get("do_lower_case") and pieces.encode("A") != pieces.encode("a"):
+    if limits.get("do_lower_case") and tokenizer.encode("A") != tokenizer.encode("a"):
         raise UserError(
             f"{where}/{LIMITS}: do_lower_case lowercases text before the tokenizer, which qkv does not support."
         )
@@ -261,7 +263,7 @@ def rescale_head(weights: Mapping[str, Tensor], defaults: TextClassifierDefaults
     }
 
 
-def tokenizer_files(pieces: WordPieces, longest: int) -> dict[str, bytes]:
+def tokenizer_files(tokenizer: WordPieceTokenizer, longest: int) -> dict[str, bytes]:
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "pad_token": PAD,
@@ -274,7 +276,7 @@ def tokenizer_files(pieces: WordPieces, longest: int) -> dict[str, bytes]:
         "clean_up_tokenization_spaces": False,
     }
     return {
-        "tokenizer.json": pieces.text_with_marks().encode(),
+        "tokenizer.json": tokenizer.text_with_template().encode(),
         "tokenizer_config.json": json_bytes(settings),
     }
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from qkv.errors import UserError
 from qkv.families.bert.config import BertClassifierConfig, BertConfig, EncoderConfig
 from qkv.families.bert.model import Bert, BertClassifier
-from qkv.hub.naming import Settings, built, check_copies, outputs_of, renamed
+from qkv.hub.naming import Settings, build_model, check_copies, outputs_of, rename_weights
 from qkv.hub.stack import stack_from, their_stack
 
 WITHOUT_EFFECT = {
@@ -116,7 +116,7 @@ def bert_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: s
     """A BERT with the heads that there are weights for."""
     plain = {name.removeprefix("bert."): tensor for name, tensor in weights.items()}
     check_copies(plain, COPIES, where)
-    ours = renamed(weights, our_name, where)
+    ours = rename_weights(weights, our_name, where)
     if "cls.predictions.decoder.bias" in plain:  # it has two names
         ours.setdefault("words.bias", plain["cls.predictions.decoder.bias"])
     encoder = encoder_config(config, where)
@@ -129,11 +129,13 @@ def bert_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: s
         )
     except ValueError as error:
         raise UserError(f"{where}: this model cannot be built: {error}.") from None
-    return built(lambda: Bert(heads), ours, encoder.stack.depth, where)
+    return build_model(lambda: Bert(heads), ours, encoder.stack.depth, where)
 
 
 def classifier_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: str) -> BertClassifier:
     outputs = outputs_of(weights, where)
     encoder = encoder_config(config, where)
     whole = BertClassifierConfig(encoder=encoder, outputs=outputs, numbers=outputs == 1)
-    return built(lambda: BertClassifier(whole), renamed(weights, our_name, where), encoder.stack.depth, where)
+    return build_model(
+        lambda: BertClassifier(whole), rename_weights(weights, our_name, where), encoder.stack.depth, where
+    )

@@ -1,4 +1,4 @@
-"""How a BERT is fine-tuned on texts with labels: one text or two in a row, classes or numbers."""
+"""Fine-tunes a BERT on labelled texts or pairs of texts, with classes or numbers."""
 
 import math
 import random
@@ -13,7 +13,7 @@ from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.labels import Labelled
-from qkv.errors import UserError, naming
+from qkv.errors import UserError, name_inputs
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
 from qkv.families.bert.config import BertClassifierConfig
@@ -22,24 +22,26 @@ from qkv.families.bert.model import BertClassifier, LabelBatch
 from qkv.families.bert.product import Bert, rows_of
 from qkv.families.bert.settings import BertFineTuneSettings
 from qkv.families.loading import load_for
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Task, facts_of_run, with_epochs
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import share_of
+from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
 
-HEAD = "labels."  # how the names of its weights begin
+HEAD = "labels."  # prefix of its weights
 
 
 @dataclass(frozen=True, kw_only=True)
 class Examples:
-    """What is learned from and what is measured on, and what their labels are."""
+    """Training and validation examples, and their classes."""
 
     train: Labelled
     valid: Labelled
-    classes: tuple[str, ...]  # none for numbers
+    classes: tuple[str, ...]  # empty for numbers
 
     @classmethod
     def of(cls, train: Labelled, valid: Labelled | None, settings: BertFineTuneSettings) -> "Examples":
@@ -50,7 +52,7 @@ class Examples:
         if valid is None:
             train, valid = hold_out(train, share_of(settings.valid_size, len(train)), settings.seed)
         if (valid.seconds is None) != (train.seconds is None):
-            raise UserError(f"{valid.where} and {train.where} have another number of texts in a row.")
+            raise UserError(f"{valid.where} and {train.where} must have the same number of texts per line.")
         targets_of(valid, classes)
         return cls(train=train, valid=valid, classes=classes)
 
@@ -69,7 +71,7 @@ def hold_out(examples: Labelled, share: float, seed: int) -> tuple[Labelled, Lab
     random.Random(seed).shuffle(order)
     count = round(share * len(order))
     if not count or count == len(order):
-        raise UserError(f"{examples.where} has too few examples to hold some out. Give validation examples.")
+        raise UserError(f"{examples.where} has too few examples to hold some out: give validation examples.")
     return examples.select(sorted(order[count:])), examples.select(sorted(order[:count]))
 
 
@@ -79,7 +81,7 @@ def targets_of(examples: Labelled, classes: tuple[str, ...]) -> list[float]:
 
 @dataclass(frozen=True)
 class LabelledData:
-    """Examples that were read, to train on and perhaps to validate on."""
+    """Examples to train on, and optionally to validate on."""
 
     train: Labelled
     valid: Labelled | None
@@ -104,7 +106,7 @@ def fine_tune_task(
 ) -> "LabelTask":
     before = bert_in(base)
     if same_labels(before, examples):
-        examples = replace(examples, classes=before.classes)  # in its order
+        examples = replace(examples, classes=before.classes)  # in the order of the model
     settings = with_precision(settings, before.model.config.encoder.stack.width, choose_device(), setup.group)
     task = LabelTask(examples, before, base, settings)
     settings = with_epochs(settings, lambda: task.data(examples.train, before.pieces, shuffled=True))
@@ -118,7 +120,7 @@ def bert_in(base: Path) -> Bert | TextClassifier:
 
 
 def same_labels(before: Bert | TextClassifier, examples: Examples) -> TypeGuard[TextClassifier]:
-    """The same classes, in whatever order, or numbers both times: then the head goes on as well."""
+    """Whether the labels are the same, in any order, so that the head can be kept."""
     return isinstance(before, TextClassifier) and sorted(before.classes) == sorted(examples.classes)
 
 
@@ -127,7 +129,7 @@ class LabelTask(Task[TextClassifier]):
     unit: ClassVar = "examples"
 
     examples: Examples
-    before: Bert | TextClassifier  # that is fine-tuned
+    before: Bert | TextClassifier  # the model to fine-tune
     base: Path
     settings: BertFineTuneSettings
 
@@ -146,10 +148,10 @@ class LabelTask(Task[TextClassifier]):
     def files(self) -> dict[str, bytes]:
         return {TOKENIZER_FILE: self.before.pieces.text().encode()}
 
-    def data(self, examples: Labelled, pieces: WordPieces, *, shuffled: bool) -> "LabelData":
+    def data(self, examples: Labelled, tokenizer: WordPieceTokenizer, *, shuffled: bool) -> "LabelData":
         return LabelData(
             examples,
-            pieces,
+            tokenizer,
             self.examples,
             self.before.defaults.max_length,
             self.settings.training.batch_tokens,
@@ -157,7 +159,7 @@ class LabelTask(Task[TextClassifier]):
         )
 
     def assemble(self, folder: Path) -> Assembled[TextClassifier]:
-        pieces, examples = WordPieces.load(folder / TOKENIZER_FILE), self.examples
+        tokenizer, examples = WordPieceTokenizer.load(folder / TOKENIZER_FILE), self.examples
         mean, deviation = examples.scale
         defaults = TextClassifierDefaults(
             max_length=self.before.defaults.max_length,
@@ -167,13 +169,13 @@ class LabelTask(Task[TextClassifier]):
             deviation=deviation,
         )
         return Assembled(
-            product=TextClassifier(self.new_model(), pieces, defaults),
-            train=self.data(examples.train, pieces, shuffled=True),
-            valid=self.data(examples.valid, pieces, shuffled=False),
+            product=TextClassifier(self.new_model(), tokenizer, defaults),
+            train=self.data(examples.train, tokenizer, shuffled=True),
+            valid=self.data(examples.valid, tokenizer, shuffled=False),
         )
 
     def new_model(self) -> BertClassifier:
-        """The encoder of the model that is fine-tuned, and its pooler where it has one; the head, for the same labels."""
+        """A classifier with the encoder, the pooler if there is one, and the head if the labels are the same."""
         before, classes = self.before, self.examples.classes
         encoder = before.model.config.encoder
         share = self.settings.dropout
@@ -193,7 +195,7 @@ class LabelTask(Task[TextClassifier]):
             model.load_state_dict(own | given)
         return model
 
-    def finish(self, product: TextClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: TextClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         examples, settings = self.examples, self.settings
         report: dict[str, Any] = {
             **facts_of_run(run, product.model, chosen, settings, counted="examples"),
@@ -213,14 +215,14 @@ class LabelTask(Task[TextClassifier]):
             then = results(self.before.reading_pairs(product.defaults.pairs), examples.valid)
             report["results"] = {f"{name} before": value for name, value in then.items()} | report["results"]
         title = "BERT, fine-tuned to " + (
-            f"tell {', '.join(examples.classes)}" if examples.classes else "give numbers"
+            f"predict {', '.join(examples.classes)}" if examples.classes else "predict numbers"
         )
         save_report(out, report, model_card(title, 'qkv classify . "…"', report))
         return report
 
 
 def head_of(before: TextClassifier, scale: tuple[float, float]) -> dict[str, Tensor]:
-    """Its head. Numbers are learned in units of their mean and deviation: it says the same ones in the new units."""
+    """The weights of the head. For numbers, they are converted to the mean and deviation of the new labels."""
     head, (mean, deviation) = before.model.labels.state_dict(), scale
     weight, bias = head["weight"], head["bias"]
     if not before.classes:
@@ -230,20 +232,20 @@ def head_of(before: TextClassifier, scale: tuple[float, float]) -> dict[str, Ten
 
 
 class LabelData:
-    """Encoded texts with their labels in batches of like length (the loop's Data protocol)."""
+    """Encoded texts with labels in batches of similar length (implements the loop's Data protocol)."""
 
     def __init__(
         self,
         examples: Labelled,
-        pieces: WordPieces,
+        tokenizer: WordPieceTokenizer,
         whole: Examples,
         longest: int,
         batch_tokens: int,
         *,
         shuffled: bool,
     ):
-        self.pieces, self.batch_tokens, self.shuffled = pieces, batch_tokens, shuffled
-        self.rows = rows_with_lines(examples, pieces, longest)
+        self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
+        self.rows = rows_with_lines(examples, tokenizer, longest)
         mean, deviation = whole.scale
         self.targets = [(target - mean) / deviation for target in targets_of(examples, whole.classes)]
         self.kind = torch.long if whole.classes else torch.float
@@ -258,33 +260,35 @@ class LabelData:
     def batch(self, rows: list[int]) -> LabelBatch:
         chosen = [self.rows[row] for row in rows]
         return LabelBatch(
-            ids=pad_rows([row.ids for row in chosen], self.pieces.pad),
+            ids=pad_rows([row.ids for row in chosen], self.tokenizer.pad),
             segments=pad_rows([row.segments for row in chosen], 0),
             labels=torch.tensor([self.targets[row] for row in rows], dtype=self.kind),
         )
 
     def tokens(self, rows: list[int]) -> int:
-        """Examples: the loss is a mean over them."""
+        """The number of examples, over which the loss is averaged."""
         return len(rows)
 
 
-def rows_with_lines(examples: Labelled, pieces: WordPieces, longest: int) -> list[Row]:
-    """A text with no pieces, or with more than the model reads, is refused with its line, and never cut."""
-    flat = pieces.encode_all([text for texts in examples.inputs for text in texts])
+def rows_with_lines(examples: Labelled, tokenizer: WordPieceTokenizer, longest: int) -> list[Row]:
+    """Encode the examples. An empty or too long text is an error that names its line; texts are never truncated."""
+    flat = tokenizer.encode_all([text for texts in examples.inputs for text in texts])
     size = 1 if examples.seconds is None else 2
-    with naming(lambda number: f"{examples.where}, line {examples.lines[number]}"):
-        return rows_of(pieces, [flat[start : start + size] for start in range(0, len(flat), size)], longest)
+    with name_inputs(lambda number: f"{examples.where}, line {examples.lines[number]}"):
+        return rows_of(
+            tokenizer, [flat[start : start + size] for start in range(0, len(flat), size)], longest
+        )
 
 
 def results(classifier: TextClassifier, valid: Labelled) -> dict[str, str]:
-    verdicts = classifier.classify(valid.inputs)
+    predictions = classifier.classify(valid.inputs)
     if classifier.classes:
-        said = [verdict.label for verdict in verdicts]
+        labels = [prediction.label for prediction in predictions]
         return {
-            "accuracy": f"{100 * accuracy(said, valid.labels):.2f} % of {len(valid):,}",
-            "macro F1": f"{100 * macro_f1(said, valid.labels):.2f} %",
+            "accuracy": f"{100 * accuracy(labels, valid.labels):.2f} % of {len(valid):,}",
+            "macro F1": f"{100 * macro_f1(labels, valid.labels):.2f} %",
         }
-    numbers, wanted = [verdict.number or 0.0 for verdict in verdicts], valid.numbers()
+    numbers, wanted = [prediction.number or 0.0 for prediction in predictions], valid.numbers()
     return {
         "Pearson": f"{pearson(numbers, wanted):.4f} on {len(valid):,}",
         "Spearman": f"{spearman(numbers, wanted):.4f}",

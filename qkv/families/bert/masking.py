@@ -1,4 +1,4 @@
-"""What BERT is trained on: two parts of text, some of whose words are hidden (sections 3.1 and A.1 of its paper)."""
+"""The training examples of BERT: pairs of passages with masked tokens (sections 3.1 and A.1 of the paper)."""
 
 import random
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from qkv.families.bert.settings import MaskingSettings
 
 Sentence = list[int]
 Document = list[Sentence]
-SHORTER = 0.1  # so many of the examples are made shorter, so that short texts are known too
+SHORT_SHARE = 0.1  # of examples that are made short, so that the model also learns short texts
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two parts, of which the second comes after the first in its document, or from anywhere."""
+    """Two passages. The second follows the first in its document, or is a random one."""
 
     first: list[int]
     second: list[int]
@@ -21,8 +21,8 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Hidden:
-    """Ids with some of them hidden: where, and what stood there."""
+class MaskedExample:
+    """Ids with some of them masked, the masked positions, and the original ids there."""
 
     ids: list[int]
     places: list[int]
@@ -30,7 +30,7 @@ class Hidden:
 
 
 def pairs_of(documents: Sequence[Document], room: int, generator: random.Random) -> list[Pair]:
-    """All sentences in pairs of parts that together have at most `room` ids; every other second part is a stranger."""
+    """Divide documents into pairs of passages of at most `room` ids together. Half of the second passages are random."""
     order = list(range(len(documents)))
     generator.shuffle(order)
     return [pair for number in order for pair in pairs_in(documents, number, room, generator)]
@@ -39,33 +39,38 @@ def pairs_of(documents: Sequence[Document], room: int, generator: random.Random)
 def pairs_in(documents: Sequence[Document], number: int, room: int, generator: random.Random) -> list[Pair]:
     document, found, start = documents[number], list[Pair](), 0
     while start < len(document):
-        goal = room if generator.random() >= SHORTER else generator.randint(2, room)
+        goal = room if generator.random() >= SHORT_SHARE else generator.randint(2, room)
         end, size = start, 0
         while end < len(document) and (size < goal or end < start + 2):
             size += len(document[end])
             end += 1
         cut = start + generator.randint(1, max(1, end - start - 1))
-        first, alone = joined(document[start:cut]), end - start < 2  # the last sentence: nothing follows it
-        strange = (
-            strangers(documents, number, start, end, generator) if alone or generator.random() < 0.5 else []
+        first, is_last = (
+            concatenate(document[start:cut]),
+            end - start < 2,
+        )  # the last sentence has no successor
+        random_next = (
+            random_sentences(documents, number, start, end, generator)
+            if is_last or generator.random() < 0.5
+            else []
         )
-        if strange:
+        if random_next:
             second, start = (
-                beginning_of(strange, goal - len(first)),
+                take_tokens(random_next, goal - len(first)),
                 cut,
-            )  # what would have followed is for the next pair
-        elif alone:
+            )  # the real continuation starts the next pair
+        elif is_last:
             break
         else:
-            second, start = joined(document[cut:end]), end
-        found.append(Pair(*fitted(first, second, room), follows=not strange))
+            second, start = concatenate(document[cut:end]), end
+        found.append(Pair(*truncate_pair(first, second, room), follows=not random_next))
     return found
 
 
-def strangers(
+def random_sentences(
     documents: Sequence[Document], number: int, start: int, end: int, generator: random.Random
 ) -> list[Sentence]:
-    """Sentences from anywhere in another document; where there is only one, from elsewhere in it, if it is long enough."""
+    """Sentences from a random place in another document, or elsewhere in the same one if it is the only one."""
     if len(documents) > 1:
         other = generator.randrange(len(documents) - 1)
         document = documents[other + (other >= number)]
@@ -75,8 +80,8 @@ def strangers(
     return document[generator.choice(elsewhere) :] if elsewhere else []
 
 
-def beginning_of(sentences: Sequence[Sentence], size: int) -> list[int]:
-    """As many of them as make up the size."""
+def take_tokens(sentences: Sequence[Sentence], size: int) -> list[int]:
+    """The ids of as many sentences as needed to reach the size."""
     ids: list[int] = []
     for sentence in sentences:
         ids += sentence
@@ -85,8 +90,8 @@ def beginning_of(sentences: Sequence[Sentence], size: int) -> list[int]:
     return ids
 
 
-def fitted(first: list[int], second: list[int], room: int) -> tuple[list[int], list[int]]:
-    """Shortened, the longer one first, until both fit: the first loses its beginning, the second its end."""
+def truncate_pair(first: list[int], second: list[int], room: int) -> tuple[list[int], list[int]]:
+    """Shorten the longer passage until both fit. The first is cut at its start, the second at its end."""
     over = len(first) + len(second) - room
     if over <= 0:
         return first, second
@@ -95,8 +100,8 @@ def fitted(first: list[int], second: list[int], room: int) -> tuple[list[int], l
     return first[from_first:], second[: len(second) - (over - from_first)]
 
 
-def runs_of(documents: Sequence[Document], room: int, generator: random.Random) -> list[list[int]]:
-    """The same for training without a next sentence: as many sentences of a document as fit, one after another."""
+def passages_of(documents: Sequence[Document], room: int, generator: random.Random) -> list[list[int]]:
+    """Divide documents into single passages of at most `room` ids, for training without next-sentence prediction."""
     found = []
     for document in documents:
         ids: list[int] = []
@@ -111,21 +116,21 @@ def runs_of(documents: Sequence[Document], room: int, generator: random.Random) 
     return found
 
 
-def joined(sentences: Sequence[Sentence]) -> list[int]:
+def concatenate(sentences: Sequence[Sentence]) -> list[int]:
     return [number for sentence in sentences for number in sentence]
 
 
-def hide(
+def mask_tokens(
     ids: Sequence[int],
     special: frozenset[int],
     continues: Sequence[bool],
     mask: int,
     settings: MaskingSettings,
     generator: random.Random,
-) -> Hidden:
-    """About `share` of the words, at least one: most become [MASK], some another word, some stay as they are.
+) -> MaskedExample:
+    """Mask about `mask_share` of the tokens, at least one: most become [MASK], some a random token, some stay unchanged.
 
-    Pieces are hidden one by one, or, with whole words, all pieces of a word together.
+    With whole-word masking, all tokens of a word are masked together.
     """
     units: list[list[int]] = []
     for place, number in enumerate(ids):
@@ -149,11 +154,11 @@ def hide(
         if chance < settings.mask_token_share:
             changed[place] = mask
         elif chance < settings.mask_token_share + settings.random_token_share:
-            changed[place] = any_word(len(continues), special, generator)
-    return Hidden(changed, sorted(places), [ids[place] for place in sorted(places)])
+            changed[place] = random_token(len(continues), special, generator)
+    return MaskedExample(changed, sorted(places), [ids[place] for place in sorted(places)])
 
 
-def any_word(vocab: int, special: frozenset[int], generator: random.Random) -> int:
+def random_token(vocab: int, special: frozenset[int], generator: random.Random) -> int:
     while (number := generator.randrange(vocab)) in special:
         pass
     return number

@@ -19,7 +19,7 @@ from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
 from qkv.runtime.compute import Compute, silent
 from qkv.runtime.weights import build_model
 from qkv.text.segment import split_to_fit
-from qkv.text.word_pieces import MASK, WordPieces
+from qkv.text.wordpiece import MASK, WordPieceTokenizer
 
 Vectors = NDArray[np.float32]
 
@@ -43,7 +43,11 @@ class Guess:
 
 class Bert:
     def __init__(
-        self, model: BertModel, pieces: WordPieces, defaults: BertDefaults, encoding: Encoding | None = None
+        self,
+        model: BertModel,
+        pieces: WordPieceTokenizer,
+        defaults: BertDefaults,
+        encoding: Encoding | None = None,
     ):
         self.model, self.pieces, self.defaults = model, pieces, defaults
         self.encoding = encoding  # created from the current weights at first use
@@ -171,27 +175,27 @@ class Bert:
         return float(a @ b)
 
 
-def rows_of(pieces: WordPieces, inputs: Sequence[Sequence[Sequence[int]]], longest: int) -> list[Row]:
+def rows_of(pieces: WordPieceTokenizer, inputs: Sequence[Sequence[Sequence[int]]], longest: int) -> list[Row]:
     """Texts, or pairs of texts, as model inputs."""
     return [row_of(pieces, texts, longest, number) for number, texts in enumerate(inputs)]
 
 
-def row_of(pieces: WordPieces, texts: Sequence[Sequence[int]], longest: int, number: int) -> Row:
+def row_of(pieces: WordPieceTokenizer, texts: Sequence[Sequence[int]], longest: int, number: int) -> Row:
     """One input. Too many tokens, or none, are an error; nothing is cut off."""
     kind = "text" if len(texts) == 1 else "pair"
     if not all(texts):
         what = "is empty" if len(texts) == 1 else "has an empty text"
         raise InputError(number, f"{what}.", kind)
-    ids, segments = pieces.joined(texts)
+    ids, segments = pieces.join_texts(texts)
     if len(ids) > longest:
         fault = f"has {len(ids)} tokens, and this model reads at most {longest}. Shorten it or leave it out."
         raise InputError(number, fault, kind)
     return Row(ids, segments)
 
 
-def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieces:
+def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieceTokenizer:
     """The tokenizer of a bundle, if it fits the model."""
-    pieces = WordPieces.load(folder / TOKENIZER_FILE)
+    pieces = WordPieceTokenizer.load(folder / TOKENIZER_FILE)
     if len(pieces) != encoder.vocab_size:
         raise UserError(
             f"{folder}: the tokenizer has {len(pieces)} tokens and the model {encoder.vocab_size}: "

@@ -1,6 +1,6 @@
 """The explorer's self-check of a BERT: recompute it in NumPy from the weights alone."""
 
-from qkv.tracing.formulas import ACTIVATIONS, Array, Stack, Weights, linear, normed
+from qkv.tracing.formulas import ACTIVATIONS, Array, Stack, Weights, layer_norm, linear
 from qkv.tracing.trace import Trace
 
 
@@ -10,12 +10,12 @@ def recompute(trace: Trace, weights: Weights) -> dict[str, Array]:
     tokens = weights["encoder.tokens.weight"][list(side.ids)]
     positions = weights["encoder.positions.table"][: len(side.ids)]
     total = tokens + weights["encoder.segments.weight"][0] + positions
-    x = normed(total, weights["encoder.norm.weight"], weights["encoder.norm.bias"], eps)
+    x = layer_norm(total, weights["encoder.norm.weight"], weights["encoder.norm.bias"], eps)
     found |= {"encoder.tokens": tokens, "encoder.positions": positions, "encoder.embedded": x}
     x = Stack(weights, "encoder", side.stack, found, causal=False, prefix=side.weights)(x)
     if "logits" in trace.arrays:
         y = linear(weights, "words.transform", x)
-        y = normed(
+        y = layer_norm(
             ACTIVATIONS[side.stack["activation"]](y),
             weights["words.norm.weight"],
             weights["words.norm.bias"],

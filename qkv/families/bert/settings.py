@@ -1,4 +1,4 @@
-"""What a person may choose about a BERT, about fine-tuning one, and recipes. Importing this needs no torch."""
+"""Settings for training and fine-tuning BERT, and recipes. Importing this needs no torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from qkv.training.settings import (
     size_rule,
 )
 
-LETTERS_OF_A_PIECE = 4.5  # of a word piece with its space, about
+CHARACTERS_PER_TOKEN = 4.5  # of WordPiece tokens with their spaces, roughly
 
 
 @dataclass(frozen=True, kw_only=True)
 class BertModelSettings(BlockSettings):
     max_length: int
-    """Pieces that are read at once, with [CLS] and [SEP]."""
+    """Context length in tokens, including [CLS] and [SEP]."""
     norm: Literal["pre", "post"] = "post"
-    """Where the layer norm stands: after each sublayer as in the paper, or before it."""
+    """Layer norm after each sublayer (post, as in the paper) or before it (pre)."""
 
     def rules(self) -> list[Rule]:
         return [*super().rules(), ("max_length", "must be at least 8", self.max_length >= 8)]
@@ -40,13 +40,13 @@ class MaskingSettings:
     }
 
     mask_share: float = 0.15
-    """Share of the pieces that are to be guessed."""
+    """Share of tokens to predict."""
     mask_token_share: float = 0.8
-    """Share of those that are replaced by [MASK] …"""
+    """Share of those replaced by [MASK]."""
     random_token_share: float = 0.1
-    """… and by another piece; the rest stays as it is."""
+    """Share of those replaced by a random token; the rest stays unchanged."""
     whole_word_masking: bool = False
-    """Hide all pieces of a word together."""
+    """Mask all tokens of a word together."""
 
     def rules(self) -> list[Rule]:
         together = (
@@ -69,8 +69,8 @@ class ProseSettings:
     OLD_VALUES: ClassVar = {"valid_size": size_from_number}
 
     valid_size: str = "5%"
-    """Text held out for validation if none is given: a share such as 5%, or a number of characters. Whole documents, or, of few
-    documents, the end of each."""
+    """Text held out for validation if none is given: a share such as 5%, or a number of characters. Whole documents
+    are held out, or the end of each if there are few."""
 
     def rules(self) -> list[Rule]:
         return [size_rule(self.valid_size)]
@@ -81,11 +81,11 @@ class BertSettings(RunSettings):
     OLD_NAMES: ClassVar = {"vocabulary": "vocab_size"}
 
     vocab_size: int
-    """Pieces in the vocabulary."""
+    """Vocabulary size in tokens."""
     cased: bool = False
-    """Tell capitals from small letters, and keep accents."""
+    """Keep upper case and accents."""
     next_sentence: bool = True
-    """Whether a second part of text follows the first is learned too; --no-next-sentence leaves that out."""
+    """Also learn whether one passage follows another (next sentence prediction)."""
     model: Annotated[BertModelSettings, FLAT]
     masking: Annotated[MaskingSettings, FLAT] = MaskingSettings()
     data: Annotated[ProseSettings, FLAT] = ProseSettings()
@@ -106,9 +106,9 @@ class BertFineTuneSettings(TuningSettings):
     OLD_VALUES: ClassVar = {"valid_size": size_from_number}
 
     task: Literal["automatic", "classes", "numbers"] = "automatic"
-    """What labels are: names of classes, or numbers on a scale. automatic: numbers where some have a decimal point."""
+    """What the labels are: names of classes, or numbers. automatic: numbers if some have a decimal point."""
     pretrained: bool = True
-    """Begin with the weights of --fine-tune; without them only its vocabulary and sizes are taken, to compare with."""
+    """Start from the weights of the model. Without them, only its vocabulary and sizes are used, for comparison."""
     dropout: float = 0.1
     """Share of values dropped in training."""
     valid_size: str = "10%"
@@ -126,7 +126,7 @@ class BertFineTuneSettings(TuningSettings):
 
 
 def automatic(characters: int) -> BertSettings:
-    """Chosen where no recipe is named: sizes that fit the amount of text, on a laptop."""
+    """The default: sizes that fit the amount of text, on a laptop."""
     if characters < 500_000:
         width, depth, context, vocabulary, dropout, epochs = 128, 2, 64, 2_000, 0.1, 60
     elif characters < 5_000_000:
@@ -134,7 +134,7 @@ def automatic(characters: int) -> BertSettings:
     else:
         width, depth, context, vocabulary, dropout, epochs = 256, 4, 128, 8_000, 0.1, 10
     batch_tokens = 4_096
-    steps = round(min(6_000, max(300, epochs * characters / LETTERS_OF_A_PIECE / batch_tokens)))
+    steps = round(min(6_000, max(300, epochs * characters / CHARACTERS_PER_TOKEN / batch_tokens)))
     return BertSettings(
         vocab_size=vocabulary,
         steps=steps,
@@ -187,7 +187,7 @@ RECIPES: dict[str, Callable[[int], BertSettings]] = {"automatic": automatic, "pa
 
 
 def fine_tuning(examples: int) -> BertFineTuneSettings:
-    """Three epochs with a low rate that falls to zero, as in the paper (section A.3)."""
+    """Three epochs with a low learning rate that decays to zero, as in the paper (section A.3)."""
     return BertFineTuneSettings(
         steps=None,
         training=TrainingSettings(

@@ -1,4 +1,4 @@
-"""How a BERT is trained: documents in, a bundle with its report out."""
+"""Trains a BERT on documents."""
 
 import random
 from collections.abc import Sequence
@@ -14,26 +14,28 @@ from qkv.data.batching import pad_rows, token_batches
 from qkv.data.sentences import Prose, all_sentences, hold_out_prose
 from qkv.errors import UserError
 from qkv.families.bert.config import BertConfig, EncoderConfig
-from qkv.families.bert.masking import Document, Hidden, hide, pairs_of, runs_of
+from qkv.families.bert.masking import Document, MaskedExample, mask_tokens, pairs_of, passages_of
 from qkv.families.bert.model import Bert as BertModel
 from qkv.families.bert.model import MaskedBatch
 from qkv.families.bert.product import Bert, BertDefaults
 from qkv.families.bert.settings import BertModelSettings, BertSettings
-from qkv.text.word_pieces import WordPieces
+from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import share_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
 NORM_EPS = 1e-12  # the paper's
-SHOWN = (4, 12)  # words of a sentence that is shown with one of them masked
+SHOWN = (4, 12)  # words of the example sentence
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """What BERT learns from."""
+class ProseParts:
+    """The training part and the validation part."""
 
     train: Prose
     valid: Prose
@@ -41,7 +43,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class ProseData:
-    """Text that was read, to train on and perhaps to validate on."""
+    """Text to train on, and optionally to validate on."""
 
     train: Prose
     valid: Prose | None
@@ -55,7 +57,7 @@ def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup
     """Train on documents. Without a validation part, some of the text is held out."""
     train, valid = data.train, data.valid
     if settings.next_sentence:
-        refuse_without_next(train)
+        check_next_sentences(train)
     if valid is None:
         train, valid = hold_out_prose(
             train, share_of(settings.data.valid_size, train.characters), settings.seed
@@ -65,7 +67,7 @@ def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup
         f"{valid.sentences:,} to validate on"
     )
     settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
-    return BertTask(Reading(train=train, valid=valid), settings)
+    return BertTask(ProseParts(train=train, valid=valid), settings)
 
 
 def guesses(bert: Bert, text: str) -> str:
@@ -77,7 +79,7 @@ def guesses(bert: Bert, text: str) -> str:
 
 @dataclass(frozen=True)
 class BertTask(Task[Bert]):
-    reading: Reading
+    parts: ProseParts
     settings: BertSettings
 
     @property
@@ -85,44 +87,44 @@ class BertTask(Task[Bert]):
         return self.settings.model.width
 
     def fingerprint(self) -> dict[str, str]:
-        parts = {"training text": self.reading.train, "validation text": self.reading.valid}
+        parts = {"training text": self.parts.train, "validation text": self.parts.valid}
         return {name: part.fingerprint() for name, part in parts.items()}
 
     def files(self) -> dict[str, bytes]:
         settings = self.settings
-        texts = all_sentences(self.reading.train)
-        pieces = WordPieces.learn(texts, settings.vocab_size, lowercase=not settings.cased)
-        MaskedData(self.reading.valid, pieces, settings, shuffled=False)  # refused before anything is written
-        return {TOKENIZER_FILE: pieces.text().encode()}
+        texts = all_sentences(self.parts.train)
+        tokenizer = WordPieceTokenizer.learn(texts, settings.vocab_size, lowercase=not settings.cased)
+        MaskedData(self.parts.valid, tokenizer, settings, shuffled=False)  # fails before anything is written
+        return {TOKENIZER_FILE: tokenizer.text().encode()}
 
     def assemble(self, folder: Path) -> Assembled[Bert]:
         settings = self.settings
-        pieces = WordPieces.load(folder / TOKENIZER_FILE)
+        tokenizer = WordPieceTokenizer.load(folder / TOKENIZER_FILE)
         model = BertModel(
             BertConfig(
-                encoder=architecture(settings.model, pieces),
+                encoder=architecture(settings.model, tokenizer),
                 pooler=settings.next_sentence,
                 next_sentence=settings.next_sentence,
             )
         )
         train, valid = (
-            MaskedData(part, pieces, settings, shuffled=shuffled)
-            for part, shuffled in ((self.reading.train, True), (self.reading.valid, False))
+            MaskedData(part, tokenizer, settings, shuffled=shuffled)
+            for part, shuffled in ((self.parts.train, True), (self.parts.valid, False))
         )
         defaults = BertDefaults(max_length=settings.model.max_length)
-        return Assembled(product=Bert(model, pieces, defaults), train=train, valid=valid)
+        return Assembled(product=Bert(model, tokenizer, defaults), train=train, valid=valid)
 
-    def finish(self, product: Bert, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        reading, valid = self.reading, run.valid
+    def finish(self, product: Bert, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
+        parts, valid = self.parts, run.valid
         assert isinstance(valid, MaskedData)
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "bert",
             "data": {
-                "origin": reading.train.origin,
-                "documents": len(reading.train.documents),
-                "sentences": reading.train.sentences,
-                "validation_sentences": reading.valid.sentences,
+                "origin": parts.train.origin,
+                "documents": len(parts.train.documents),
+                "sentences": parts.train.sentences,
+                "validation_sentences": parts.valid.sentences,
             },
             "vocab_size": len(product.pieces),
             "validation": {"loss": round(chosen.loss, 4)},
@@ -135,74 +137,87 @@ class BertTask(Task[Bert]):
     def example(self) -> Example[Bert] | None:
         """A validation sentence with one word masked."""
         fewest, most = SHOWN
-        sentences = (sentence.split() for sentence in all_sentences(self.reading.valid))
+        sentences = (sentence.split() for sentence in all_sentences(self.parts.valid))
         words = next((words for words in sentences if fewest <= len(words) <= most), None)
         if words is None:
             return None
         middle = len(words) // 2
-        hidden = " ".join([*words[:middle], "[MASK]", *words[middle + 1 :]])
-        return Example(f"What it puts for [MASK] in   {hidden}", lambda bert: guesses(bert, hidden))
+        masked = " ".join([*words[:middle], "[MASK]", *words[middle + 1 :]])
+        return Example(f"Predictions for [MASK] in   {masked}", lambda bert: guesses(bert, masked))
 
 
-def architecture(model: BertModelSettings, pieces: WordPieces) -> EncoderConfig:
+def architecture(model: BertModelSettings, tokenizer: WordPieceTokenizer) -> EncoderConfig:
     sizes = asdict(model)
     context = sizes.pop("max_length")
     try:
         stack = StackConfig(**sizes, norm_eps=NORM_EPS)
     except ValueError as error:
-        raise UserError(f"such a model cannot be built: {error}.") from None
-    return EncoderConfig(vocab_size=len(pieces), max_length=context, pad=pieces.pad, segments=2, stack=stack)
+        raise UserError(f"this model cannot be built: {error}.") from None
+    return EncoderConfig(
+        vocab_size=len(tokenizer), max_length=context, pad=tokenizer.pad, segments=2, stack=stack
+    )
 
 
 class MaskedData:
-    """Pairs of parts with hidden words in batches of like length (the loop's Data protocol).
+    """Masked examples in batches of similar length (implements the loop's Data protocol).
 
-    Every epoch pairs and hides anew; what is not shuffled is made once, so that validations can be compared.
+    If shuffled, every epoch has new pairs and masks. Otherwise they are fixed, so that validation losses are comparable.
     """
 
-    def __init__(self, prose: Prose, pieces: WordPieces, settings: BertSettings, *, shuffled: bool):
-        self.pieces, self.settings, self.shuffled = pieces, settings, shuffled
+    def __init__(
+        self, prose: Prose, tokenizer: WordPieceTokenizer, settings: BertSettings, *, shuffled: bool
+    ):
+        self.tokenizer, self.settings, self.shuffled = tokenizer, settings, shuffled
         special = 3 if settings.next_sentence else 2
         self.room = settings.model.max_length - special
-        self.documents = [within(pieces.encode_all(document), self.room // 2) for document in prose.documents]
+        self.documents = [
+            split_long_sentences(tokenizer.encode_all(document), self.room // 2)
+            for document in prose.documents
+        ]
         self.documents = [document for document in self.documents if document]
         if settings.next_sentence:
-            refuse_without_next(prose)
-        self.rows: list[tuple[Hidden, list[int], int]] = []
-        self.make(0)
+            check_next_sentences(prose)
+        self.rows: list[tuple[MaskedExample, list[int], int]] = []
+        self.make_rows(0)
         if not self.rows:
             raise UserError(
-                f"{prose.origin} has no word that is made of pieces of the training text, so there is nothing to guess: "
+                f"{prose.origin} has no word in the vocabulary of the training text, so there is nothing to predict: "
                 "give text in the same language."
             )
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def make(self, seed: int) -> None:
-        generator, pieces = random.Random(seed), self.pieces
+    def make_rows(self, seed: int) -> None:
+        generator, tokenizer = random.Random(seed), self.tokenizer
         joined: list[tuple[tuple[list[int], list[int]], int]]
         if self.settings.next_sentence:
             pairs = pairs_of(self.documents, self.room, generator)
-            joined = [(pieces.joined([pair.first, pair.second]), 1 - pair.follows) for pair in pairs]
+            joined = [(tokenizer.join_texts([pair.first, pair.second]), 1 - pair.follows) for pair in pairs]
         else:
-            joined = [(pieces.joined([run]), 0) for run in runs_of(self.documents, self.room, generator)]
+            joined = [
+                (tokenizer.join_texts([run]), 0) for run in passages_of(self.documents, self.room, generator)
+            ]
         masking = self.settings.masking
         self.rows = [
-            (hide(ids, pieces.special, pieces.continues, pieces.mask, masking, generator), segments, follows)
+            (
+                mask_tokens(ids, tokenizer.special, tokenizer.continues, tokenizer.mask, masking, generator),
+                segments,
+                follows,
+            )
             for (ids, segments), follows in joined
-            if not pieces.special.issuperset(ids)
+            if not tokenizer.special.issuperset(ids)
         ]
 
     def epoch(self, seed: int) -> list[list[int]]:
         if self.shuffled:
-            self.make(seed)
-        lengths = [len(hidden.ids) for hidden, _, _ in self.rows]
+            self.make_rows(seed)
+        lengths = [len(masked.ids) for masked, _, _ in self.rows]
         return token_batches(lengths, self.settings.training.batch_tokens, seed if self.shuffled else None)
 
     def batch(self, rows: list[int]) -> MaskedBatch:
         chosen = [self.rows[row] for row in rows]
-        ids = pad_rows([hidden.ids for hidden, _, _ in chosen], self.pieces.pad)
+        ids = pad_rows([masked.ids for masked, _, _ in chosen], self.tokenizer.pad)
         width = ids.shape[1]
         return MaskedBatch(
             ids=ids,
@@ -210,21 +225,21 @@ class MaskedData:
             places=torch.tensor(
                 [
                     line * width + place
-                    for line, (hidden, _, _) in enumerate(chosen)
-                    for place in hidden.places
+                    for line, (masked, _, _) in enumerate(chosen)
+                    for place in masked.places
                 ]
             ),
-            words=torch.tensor([word for hidden, _, _ in chosen for word in hidden.words]),
+            words=torch.tensor([word for masked, _, _ in chosen for word in masked.words]),
             follows=torch.tensor([f for _, _, f in chosen] if self.settings.next_sentence else []),
         )
 
     def tokens(self, rows: list[int]) -> int:
-        """Hidden words: the loss is a mean over them."""
+        """The number of masked tokens, over which the loss is averaged."""
         return sum(len(self.rows[row][0].places) for row in rows)
 
 
-def within(sentences: Sequence[list[int]], longest: int) -> Document:
-    """Long sentences in parts, so that any two fit into one example."""
+def split_long_sentences(sentences: Sequence[list[int]], longest: int) -> Document:
+    """Split long sentences, so that any two fit into one example."""
     return [
         sentence[start : start + longest]
         for sentence in sentences
@@ -232,17 +247,17 @@ def within(sentences: Sequence[list[int]], longest: int) -> Document:
     ]
 
 
-def refuse_without_next(prose: Prose) -> None:
+def check_next_sentences(prose: Prose) -> None:
     if not any(len(document) > 1 for document in prose.documents):
         raise UserError(
-            f"no document of {prose.origin} has two sentences, so there is no next sentence to learn: give text with "
-            "several sentences between blank lines, or --no-next-sentence."
+            f"no document of {prose.origin} has two sentences, so next sentences cannot be learned. Give text with "
+            "several sentences between blank lines, or train without next-sentence prediction."
         )
 
 
 @torch.no_grad()
 def results(model: BertModel, data: MaskedData) -> dict[str, str]:
-    """How often the hidden words, and what follows, are guessed right on the part that was held out."""
+    """The accuracy of masked words and of next sentences on the validation part."""
     model.eval()
     device = model.encoder.tokens.weight.device
     right = words = agreed = texts = following = 0
@@ -252,8 +267,8 @@ def results(model: BertModel, data: MaskedData) -> dict[str, str]:
         guesses = model.word_logits(states.flatten(0, 1)[batch.places]).argmax(-1)
         right, words = right + int((guesses == batch.words).sum()), words + len(guesses)
         if len(batch.follows):
-            said = model.next_logits(states).argmax(-1)
-            agreed, texts = agreed + int((said == batch.follows).sum()), texts + len(said)
+            predictions = model.next_logits(states).argmax(-1)
+            agreed, texts = agreed + int((predictions == batch.follows).sum()), texts + len(predictions)
             following += int((batch.follows == 0).sum())
     found = {"masked words guessed": f"{100 * right / words:.2f} % of {words:,}"}
     if texts:

@@ -6,7 +6,7 @@ from qkv.configs import to_dict
 from qkv.core.tape import Tape
 from qkv.errors import UserError
 from qkv.families.bert.product import Bert
-from qkv.tracing.experiments import Experiment, Place, changed, shuffled
+from qkv.tracing.experiments import Experiment, StackLocation, apply_experiment, shuffle_words
 from qkv.tracing.trace import Choice, Side, Trace, at_rows, check_length, choices_of, without_batch
 
 
@@ -21,12 +21,15 @@ def trace_bert(
 ) -> Trace:
     """A text as the encoder reads it, with predictions for masked words."""
     pieces, config = bert.pieces, bert.model.config
-    text = shuffled(text.strip(), experiment.shuffle)
+    text = shuffle_words(text.strip(), experiment.shuffle)
     if not text:
         raise UserError("the text is empty. Write a sentence.")
     ids = [pieces.begin, *pieces.encode_with_masks(text), pieces.separator]
     check_length(len(ids), min(longest or bert.defaults.max_length, bert.defaults.max_length))
-    model, tape = changed(bert.model, experiment, {"encoder": Place("encoder.stack", False)}).eval(), Tape()
+    model, tape = (
+        apply_experiment(bert.model, experiment, {"encoder": StackLocation("encoder.stack", False)}).eval(),
+        Tape(),
+    )
     given = torch.tensor([ids])
     states = model.encoder(given, None, tape.inside("encoder"))[0]
     masked = [place for place, number in enumerate(ids) if number == pieces.mask]
@@ -42,12 +45,12 @@ def trace_bert(
     return Trace(
         kind="bert",
         text=text,
-        answer=answer,
+        output=answer,
         config={**to_dict(config), "vocab_size": config.encoder.vocab_size, "positions": "learned"},
         sides=(
             Side(
                 name="encoder",
-                pieces=tuple(pieces.show(ids)),
+                tokens=tuple(pieces.show(ids)),
                 ids=tuple(ids),
                 stack=to_dict(config.encoder.stack),
                 weights="encoder.stack",

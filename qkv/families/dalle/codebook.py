@@ -9,7 +9,7 @@ levels; a combination of levels is a code (finite scalar quantization, Mentzer e
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -132,6 +132,21 @@ class Codebook(nn.Module):
         values = self.choice.values(ids.unflatten(1, (self.config.grid, -1)))
         rebuilt: Tensor = self.decoder(values.permute(0, 3, 1, 2))
         return rebuilt.clamp(-1, 1)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    @torch.inference_mode()
+    def codes_of(self, pictures: Any) -> Any:
+        """`encode` from and to NumPy arrays, in evaluation mode."""
+        given = torch.from_numpy(pictures).to(next(self.parameters()))  # device and number format
+        return self.eval().encode(given).cpu().numpy()
+
+    @torch.inference_mode()
+    def pictures_of(self, codes: Any) -> Any:
+        """`decode` from and to NumPy arrays, in evaluation mode."""
+        return self.eval().decode(torch.from_numpy(codes).to(self.device)).float().cpu().numpy()
 
     def loss(self, batch: Pixels) -> Tensor:
         """Absolute plus squared error of pixels: the former keeps edges sharp, the latter finds them."""

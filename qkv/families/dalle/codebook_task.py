@@ -1,19 +1,17 @@
-"""How a codebook is trained: pictures in, a bundle with its report out."""
+"""Trains a codebook on images."""
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from qkv.checkpoint.bundle import save_report
 from qkv.data.images import Bytes
 from qkv.errors import UserError
 from qkv.families.dalle.codebook import Codebook, Pixels
-from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.codes import Codes, reconstruction
 from qkv.families.dalle.config import CodebookConfig
 from qkv.families.dalle.settings import CodebookSettings
 from qkv.runtime.pixels import as_input
@@ -21,36 +19,36 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.picture_data import Rows, hash_of
-from qkv.training.runs import Assembled, Chosen, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sights:
-    """Pictures alone, in the parts that a run needs."""
+class ImageData:
+    """Images to train and validate on."""
 
     train: Bytes  # (N, 3, side, side)
     valid: Bytes
     origin: str
-    measure: Callable[
-        [Codes], dict[str, Any]
-    ]  # what else the report says, of pictures whose content is known
+    measure: Callable[[Codes], dict[str, Any]]  # further results for the report
 
     @property
     def amount(self) -> int:
         return len(self.train)
 
 
-def codebook_task(data: Sights, inputs: Any, settings: CodebookSettings, setup: Setup) -> "CodebookTask":
+def codebook_task(data: ImageData, inputs: Any, settings: CodebookSettings, setup: Setup) -> "CodebookTask":
     setup.say(f"{data.origin}: {len(data.train):,} to train on, {len(data.valid):,} to validate on")
-    # A codebook is made of convolutions, which int16 products do not serve.
+    # A codebook consists of convolutions, for which there are no int16 products.
     settings = with_precision(settings, settings.model.width, choose_device(), setup.group, of=("bf16",))
     return CodebookTask(data, settings)
 
 
 @dataclass(frozen=True)
 class CodebookTask(Task[Codes]):
-    sights: Sights
+    images: ImageData
     settings: CodebookSettings
 
     @property
@@ -59,33 +57,33 @@ class CodebookTask(Task[Codes]):
 
     def fingerprint(self) -> dict[str, str]:
         return {
-            "training pictures": hash_of(self.sights.train),
-            "validation pictures": hash_of(self.sights.valid),
+            "training pictures": hash_of(self.images.train),
+            "validation pictures": hash_of(self.images.valid),
         }
 
     def files(self) -> dict[str, bytes]:
         return {}
 
     def assemble(self, folder: Path) -> Assembled[Codes]:
-        _, channels, side, _ = self.sights.train.shape
+        _, channels, side, _ = self.images.train.shape
         try:
             config = CodebookConfig(side=side, channels=channels, **asdict(self.settings.model))
         except ValueError as error:
-            raise UserError(f"such a codebook cannot be built: {error}; give another --patch.") from None
-        at_once = self.settings.training.batch_tokens // config.grid**2
+            raise UserError(f"this codebook cannot be built: {error}. Choose another patch size.") from None
+        batch_size = self.settings.training.batch_tokens // config.grid**2
         train, valid = (
-            Rows(len(part), at_once, config.grid**2, batches_of(part), shuffled=shuffled)
-            for part, shuffled in ((self.sights.train, True), (self.sights.valid, False))
+            Rows(len(part), batch_size, config.grid**2, batches_of(part), shuffled=shuffled)
+            for part, shuffled in ((self.images.train, True), (self.images.valid, False))
         )
         return Assembled(product=Codes(Codebook(config)), train=train, valid=valid)
 
-    def finish(self, product: Codes, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        measured, known = reconstruction(product, self.sights.valid), self.sights.measure(product)
+    def finish(self, product: Codes, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
+        measured, known = reconstruction(product, self.images.valid), self.images.measure(product)
         config = product.model.config
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "codebook",
-            "data": {"origin": self.sights.origin, "pictures": len(self.sights.train)},
+            "data": {"origin": self.images.origin, "pictures": len(self.images.train)},
             "reconstruction": measured,
             **known,
             "results": {
@@ -100,20 +98,4 @@ class CodebookTask(Task[Codes]):
 
 
 def batches_of(pictures: Bytes) -> Callable[[list[int], int], Pixels]:
-    pixels = torch.from_numpy(pictures)
-    return lambda rows, seed: Pixels(as_input(pixels[rows]))
-
-
-def reconstruction(codes: Codes, pictures: Bytes) -> dict[str, float]:
-    """How far pictures are off after having been codes, and how many of the codes they use."""
-    ids = codes.encode(pictures)
-    off = (codes.decode(ids).astype(np.float64) - pictures) / 255
-    error = float((off**2).mean())
-    shares = torch.bincount(ids.flatten(), minlength=codes.model.config.codes).double() / ids.numel()
-    entropy = float(-(shares * shares.clamp_min(1e-30).log()).sum())
-    return {
-        "rmse": round(math.sqrt(error), 5),
-        "psnr": round(-10 * math.log10(max(error, 1e-12)), 3),
-        "used": int((shares > 0).sum()),
-        "perplexity": round(math.exp(entropy), 2),
-    }
+    return lambda rows, seed: Pixels(torch.from_numpy(as_input(pictures[rows])))

@@ -1,61 +1,82 @@
 """A bundle that turns images into grids of codes, and back."""
 
+import math
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from qkv.checkpoint.bundle import Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes
-from qkv.families.dalle.codebook import Codebook
+from qkv.engine.reference.functions import Ints
 from qkv.families.dalle.config import CodebookConfig
+from qkv.families.dalle.runner import CodebookRunner, build_codebook, open_codebook
+from qkv.runtime.network import Network, network_of
 from qkv.runtime.pixels import AT_ONCE, as_input, as_pixels
-from qkv.runtime.weights import build_model
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 
 
 class Codes:
-    def __init__(self, model: Codebook):
-        self.model = model
+    def __init__(self, runner: CodebookRunner, network: Network[CodebookConfig, Any] | None = None):
+        """`network` has the config and weights; it is not needed if the runner is a torch model."""
+        self.runner = runner
+        self.network = Network.of(runner) if network is None else network
+
+    @property
+    def config(self) -> CodebookConfig:
+        return self.network.config
+
+    @property
+    def model(self) -> Any:
+        """The same model in torch, for training."""
+        return self.network.model
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         where = f"{bundle.folder}/config.json"
         config = from_dict(CodebookConfig, bundle.config.get("model"), where)
-        return cls(build_model(Codebook, config, bundle))
+        network = network_of(bundle, config, build_codebook)
+        return cls(open_codebook(network, running), network)
 
     def save(self, folder: Path) -> None:
-        save_bundle(folder, "codebook", {"model": to_dict(self.model.config)}, self.model.state_dict())
+        save_bundle(folder, "codebook", {"model": to_dict(self.config)}, self.network.weights)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
-        config = self.model.config
+        config = self.config
         return {
             "kind": f"codebook of {config.codes} codes ({config.quantizer})",
-            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
+            "parameters": f"{self.network.parameters:,}",
             "images": f"{config.side} × {config.side}, {config.grid} × {config.grid} codes",
         }
 
-    @property
-    def device(self) -> torch.device:
-        """Where it computes; inputs and outputs are in CPU memory."""
-        return next(self.model.parameters()).device
-
-    @torch.inference_mode()
-    def encode(self, pixels: Bytes) -> Tensor:
+    def encode(self, pixels: Bytes) -> Ints:
         """(N, C, side, side) -> (N, grid²)"""
-        self.model.eval()
         parts = [
-            self.model.encode(as_input(torch.from_numpy(pixels[start : start + AT_ONCE])).to(self.device))
+            self.runner.codes_of(as_input(pixels[start : start + AT_ONCE]))
             for start in range(0, len(pixels), AT_ONCE)
         ]
-        return torch.cat(parts).cpu()
+        return np.concatenate(parts)
 
-    @torch.inference_mode()
-    def decode(self, ids: Tensor) -> Bytes:
+    def decode(self, ids: Ints) -> Bytes:
         """(N, grid²) -> (N, C, side, side)"""
-        self.model.eval()
-        parts = [as_pixels(self.model.decode(part.to(self.device))) for part in ids.split(AT_ONCE)]
-        return np.asarray(torch.cat(parts).cpu().numpy())
+        parts = [
+            as_pixels(self.runner.pictures_of(ids[start : start + AT_ONCE]))
+            for start in range(0, len(ids), AT_ONCE)
+        ]
+        return np.concatenate(parts)
+
+
+def reconstruction(codes: Codes, pictures: Bytes) -> dict[str, float]:
+    """The error of images that were encoded and decoded, and how many of the codes they use."""
+    ids = codes.encode(pictures)
+    error = float((((codes.decode(ids).astype(np.float64) - pictures) / 255) ** 2).mean())
+    shares = np.bincount(ids.ravel(), minlength=codes.config.codes) / ids.size
+    used = shares[shares > 0]
+    return {
+        "rmse": round(math.sqrt(error), 5),
+        "psnr": round(-10 * math.log10(max(error, 1e-12)), 3),
+        "used": len(used),
+        "perplexity": round(math.exp(-float((used * np.log(used)).sum())), 2),
+    }

@@ -8,7 +8,7 @@ vector of its own for each position, as in the paper. Codes have a row and a col
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -102,8 +102,19 @@ class Dalle(nn.Module):
         words = output_cross_entropy(rows, self.words.weight, targets, smoothing)
         return self.config.text_share * words + (1 - self.config.text_share) * picture
 
+    @property
+    def device(self) -> torch.device:
+        return self.codes.weight.device
+
+    @torch.inference_mode()
+    def logits(self, captions: Any, codes: Any) -> Any:
+        """`forward` from and to NumPy arrays, in evaluation mode."""
+        given = (torch.from_numpy(each).to(self.device) for each in (captions, codes))
+        return self.eval()(*given).float().cpu().numpy()
+
     def begin(self, captions: Tensor) -> "DalleStep":
-        return DalleStep(self, captions)
+        """Start to draw. The model is put in evaluation mode."""
+        return DalleStep(self.eval(), captions)
 
 
 class DalleStep:
@@ -116,6 +127,7 @@ class DalleStep:
         self.model, self.captions = model, captions[:, :-1]
         self.cache = Cache(model.config.stack.depth)
 
+    @torch.no_grad()
     def __call__(self, ids: Tensor) -> Tensor:
         """The newest ids, (B, T), in; logits of the next code, (B, codes), out."""
         drawn = self.cache.length - 1 - self.model.config.places

@@ -4,24 +4,26 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from qkv.checkpoint.bundle import CONFIG_FILE, TOKENIZER_FILE, Bundle, load_bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.captioned import words_of
 from qkv.data.images import Bytes
+from qkv.decoding.arrays import arrays_for
 from qkv.decoding.guidance import Guided
 from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Step
+from qkv.engine.reference.functions import Ints, log_softmax
 from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.config import DalleConfig
-from qkv.families.dalle.model import Dalle
 from qkv.families.dalle.options import DrawingOptions, Ranking, drawing_rules
-from qkv.runtime.weights import build_model
+from qkv.families.dalle.runner import DalleRunner, build_dalle, open_dalle
+from qkv.runtime.network import Network, network_of
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.text.tokenizer import Tokenizer
 
 CODEBOOK = "codebook"  # its folder in the bundle
@@ -54,40 +56,58 @@ class Drawing:
 class Painter:
     """`qkv.load("runs/scenes").draw("a red circle above a blue square")`"""
 
-    def __init__(self, model: Dalle, tokenizer: Tokenizer, codes: Codes, defaults: PainterDefaults):
-        self.model, self.tokenizer, self.codes, self.defaults = model, tokenizer, codes, defaults
+    def __init__(
+        self,
+        runner: DalleRunner,
+        tokenizer: Tokenizer,
+        codes: Codes,
+        defaults: PainterDefaults,
+        network: Network[DalleConfig, Any] | None = None,
+    ):
+        """`network` has the config and weights; it is not needed if the runner is a torch model."""
+        self.runner, self.tokenizer, self.codes, self.defaults = runner, tokenizer, codes, defaults
+        self.network = Network.of(runner) if network is None else network
+
+    @property
+    def config(self) -> DalleConfig:
+        return self.network.config
+
+    @property
+    def model(self) -> Any:
+        """The same model in torch, for training."""
+        return self.network.model
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(DalleConfig, config.pop("model", None), f"{where}/{CONFIG_FILE}")
         defaults = from_dict(PainterDefaults, config, f"{where}/{CONFIG_FILE}")
         tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
-        codes = Codes.from_bundle(load_bundle(where / CODEBOOK))
-        own = codes.model.config
+        codes = Codes.from_bundle(load_bundle(where / CODEBOOK), running, warn)
+        own = codes.config
         if (len(tokenizer), own.codes, own.grid) != (
             architecture.vocab_size,
             architecture.codes,
             architecture.grid,
         ):
             raise UserError(f"{where}: the tokenizer, codebook and model do not belong together.")
-        model = build_model(Dalle, architecture, bundle)
-        return cls(model, tokenizer, codes, defaults)
+        network = network_of(bundle, architecture, build_dalle)
+        return cls(open_dalle(network, running), tokenizer, codes, defaults, network)
 
     def save(self, folder: Path) -> None:
         if not (folder / CODEBOOK / CONFIG_FILE).exists():
             self.codes.save(folder / CODEBOOK)
-        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        config = {"model": to_dict(self.config), **to_dict(self.defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(folder, "dalle", config, self.model.state_dict(), files)
+        save_bundle(folder, "dalle", config, self.network.weights, files)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
-        config, book = self.model.config, self.codes.model.config
+        config, book = self.config, self.codes.config
         knows = f"{len(self.defaults.words)} words" if self.defaults.words else "any words"
         return {
             "kind": "image generator (DALL-E)",
-            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,} plus its codebook",
+            "parameters": f"{self.network.parameters:,} plus its codebook",
             "captions": f"up to {config.places - 2} tokens, {knows}",
             "images": f"{book.side} × {book.side}, {config.grid} × {config.grid} of {config.codes} codes",
             "blocks": config.stack.sentence(),
@@ -105,7 +125,7 @@ class Painter:
             near = difflib.get_close_matches(strange[0], known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it knows {', '.join(known[:12])} and others."
             raise UserError(f"this model does not know the word '{strange[0]}'; {hint}")
-        places, config = self.model.config.places, self.model.config
+        places, config = self.config.places, self.config
         ids = self.tokenizer.encode(text)
         if len(ids) > places - 2:
             raise UserError(
@@ -122,12 +142,12 @@ class Painter:
     ) -> list[Drawing]:
         """Draw images of a caption, the best first."""
         how = how or DrawingOptions()
-        places = torch.tensor(self.read(caption))
+        places = np.array(self.read(caption))
         seeds = [how.seed * 1024 + number for number in range(how.candidates)]
         drawings: list[Drawing] = []
         for start in range(0, len(seeds), ROWS_AT_ONCE):
             own = seeds[start : start + ROWS_AT_ONCE]
-            drawings += self.draw_rows(places.expand(len(own), -1), own, how)
+            drawings += self.draw_rows(np.tile(places, (len(own), 1)), own, how)
             done(len(own))
         return rank(drawings, how.ranking)
 
@@ -143,9 +163,7 @@ class Painter:
         at_once = max(1, ROWS_AT_ONCE // how.candidates)
         for start in range(0, len(captions), at_once):
             part = captions[start : start + at_once]
-            places = torch.tensor([self.read(caption) for caption in part]).repeat_interleave(
-                how.candidates, 0
-            )
+            places = np.repeat([self.read(caption) for caption in part], how.candidates, axis=0)
             numbers = range(start * how.candidates, start * how.candidates + len(places))
             drawings = self.draw_rows(places, [how.seed * 2**24 + number for number in numbers], how)
             for first in range(0, len(drawings), how.candidates):
@@ -153,33 +171,34 @@ class Painter:
             done(len(part))
         return found
 
-    @torch.inference_mode()
-    def draw_rows(self, captions: Tensor, seeds: Sequence[int], how: DrawingOptions) -> list[Drawing]:
+    def draw_rows(self, captions: Ints, seeds: Sequence[int], how: DrawingOptions) -> list[Drawing]:
         """Draw one image for each row of ids, (B, places)."""
-        self.model.eval()
-        defaults, device = self.defaults, self.model.codes.weight.device
-        captions = captions.to(device)
-        guidance = defaults.guidance if how.guidance is None else how.guidance
-        sampling = Sampling(
-            temperature=how.temperature or defaults.temperature, top_p=how.top_p or defaults.top_p
-        )
-        blank = torch.full_like(captions, self.model.config.pad)
-        step: Step = self.model.begin(captions)
-        if guidance != 1:
-            step = Guided(step, self.model.begin(blank), guidance)
-        limits = torch.full((len(captions),), self.model.config.area, device=device)
-        found = sample(step, captions[:, -1], NEVER, limits, sampling, seeds)
-        codes = torch.tensor([each.ids for each in found])
-        given, free = (self.likelihood(each, codes.to(device)) for each in (captions, blank))
+        blank = np.full_like(captions, self.config.pad)
+        codes = self.draw_codes(captions, blank, seeds, how)
+        given, free = (self.likelihood(each, codes) for each in (captions, blank))
         return [
             Drawing(pixels=pixels, likelihood=one, contrast=one - other)
             for pixels, one, other in zip(self.codes.decode(codes), given, free, strict=True)
         ]
 
-    def likelihood(self, captions: Tensor, codes: Tensor) -> list[float]:
+    def draw_codes(self, captions: Ints, blank: Ints, seeds: Sequence[int], how: DrawingOptions) -> Ints:
+        """Sample codes for each caption; `blank` are empty captions, for guidance.  (B, places) -> (B, grid²)"""
+        defaults, arrays = self.defaults, arrays_for(self.runner.device)
+        guidance = defaults.guidance if how.guidance is None else how.guidance
+        sampling = Sampling(
+            temperature=how.temperature or defaults.temperature, top_p=how.top_p or defaults.top_p
+        )
+        given = arrays.asarray(captions)
+        step: Step = self.runner.begin(given)
+        if guidance != 1:
+            step = Guided(step, self.runner.begin(arrays.asarray(blank)), guidance)
+        limits = arrays.full((len(captions),), self.config.area)
+        return np.array([each.ids for each in sample(step, given[:, -1], NEVER, limits, sampling, seeds)])
+
+    def likelihood(self, captions: Ints, codes: Ints) -> list[float]:
         """Mean log-probability of each image's codes."""
-        logits = self.model(captions, codes).float().log_softmax(-1)
-        own: list[float] = logits.gather(2, codes[:, :, None])[:, :, 0].mean(1).tolist()
+        logits = log_softmax(self.runner.logits(captions, codes))  # (B, grid², codes)
+        own: list[float] = np.take_along_axis(logits, codes[:, :, None], axis=2)[:, :, 0].mean(1).tolist()
         return own
 
 

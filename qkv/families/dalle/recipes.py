@@ -1,4 +1,4 @@
-"""Recipes for a codebook and a DALL-E: functions that state a whole run. The docstring says what to expect."""
+"""Recipes for codebooks and DALL-E: functions that return the settings of a run. The docstrings say what to expect."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from qkv.training.settings import TrainingSettings
 
 
 def codebook(pictures: int) -> CodebookSettings:
-    """Chosen where no recipe is named: a code for each 4 × 4 pixels; 9 minutes."""
+    """The default: one code per 4 × 4 pixels; 9 minutes."""
     return CodebookSettings(
         steps=None,
         minutes=9,
@@ -24,10 +24,10 @@ CODEBOOK_RECIPES: dict[str, Callable[[int], CodebookSettings]] = {"automatic": c
 
 
 def dalle(pictures: int) -> DalleSettings:
-    """Chosen where no recipe is named: about 1.6 million weights; 45 minutes, or 20 for less than 10,000 pictures.
+    """The default: about 1.6 million parameters; 45 minutes, or 20 for fewer than 10,000 images.
 
-    Of so few the last weights are kept: names that were held out are guesses at any time, and the best guesses come
-    before the others are remembered.
+    With so few images the last weights are kept: held-out captions can only be guessed, so the validation loss is lowest
+    before the model has learned the training captions.
     """
     few = pictures < 10_000
     return DalleSettings(

@@ -1,4 +1,4 @@
-"""How much of what captions say is in pictures, as a reader sees them (scene_reader.py): drawn ones, and reconstructions."""
+"""Measures how many attributes of captions are right in images, as scene_reader.py reads them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 
 from qkv.data.images import Bytes
-from qkv.data.worlds.scene_reader import judged, read_scene
+from qkv.data.worlds.scene_reader import compare_with_scene, read_scene
 from qkv.data.worlds.scenes import (
     SHAPES,
     UNSEEN,
     Part,
     Scene,
     Thing,
-    drawn,
+    draw_scene,
     measured_captions,
     pictures,
 )
@@ -26,26 +26,33 @@ from qkv.families.dalle.settings import MeasuredSettings
 
 SEEN_PAIRS, UNSEEN_PAIRS = "seen combinations", "unseen combinations"
 MeasuredPart = Literal["valid", "test"]
-PARTS: dict[MeasuredPart, dict[str, Part]] = {  # settings are chosen on the first, and measured on the second
+PARTS: dict[MeasuredPart, dict[str, Part]] = {  # choose settings on valid, and report scores on test
     "valid": {SEEN_PAIRS: "valid", UNSEEN_PAIRS: "unseen valid"},
     "test": {SEEN_PAIRS: "test", UNSEEN_PAIRS: "unseen"},
 }
 SEED = 7
-ENOUGH = 200  # scenes of each part, for a codebook's report and for what can be had without success
+ENOUGH = 200  # scenes of each part, for the report of a codebook and for baselines
 
 
 def attribute_scores(scenes: Sequence[Scene], pictures: Sequence[Bytes]) -> dict[str, float]:
-    """The share of attributes that are as said: of all together, of each kind, and of scenes of one thing and of two.
+    """The share of right attributes: of all, of each kind, and of scenes with one and with two objects.
 
-    "whole pictures" have nothing amiss. "colour and shape" counts things of which both are right; in scenes with pairs
-    that training never shows, those things alone.
+    "whole pictures" are right in all attributes. "colour and shape" counts objects with both right; in scenes with unseen
+    combinations, only those objects.
     """
-    verdicts = [judged(scene, read_scene(picture)) for scene, picture in zip(scenes, pictures, strict=True)]
-    flat = [[each for kind in verdict.values() for each in kind] for verdict in verdicts]
-    both = [pair for scene, verdict in zip(scenes, verdicts, strict=True) for pair in pairs(scene, verdict)]
+    results_by_scene = [
+        compare_with_scene(scene, read_scene(picture))
+        for scene, picture in zip(scenes, pictures, strict=True)
+    ]
+    flat = [[each for kind in checks.values() for each in kind] for checks in results_by_scene]
+    both = [
+        pair
+        for scene, checks in zip(scenes, results_by_scene, strict=True)
+        for pair in colour_and_shape(scene, checks)
+    ]
     by_kind: dict[str, list[bool]] = {}
-    for verdict in verdicts:
-        for kind, values in verdict.items():
+    for checks in results_by_scene:
+        for kind, values in checks.items():
             by_kind.setdefault(kind, []).extend(values)
     by_things = {
         name: [
@@ -64,9 +71,9 @@ def attribute_scores(scenes: Sequence[Scene], pictures: Sequence[Bytes]) -> dict
     }
 
 
-def pairs(scene: Scene, verdict: dict[str, list[bool]]) -> list[bool]:
-    """Of each thing, are colour and shape both right? Of a scene with unseen pairs, those alone count."""
-    each = zip(scene.things, verdict["colour"], verdict["shape"], strict=True)
+def colour_and_shape(scene: Scene, checks: dict[str, list[bool]]) -> list[bool]:
+    """For each object, whether both colour and shape are right. In scenes with unseen combinations, only those count."""
+    each = zip(scene.things, checks["colour"], checks["shape"], strict=True)
     return [colour and shape for thing, colour, shape in each if thing.unseen or not scene.unseen]
 
 
@@ -87,30 +94,33 @@ def scene_scores(
     done: Callable[[int], None] = lambda number: None,
     keep: Callable[[str, list[str], list[list[Drawing]]], None] = lambda name, captions, drawings: None,
 ) -> dict[str, Any]:
-    """Of seen and of unseen combinations, what the best candidates show, and what can be had without success."""
-    side, found = painter.codes.model.config.side, {}
+    """The scores of the best candidates for seen and unseen combinations, and baselines."""
+    side, found = painter.codes.config.side, {}
     for name, own in PARTS[part].items():
         scenes, captions = measured_captions(own, count, SEED)
         drawings = painter.draw_each(captions, how, done=done)
         keep(name, captions, drawings)
         scores = attribute_scores(scenes, [each[0].pixels for each in drawings])
-        found[name] = scores | floors(scenes[:ENOUGH], side)
+        found[name] = scores | baselines(scenes[:ENOUGH], side)
     return found
 
 
-def floors(scenes: Sequence[Scene], side: int) -> dict[str, float]:
-    """Attributes that a painter gets right who does not look at the caption, and shows real training pictures instead;
-    and who draws all as it is said, but for an unseen pair its colour with a shape that training shows it with."""
+def baselines(scenes: Sequence[Scene], side: int) -> dict[str, float]:
+    """Scores of two baselines: random training images, and perfect drawings except that unseen combinations get another
+    shape."""
     others = [each.pixels for each in pictures("train", len(scenes), SEED, side)]
     found = {"attributes without the caption": attribute_scores(scenes, others)["attributes"]}
     if any(scene.unseen for scene in scenes):
-        avoiding = [drawn(avoided(scene), Random(number), side).pixels for number, scene in enumerate(scenes)]
+        avoiding = [
+            draw_scene(without_unseen(scene), Random(number), side).pixels
+            for number, scene in enumerate(scenes)
+        ]
         found["attributes without the pair"] = attribute_scores(scenes, avoiding)["attributes"]
     return found
 
 
-def avoided(scene: Scene) -> Scene:
-    """The scene with other shapes where training never shows a pair."""
+def without_unseen(scene: Scene) -> Scene:
+    """The scene with other shapes instead of unseen combinations."""
     return replace(scene, things=tuple(with_a_seen_shape(thing) for thing in scene.things))
 
 
@@ -120,11 +130,11 @@ def with_a_seen_shape(thing: Thing) -> Thing:
 
 
 def as_results(scores: dict[str, Any], count: int, how: DrawingOptions) -> dict[str, str]:
-    """Lines for people, the hardest last."""
+    """The scores as lines of text, the hardest last."""
     results = {
         f"attributes right, {name}": (
-            f"{percent(each['attributes'])} ({percent(each['whole pictures'])} of pictures wholly; "
-            f"{percent(each['attributes without the caption'])} for training pictures that ignore the caption), "
+            f"{percent(each['attributes'])} ({percent(each['whole pictures'])} of images completely right; "
+            f"{percent(each['attributes without the caption'])} for random training images), "
             f"{count} captions, best of {how.candidates} by {how.ranking}"
         )
         for name, each in scores.items()
@@ -134,7 +144,7 @@ def as_results(scores: dict[str, Any], count: int, how: DrawingOptions) -> dict[
     return {
         **results,
         "unseen pairs with both colour and shape right": (
-            f"{percent(unseen['colour and shape'])} (who gets none right, and all else, has {without} of the attributes)"
+            f"{percent(unseen['colour and shape'])} (with none of them right and everything else, {without} of the attributes would be right)"
         ),
     }
 
@@ -143,8 +153,8 @@ def percent(value: float) -> str:
     return f"{100 * value:.2f} %"
 
 
-def measured_on_scenes(painter: Painter, wanted: MeasuredSettings) -> dict[str, Any]:
-    """For the report of a run on built-in scenes."""
+def evaluate_scenes(painter: Painter, wanted: MeasuredSettings) -> dict[str, Any]:
+    """Scores for the report of a run on built-in scenes."""
     how = DrawingOptions(candidates=wanted.measured_candidates)
     scores = scene_scores(painter, wanted.measured_captions, how)
     return {"scenes": scores, "results": as_results(scores, wanted.measured_captions, how)}
@@ -154,14 +164,16 @@ def measured_on_scenes(painter: Painter, wanted: MeasuredSettings) -> dict[str, 
 
 
 def reconstructed_scenes(codes: Codes, count: int = ENOUGH) -> dict[str, Any]:
-    """What is read off scenes that have been codes: no painter can draw better than its codebook allows.
+    """The scores of reconstructed scenes, an upper bound for drawings.
 
-    Of the scenes that settings are chosen on: a codebook may be chosen by this.
+    Uses the validation scenes, because a codebook may be chosen by these scores.
     """
-    side, found = codes.model.config.side, {}
+    side, found = codes.config.side, {}
     for name, part in PARTS["valid"].items():
         scenes, _ = measured_captions(part, count, SEED)
-        real = np.stack([drawn(scene, Random(number), side).pixels for number, scene in enumerate(scenes)])
+        real = np.stack(
+            [draw_scene(scene, Random(number), side).pixels for number, scene in enumerate(scenes)]
+        )
         scores = attribute_scores(scenes, list(codes.decode(codes.encode(real))))
         found[name] = {
             **scores,
@@ -171,8 +183,8 @@ def reconstructed_scenes(codes: Codes, count: int = ENOUGH) -> dict[str, Any]:
         "scenes": found,
         "results": {
             f"attributes left, {name}": (
-                f"{percent(each['attributes'])} ({percent(each['whole pictures'])} of pictures wholly; of the pictures "
-                f"themselves {percent(each['attributes of the pictures themselves'])}), {count} scenes"
+                f"{percent(each['attributes'])} ({percent(each['whole pictures'])} of images completely right; "
+                f"{percent(each['attributes of the pictures themselves'])} of the originals), {count} scenes"
             )
             for name, each in found.items()
         },

@@ -14,17 +14,17 @@ class CodebookModelSettings:
     OLD_NAMES: ClassVar = {"quantiser": "quantizer"}
 
     patch: int = 4
-    """Pixels on a side that one code stands for."""
+    """Side of the square of pixels that one code stands for."""
     width: int = 64
     """Width of the convolutions."""
     depth: int = 1
     """Pairs of convolutions in the encoder, and in the decoder."""
     quantizer: Literal["lattice", "gumbel"] = "lattice"
-    """How a code is chosen: by rounding a few numbers, or among scores with noise as in the paper."""
+    """How codes are chosen: by rounding a few numbers (lattice), or by Gumbel-softmax as in the paper (gumbel)."""
     levels: tuple[int, ...] = (8, 8, 8)
-    """Levels of each number of the lattice; their product is the number of codes."""
+    """Levels of each number in the lattice; their product is the number of codes."""
     temperature: float = 1.0
-    """Of the noisy choice."""
+    """Temperature of the Gumbel-softmax."""
 
     def rules(self) -> list[Rule]:
         return [
@@ -47,9 +47,9 @@ class CodebookSettings(RunSettings):
 @dataclass(frozen=True, kw_only=True)
 class DalleModelSettings(SmoothedBlockSettings):
     text_share: float = 1 / 8
-    """Of the loss; the rest is that of the picture."""
+    """Weight of the caption in the loss; the rest is for the image."""
     blank_captions: float = 0.1
-    """Share of captions left out in training, so that a drawing can be pulled towards its caption."""
+    """Share of captions left empty in training, which classifier-free guidance needs."""
 
     def rules(self) -> list[Rule]:
         return [
@@ -62,11 +62,11 @@ class DalleModelSettings(SmoothedBlockSettings):
 @dataclass(frozen=True, kw_only=True)
 class DrawingSettings:
     temperature: float = 0.8
-    """Below 1 the likely codes become likelier."""
+    """Sampling temperature; below 1, likely codes become more likely."""
     top_p: float = 0.95
-    """Only the fewest codes that together are as likely as this."""
+    """Nucleus sampling: the smallest set of codes whose probabilities add up to this."""
     guidance: float = 2.0
-    """How strongly what the caption changes is exaggerated; 1 for not at all."""
+    """Strength of classifier-free guidance; 1 for none."""
 
     def rules(self) -> list[Rule]:
         return drawing_rules(self.temperature, self.top_p, self.guidance)
@@ -77,9 +77,9 @@ class MeasuredSettings:
     OLD_NAMES: ClassVar = {"captions": "measured_captions", "candidates": "measured_candidates"}
 
     measured_captions: int = 200
-    """Captions of built-in scenes drawn for the report, of seen and of unseen combinations each."""
+    """Captions of built-in scenes to draw for the report, of seen and unseen combinations each."""
     measured_candidates: int = 8
-    """Pictures drawn for each, of which the best counts."""
+    """Images to draw per caption; the best one counts."""
 
     def rules(self) -> list[Rule]:
         least = min(self.measured_captions, self.measured_candidates)
@@ -91,7 +91,7 @@ class DalleSettings(RunSettings):
     OLD_NAMES: ClassVar = {"vocabulary": "vocab_size"}
 
     vocab_size: int
-    """Pieces of captions."""
+    """Vocabulary size of the captions, in tokens."""
     model: Annotated[DalleModelSettings, FLAT]
     data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid_size="1000")  # noqa: RUF009  (it is frozen)
     drawing: Annotated[DrawingSettings, FLAT] = DrawingSettings()

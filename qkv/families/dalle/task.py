@@ -1,4 +1,4 @@
-"""How a painter is trained: captioned pictures and a codebook in, a bundle with its report out."""
+"""Trains DALL-E on captioned images and a codebook."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
-from qkv.checkpoint.files import bytes_hash, canonical, tensors_hash
+from qkv.checkpoint.files import bytes_hash, canonical
+from qkv.checkpoint.tensors import tensors_hash
 from qkv.data.captioned import Captioned, words_of
 from qkv.errors import UserError
 from qkv.families.dalle.codes import Codes
@@ -25,31 +26,31 @@ from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.picture_data import Rows
-from qkv.training.runs import Assembled, Chosen, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup
 
 CODES_FILE = "codes.npy"  # in OUT/training
 
 
 @dataclass(frozen=True, kw_only=True)
-class Album:
-    """Captioned pictures in the parts that a run needs, and the codebook that turns them into codes."""
+class CaptionedData:
+    """Captioned images to train and validate on, and the codebook that encodes them."""
 
     train: Captioned
     valid: Captioned
     codes: Codes
     origin: str
-    world: Sequence[
-        str
-    ]  # where captions come from a closed world: some with its every word, and of its greatest length
-    measure: Callable[[Painter, MeasuredSettings], dict[str, Any]]  # what the report says of its drawings
+    world: Sequence[str]  # captions of the built-in scenes with all words and the maximum length; else empty
+    measure: Callable[[Painter, MeasuredSettings], dict[str, Any]]  # evaluates drawings for the report
 
     @property
     def amount(self) -> int:
         return len(self.train)
 
 
-def dalle_task(data: Album, inputs: Any, settings: DalleSettings, setup: Setup) -> "DalleTask":
+def dalle_task(data: CaptionedData, inputs: Any, settings: DalleSettings, setup: Setup) -> "DalleTask":
     setup.say(f"{data.origin}: {len(data.train):,} to train on, {len(data.valid):,} to validate on")
     settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
     return DalleTask(data, settings)
@@ -57,7 +58,7 @@ def dalle_task(data: Album, inputs: Any, settings: DalleSettings, setup: Setup) 
 
 @dataclass(frozen=True)
 class DalleTask(Task[Painter]):
-    album: Album
+    data: CaptionedData
     settings: DalleSettings
 
     @property
@@ -65,29 +66,29 @@ class DalleTask(Task[Painter]):
         return self.settings.model.width
 
     def fingerprint(self) -> dict[str, str]:
-        book = self.album.codes.model
+        book = self.data.codes.model
         return {
-            "training pictures and captions": self.album.train.fingerprint(),
-            "validation pictures and captions": self.album.valid.fingerprint(),
+            "training pictures and captions": self.data.train.fingerprint(),
+            "validation pictures and captions": self.data.valid.fingerprint(),
             "codebook": tensors_hash(book.state_dict()),
             "settings of the codebook": bytes_hash(canonical(asdict(book.config))),
         }
 
     def files(self) -> dict[str, bytes]:
-        """The vocabulary of the captions, and the codes of all pictures, those held out last."""
-        texts = [*(text for each in self.album.train.captions for text in each), *self.album.world]
+        """The vocabulary of the captions, and the codes of all images, with the validation part last."""
+        texts = [*(text for each in self.data.train.captions for text in each), *self.data.world]
         tokenizer = Tokenizer.learn(texts, self.settings.vocab_size)
-        codes = [self.album.codes.encode(part.pictures) for part in (self.album.train, self.album.valid)]
+        codes = [self.data.codes.encode(part.pictures) for part in (self.data.train, self.data.valid)]
         content = io.BytesIO()
-        np.save(content, torch.cat(codes).to(torch.int32).numpy(), allow_pickle=False)
+        np.save(content, np.concatenate(codes).astype(np.int32), allow_pickle=False)
         return {TOKENIZER_FILE: tokenizer.text().encode(), CODES_FILE: content.getvalue()}
 
     def assemble(self, folder: Path) -> Assembled[Painter]:
-        album, settings = self.album, self.settings
+        data, settings = self.data, self.settings
         tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
         codes = torch.from_numpy(np.load(folder / CODES_FILE, allow_pickle=False)).long()
-        train, valid = (encoded(part.captions, tokenizer) for part in (album.train, album.valid))
-        world = encoded([tuple(album.world)], tokenizer)
+        train, valid = (encode_captions(part.captions, tokenizer) for part in (data.train, data.valid))
+        world = encode_captions([tuple(data.world)], tokenizer)
         places = 2 + max(len(ids) for each in (*train, *valid, *world) for ids in each)
         config = self.architecture(tokenizer, places)
         model = Dalle(config)
@@ -95,25 +96,25 @@ class DalleTask(Task[Painter]):
         painter = Painter(
             model,
             tokenizer,
-            album.codes,
+            data.codes,
             PainterDefaults(
-                words=tuple(sorted({word for text in album.world for word in words_of(text)})),
+                words=tuple(sorted({word for text in data.world for word in words_of(text)})),
                 **asdict(drawing),
             ),
         )
-        pieces = places + config.area
-        at_once = settings.training.batch_tokens // pieces
+        tokens = places + config.area
+        batch_size = settings.training.batch_tokens // tokens
         blanks = settings.model.blank_captions
-        shown = Shown(train, codes[: len(album.train)], config, blanks)
-        held_out = Shown(valid, codes[len(album.train) :], config, 0.0)
+        shown = CaptionBatches(train, codes[: len(data.train)], config, blanks)
+        held_out = CaptionBatches(valid, codes[len(data.train) :], config, 0.0)
         return Assembled(
             product=painter,
-            train=Rows(len(album.train), at_once, pieces, shown, shuffled=True),
-            valid=Rows(len(album.valid), at_once, pieces, held_out, shuffled=False),
+            train=Rows(len(data.train), batch_size, tokens, shown, shuffled=True),
+            valid=Rows(len(data.valid), batch_size, tokens, held_out, shuffled=False),
         )
 
     def architecture(self, tokenizer: Tokenizer, places: int) -> DalleConfig:
-        book, model = self.album.codes.model.config, self.settings.model
+        book, model = self.data.codes.config, self.settings.model
         try:
             return DalleConfig(
                 vocab_size=len(tokenizer),
@@ -128,14 +129,14 @@ class DalleTask(Task[Painter]):
                 label_smoothing=model.label_smoothing,
             )
         except ValueError as error:
-            raise UserError(f"such a model cannot be built: {error}.") from None
+            raise UserError(f"this model cannot be built: {error}.") from None
 
-    def finish(self, product: Painter, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        measured = self.album.measure(product, self.settings.measured)
+    def finish(self, product: Painter, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
+        measured = self.data.measure(product, self.settings.measured)
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "dalle",
-            "data": {"origin": self.album.origin, "pictures": len(self.album.train)},
+            "data": {"origin": self.data.origin, "pictures": len(self.data.train)},
             "validation_loss": round(chosen.loss, 4),
             **measured,
             "results": {"validation loss": f"{chosen.loss:.4f}", **measured.get("results", {})},
@@ -144,22 +145,22 @@ class DalleTask(Task[Painter]):
         return report
 
 
-def encoded(captions: list[tuple[str, ...]], tokenizer: Tokenizer) -> list[list[list[int]]]:
-    """The ids of every caption of every picture."""
+def encode_captions(captions: list[tuple[str, ...]], tokenizer: Tokenizer) -> list[list[list[int]]]:
+    """The ids of every caption of every image."""
     flat = iter(tokenizer.encode_all([text for each in captions for text in each]))
     return [[next(flat) for _ in each] for each in captions]
 
 
-class Shown:
-    """Rows to batches: of several captions one is drawn for every epoch, and some are left out."""
+class CaptionBatches:
+    """Makes batches. In every epoch each image has one of its captions, and some captions are left empty."""
 
     def __init__(self, captions: list[list[list[int]]], codes: Tensor, config: DalleConfig, blanks: float):
         self.captions, self.codes, self.config, self.blanks = captions, codes, config, blanks
-        self.drawn: tuple[int, Tensor] | None = None  # of which epoch
+        self.drawn: tuple[int, Tensor] | None = None  # seed of the epoch, and its random numbers
 
     def __call__(self, rows: list[int], seed: int) -> CaptionedBatch:
         if self.drawn is None or self.drawn[0] != seed:
-            numbers = torch.Generator().manual_seed(seed ^ 1)  # not those of the order
+            numbers = torch.Generator().manual_seed(seed ^ 1)  # independent of the order of rows
             self.drawn = seed, torch.rand(len(self.captions), 2, generator=numbers)
         config = self.config
         places = torch.full((len(rows), config.places), config.pad)

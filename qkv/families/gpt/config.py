@@ -31,6 +31,17 @@ class GPTConfig:
         yield from self.stack.shapes(f"{name}stack")
 
 
+def first_read(length: int, context: int) -> int:
+    """Where the context window of a text of `length` tokens begins.
+
+    A text that fits is read from its start. If it is longer, the older half of the window is dropped and the rest is
+    read again from the first position, until the window is full again. The start depends on the length alone, so it
+    does not matter in which chunks a text is read.
+    """
+    stride = context - context // 2
+    return 0 if length <= context else stride * -(-(length - context) // stride)
+
+
 Task = Literal["classes", "value", "choice"]
 
 

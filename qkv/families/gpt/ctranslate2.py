@@ -29,10 +29,10 @@ def save(product: Generator, folder: Path, numbers: Numbers) -> None:
 
 def names_of(product: Generator) -> list[str]:
     tokenizer = product.tokenizer
-    return [str(tokenizer.pieces.id_to_token(number)) for number in range(len(tokenizer))]
+    return [str(tokenizer.library.id_to_token(number)) for number in range(len(tokenizer))]
 
 
-def save_gpt(model: GPT, pieces: Sequence[str], folder: Path, *, numbers: Numbers = "float32") -> None:
+def save_gpt(model: GPT, names: Sequence[str], folder: Path, *, numbers: Numbers = "float32") -> None:
     """Write a language model, for CTranslate2's Generator."""
     _, transformer = specs()
     config = model.config
@@ -46,31 +46,31 @@ def save_gpt(model: GPT, pieces: Sequence[str], folder: Path, *, numbers: Number
     fill_stack(
         spec.decoder, model.stack, None if model.positions is None else as_array(model.positions.table)
     )
-    spec.register_vocabulary(list(pieces))
-    told = spec.config
-    told.bos_token = told.eos_token = told.unk_token = pieces[config.end]
-    told.layer_norm_epsilon = config.stack.norm_eps
+    spec.register_vocabulary(list(names))
+    settings = spec.config
+    settings.bos_token = settings.eos_token = settings.unk_token = names[config.end]
+    settings.layer_norm_epsilon = config.stack.norm_eps
     write(spec, folder, numbers)
 
 
 def compare(product: Generator, engine: Any) -> Comparison:
-    mapping, config, pieces = GPTMapping(), product.model.config, names_of(product)
+    mapping, config, names = GPTMapping(), product.model.config, names_of(product)
     inputs = mapping.probe(product)
-    rows = [[pieces[number] for number in row] for row in inputs["input_ids"].tolist()]
+    rows = [[names[number] for number in row] for row in inputs["input_ids"].tolist()]
     theirs = torch.tensor([each.tolist() for each in view_as_array(engine.forward_batch(rows))])
-    ours = mapping.computed(product, inputs)["logits"]
-    answers, settings = mapping.greedy(product, inputs)
-    begun = [row[: settings["begun"]] for row in rows]
+    ours = mapping.compute(product, inputs)["logits"]
+    hypotheses, settings = mapping.greedy(product, inputs)
+    prompts = [row[: settings["begun"]] for row in rows]
     found = engine.generate_batch(
-        begun,
+        prompts,
         beam_size=1,
         sampling_topk=1,
         max_length=settings["generation"]["max_new_tokens"],
         include_prompt_in_result=False,
-        end_token=[pieces[config.end]],
+        end_token=[names[config.end]],
     )
-    said = [[pieces[number] for number in answer] for answer in answers]
-    same = sum(list(each.sequences[0]) == own for each, own in zip(found, said, strict=True))
+    output = [[names[number] for number in ids] for ids in hypotheses]
+    same = sum(list(each.sequences[0]) == own for each, own in zip(found, output, strict=True))
     return compare_outputs(ours, theirs, same, len(rows))
 
 

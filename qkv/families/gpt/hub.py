@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer as Pieces
+from tokenizers import Tokenizer as LibraryTokenizer
 from torch import Tensor
 
 from qkv.checkpoint.files import json_bytes
@@ -15,18 +15,18 @@ from qkv.errors import UserError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import Generator, GeneratorDefaults
-from qkv.hub.folder import Published, bounded, first_pieces, read_object
+from qkv.hub.folder import Published, added_tokens, check_size, read_object
 from qkv.hub.mapping import Written
-from qkv.hub.naming import Settings, built, check_copies
+from qkv.hub.naming import Settings, build_model, check_copies
 from qkv.hub.tokenizer_settings import (
     BY_ITS_FILE,
+    check_added_tokens,
     check_numbers,
     class_of,
     must_be,
-    refuse_added,
     tokenizer_settings,
 )
-from qkv.text.published_pieces import PublishedPieces
+from qkv.text.published_bpe import PublishedBPE
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 
 CLASSES = {"gpt2": "GPT2LMHeadModel", "openai-gpt": "OpenAIGPTLMHeadModel"}
@@ -56,22 +56,22 @@ PARTS = {
     "mlp.c_fc": "feed_forward.sublayer.expand",
     "mlp.c_proj": "feed_forward.sublayer.contract",
 }
-TOGETHER = "attn.c_attn"  # query, key and value as one
-SIDE_BY_SIDE = ("query", "key", "value")
+FUSED_QKV = "attn.c_attn"  # query, key and value in one matrix
+QKV = ("query", "key", "value")
 
 
 class GPTMapping:
     def read(self, published: Published, language: str | None) -> Generator:
         config, where = published.config, published.where
-        tokenizer, pieces = read_tokenizer(published)
+        tokenizer, token_type = read_tokenizer(published)
         weights = {name.removeprefix("transformer."): each for name, each in published.weights.items()}
         check_copies(weights, {"lm_head.weight": TOKENS[config["model_type"]]}, where)
         architecture = gpt_config(config, end_of(published, tokenizer), where)
-        model = built(lambda: GPT(architecture), gpt_weights(weights), architecture.stack.depth, where)
-        check_numbers(published, tokenizer.pieces.get_vocab().values(), architecture.vocab_size)
-        if isinstance(tokenizer, PublishedPieces):
+        model = build_model(lambda: GPT(architecture), gpt_weights(weights), architecture.stack.depth, where)
+        check_numbers(published, tokenizer.library.get_vocab().values(), architecture.vocab_size)
+        if isinstance(tokenizer, PublishedBPE):
             tokenizer.end = architecture.end
-        return Generator(model, tokenizer, GeneratorDefaults(token_type=pieces))  # type: ignore[arg-type]
+        return Generator(model, tokenizer, GeneratorDefaults(token_type=token_type))  # type: ignore[arg-type]
 
     def write(self, product: Generator) -> Written:
         config = product.model.config
@@ -122,7 +122,7 @@ class GPTMapping:
 
     def encode(self, product: Generator, line: str) -> list[int] | None:
         tokenizer = product.tokenizer
-        return tokenizer.encode(line) if isinstance(tokenizer, PublishedPieces) else None
+        return tokenizer.encode(line) if isinstance(tokenizer, PublishedBPE) else None
 
     def their_class(self, product: Generator) -> str:
         return CLASSES[kind_of(product)]
@@ -134,7 +134,7 @@ class GPTMapping:
             "input_ids": torch.randint(config.vocab_size, (2, min(9, config.max_length)), generator=chance)
         }
 
-    def computed(self, product: Generator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: Generator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["input_ids"])}
 
     def greedy(
@@ -146,13 +146,13 @@ class GPTMapping:
         limit = min(20, config.max_length - read.shape[1])
         step = product.model.eval().begin()
         step(read[:, :-1])
-        answers = greedy(step, read[:, -1], config.end, torch.full((len(read),), limit))
-        asked = {
+        hypotheses = greedy(step, read[:, -1], config.end, torch.full((len(read),), limit))
+        arguments = {
             "input_ids": read,
             "attention_mask": torch.ones_like(read),
             "generation": {"max_new_tokens": limit, "pad_token_id": config.end},
         }
-        return [answer.ids for answer in answers], {**asked, "begun": read.shape[1], "end": config.end}
+        return [each.ids for each in hypotheses], {**arguments, "begun": read.shape[1], "end": config.end}
 
 
 def kind_of(product: Generator) -> str:
@@ -217,17 +217,17 @@ def gpt_weights(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
             found["positions.table"] = tensor
         elif name in ("ln_f.weight", "ln_f.bias"):
             found[f"stack.norm.{name[5:]}"] = tensor
-        elif block is not None and block[2] == TOGETHER and tensor.ndim:
-            for ours, part in zip(SIDE_BY_SIDE, transposed(tensor).chunk(3), strict=False):
+        elif block is not None and block[2] == FUSED_QKV and tensor.ndim:
+            for ours, part in zip(QKV, transpose(tensor).chunk(3), strict=False):
                 found[f"stack.blocks.{block[1]}.attention.sublayer.{ours}.{block[3]}"] = part.contiguous()
         elif block is not None and block[2] in PARTS:
-            found[f"stack.blocks.{block[1]}.{PARTS[block[2]]}.{block[3]}"] = transposed(tensor)
+            found[f"stack.blocks.{block[1]}.{PARTS[block[2]]}.{block[3]}"] = transpose(tensor)
         else:
             found[name] = tensor
     return found
 
 
-def transposed(tensor: Tensor) -> Tensor:
+def transpose(tensor: Tensor) -> Tensor:
     """Transpose a matrix; return anything else unchanged."""
     return tensor.T.contiguous() if tensor.ndim == 2 else tensor
 
@@ -237,13 +237,13 @@ def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
     ours = published.json("qkv.json").get("pieces")
     path = published.folder / "tokenizer.json"
     if published.has("tokenizer.json"):
-        if ours in ("subwords", "characters", "notes") and first_pieces(path) == SPECIAL:
+        if ours in ("subwords", "characters", "notes") and added_tokens(path) == SPECIAL:
             from qkv.families.gpt.product import TOKENIZERS
 
             return TOKENIZERS[ours].load(path), ours
         read_object(path)  # of a reasonable size
-        found = PublishedPieces.load(path)
-        check_settings(published, puts_space(found))
+        found = PublishedBPE.load(path)
+        check_settings(published, adds_prefix_space(found))
         return found, "published"
     if not (published.has("vocab.json") and published.has("merges.txt")):
         raise UserError(
@@ -251,9 +251,9 @@ def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
         )
     byte_level = published.config["model_type"] == "gpt2"
     check_settings(published, False)
-    vocabulary, merges = (bounded(published.folder / name) for name in ("vocab.json", "merges.txt"))
-    found = PublishedPieces.of_merges(vocabulary, merges, byte_level=byte_level)
-    refuse_added(published, found.pieces.get_vocab())
+    vocabulary, merges = (check_size(published.folder / name) for name in ("vocab.json", "merges.txt"))
+    found = PublishedBPE.of_merges(vocabulary, merges, byte_level=byte_level)
+    check_added_tokens(published, found.library.get_vocab())
     return found, "published"
 
 
@@ -265,14 +265,14 @@ def check_settings(published: Published, space: bool) -> None:
         must_be(settings, "add_bos_token", False, published.where)
 
 
-def puts_space(tokenizer: PublishedPieces) -> bool:
-    return bool(getattr(tokenizer.pieces.pre_tokenizer, "add_prefix_space", False))
+def adds_prefix_space(tokenizer: PublishedBPE) -> bool:
+    return bool(getattr(tokenizer.library.pre_tokenizer, "add_prefix_space", False))
 
 
 def end_of(published: Published, tokenizer: Tokenizer) -> int:
     """The token between documents. GPT-1 has none; its unknown token serves instead."""
     end = published.config.get("eos_token_id")
-    end = tokenizer.pieces.token_to_id("<|endoftext|>") if end is None else end
+    end = tokenizer.library.token_to_id("<|endoftext|>") if end is None else end
     if end is None:
         end = getattr(tokenizer, "unknown", None)
     if not isinstance(end, int) or not 0 <= end < len(tokenizer):
@@ -292,26 +292,26 @@ def their_weights(model: GPT, kind: str) -> dict[str, Tensor]:
             found[f"transformer.ln_f.{form}"] = state[f"stack.norm.{form}"]
         for block in range(model.config.stack.depth):
             ours, theirs = f"stack.blocks.{block}", f"transformer.h.{block}"
-            parts = [state[f"{ours}.attention.sublayer.{part}.{form}"] for part in SIDE_BY_SIDE]
-            found[f"{theirs}.{TOGETHER}.{form}"] = transposed(torch.cat(parts))
+            parts = [state[f"{ours}.attention.sublayer.{part}.{form}"] for part in QKV]
+            found[f"{theirs}.{FUSED_QKV}.{form}"] = transpose(torch.cat(parts))
             for name, part in PARTS.items():
-                found[f"{theirs}.{name}.{form}"] = transposed(state[f"{ours}.{part}.{form}"])
+                found[f"{theirs}.{name}.{form}"] = transpose(state[f"{ours}.{part}.{form}"])
     return found
 
 
 def tokenizer_files(product: Generator) -> dict[str, bytes]:
     tokenizer, config = product.tokenizer, product.model.config
-    pieces = Pieces.from_str(tokenizer.text())
+    library = LibraryTokenizer.from_str(tokenizer.text())
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "eos_token": str(pieces.id_to_token(config.end)),
-        "bos_token": str(pieces.id_to_token(config.end)),
+        "eos_token": str(library.id_to_token(config.end)),
+        "bos_token": str(library.id_to_token(config.end)),
         "model_max_length": config.max_length,
         "clean_up_tokenization_spaces": False,
     }
     unknown = getattr(tokenizer, "unknown", None)
     if unknown is not None:
-        settings["unk_token"] = str(pieces.id_to_token(unknown))
+        settings["unk_token"] = str(library.id_to_token(unknown))
     return {
         "tokenizer.json": tokenizer.text().encode(),
         "tokenizer_config.json": json_bytes(settings),

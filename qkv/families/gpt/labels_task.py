@@ -1,4 +1,4 @@
-"""How a language model is fine-tuned for a task (GPT-1, section 3.2): labelled examples in, a classifier out."""
+"""Fine-tunes a language model on labelled examples, as a classifier (GPT-1, section 3.2)."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -27,16 +27,18 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Task, facts_of_run, with_epochs
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import share_of
+from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
 
-FEWEST = 10  # examples of which some can be held out
+MIN_TO_SPLIT = 10  # examples
 
 
 @dataclass(frozen=True, kw_only=True)
 class Examples:
-    """Texts, and the class, the number or the right answer of each."""
+    """Texts, with the class, the number or the right answer of each."""
 
     inputs: list[tuple[str, ...]]
     answers: list[int] | list[float]
@@ -48,12 +50,12 @@ class Examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Labels:
-    """All that is learned from, and how it is read."""
+    """Training and validation examples, and how they are read."""
 
     train: Examples
     valid: Examples
     form: Form
-    classes: tuple[str, ...]  # none where numbers are learned, or choices
+    classes: tuple[str, ...]  # empty for numbers and choices
     origin: str
 
     @property
@@ -66,7 +68,7 @@ class Labels:
 
     @property
     def scale(self) -> tuple[float, float]:
-        """Mean and spread of the numbers that are learned."""
+        """Mean and standard deviation of the numbers."""
         if not self.numbers:
             return 0.0, 1.0
         return fmean(self.train.answers), pstdev(self.train.answers) or 1.0
@@ -77,9 +79,9 @@ def read_labels(
     valid: Path | None,
     columns: str,
     settings: FineTuneSettings,
-    tell: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Labels:
-    """What was written in the files; where there is no second one, examples are held out by the seed."""
+    """Read the examples. Without a validation file, some are held out."""
     if settings.form == "choice":
         if columns:
             raise UserError(
@@ -87,16 +89,16 @@ def read_labels(
                 "number of the right one."
             )
         return read_choices(path, valid, settings)
-    labelled = read_labelled(path, columns, tell)
-    second = None if valid is None else read_labelled(valid, columns, tell)
+    labelled = read_labelled(path, columns, say)
+    second = None if valid is None else read_labelled(valid, columns, say)
     if second is not None and (second.seconds is None) != (labelled.seconds is None):
-        raise UserError(f"{path} and {valid} do not have the same number of texts in a row.")
+        raise UserError(f"{path} and {valid} must have the same number of texts per line.")
     form = form_of(labelled, settings)
     numbers = labelled.are_numbers()
     classes = () if numbers else labelled.classes()
     if numbers:
         labelled.check_spread()
-    train, held = parted(labelled, second, settings)
+    train, held = split_examples(labelled, second, settings)
     both = [
         Examples(
             inputs=part.inputs,
@@ -112,7 +114,7 @@ def read_choices(path: Path, valid: Path | None, settings: FineTuneSettings) -> 
     second = None if valid is None else read_questions(valid)
     both = [
         Examples(inputs=part.inputs, answers=part.right, fingerprint=part.fingerprint())
-        for part in parted(read_questions(path), second, settings)
+        for part in split_examples(read_questions(path), second, settings)
     ]
     return Labels(train=both[0], valid=both[1], form="choice", classes=(), origin=path.name)
 
@@ -129,13 +131,13 @@ def form_of(labelled: Labelled, settings: FineTuneSettings) -> Form:
     return settings.form
 
 
-def parted(first: Any, second: Any, settings: FineTuneSettings) -> tuple[Any, Any]:
-    """To train on and to validate on; both kinds of examples can be selected from."""
+def split_examples(first: Any, second: Any, settings: FineTuneSettings) -> tuple[Any, Any]:
+    """The training part and the validation part. Without a second file, examples are held out of the first."""
     if second is not None:
         return first, second
-    if len(first) < FEWEST:
+    if len(first) < MIN_TO_SPLIT:
         raise UserError(
-            f"{len(first)} examples are too few to hold some out. Give validation examples, or more data."
+            f"{len(first)} examples are too few to hold some out: give validation examples, or more data."
         )
     order = list(range(len(first)))
     random.Random(settings.seed).shuffle(order)
@@ -144,7 +146,7 @@ def parted(first: Any, second: Any, settings: FineTuneSettings) -> tuple[Any, An
 
 
 class ExampleData:
-    """Examples in batches of like length (the loop's Data protocol)."""
+    """Examples in batches of similar length (implements the loop's Data protocol)."""
 
     def __init__(
         self, readings: list[list[Tensor]], answers: Sequence[float], batch_tokens: int, *, shuffled: bool
@@ -162,7 +164,7 @@ class ExampleData:
         return TaskBatch.of([self.readings[row] for row in rows], self.answers[rows], pad=0)
 
     def tokens(self, rows: list[int]) -> int:
-        """Examples: each counts the same, however long it is."""
+        """The number of examples, over which the loss is averaged."""
         return len(rows)
 
 
@@ -184,7 +186,9 @@ def labels_task(data: Labels, inputs: Any, settings: FineTuneSettings, setup: Se
 def language_model_in(base: Path) -> Generator:
     found = load_for(base, "train gpt --fine-tune", Generator)
     if found.defaults.token_type == "notes":
-        raise UserError(f"{base} makes music, and labels belong to texts: give a language model of text.")
+        raise UserError(
+            f"{base} is a music model, but labels need a text model: give a language model of text."
+        )
     return found
 
 
@@ -194,7 +198,7 @@ class FineTuneTask(Task[GPTClassifier]):
 
     labels: Labels
     before: Generator
-    base: Path  # where it is
+    base: Path  # the folder of the model
     settings: FineTuneSettings
 
     @property
@@ -232,7 +236,7 @@ class FineTuneTask(Task[GPTClassifier]):
             classes=labels.classes,
             scale=labels.scale,
             start=tokenizer.start,
-            last=tokenizer.start,  # not the end, after which a language model has learned to forget what was before
+            last=tokenizer.start,  # not the end token, after which a language model ignores earlier text
         )
         return GPTClassifier(model, tokenizer, defaults)
 
@@ -254,7 +258,7 @@ class FineTuneTask(Task[GPTClassifier]):
             valid=self.data(product, self.labels.valid, shuffled=False),
         )
 
-    def finish(self, product: GPTClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: GPTClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         labels = self.labels
         report = {
             **facts_of_run(run, product.model, chosen, self.settings, counted="examples"),
@@ -269,7 +273,7 @@ class FineTuneTask(Task[GPTClassifier]):
             "validation": {"loss": round(chosen.loss, 4)},
             "results": {
                 "validation loss": f"{chosen.loss:.4f}",
-                **measured(product, labels),
+                **results(product, labels),
             },
         }
         usage = f"qkv classify . {EXAMPLES[product.reads]}"
@@ -278,13 +282,13 @@ class FineTuneTask(Task[GPTClassifier]):
         return report
 
 
-def measured(product: GPTClassifier, labels: Labels) -> dict[str, str]:
-    """On the validation part."""
+def results(product: GPTClassifier, labels: Labels) -> dict[str, str]:
+    """Scores on the validation part."""
     valid = labels.valid
-    verdicts = product.classify(valid.inputs)
+    predictions = product.classify(valid.inputs)
     count = f"{len(valid):,} held-out examples"
     if labels.numbers:
-        given = [verdict.number or 0.0 for verdict in verdicts]
+        given = [prediction.number or 0.0 for prediction in predictions]
         right = [float(answer) for answer in valid.answers]
         return {
             "Pearson's correlation": f"{pearson(given, right):.4f} on {count}",
@@ -292,8 +296,8 @@ def measured(product: GPTClassifier, labels: Labels) -> dict[str, str]:
         }
     names = [labels.classes or texts[1:] for texts in valid.inputs]
     right_names = [own[int(answer)] for own, answer in zip(names, valid.answers, strict=True)]
-    said = [verdict.label for verdict in verdicts]
-    found = {"accuracy": f"{100 * accuracy(said, right_names):.2f} % of {count}"}
+    predicted = [prediction.label for prediction in predictions]
+    found = {"accuracy": f"{100 * accuracy(predicted, right_names):.2f} % of {count}"}
     if labels.classes:
-        found["macro F1"] = f"{macro_f1(said, right_names):.4f}"
+        found["macro F1"] = f"{macro_f1(predicted, right_names):.4f}"
     return found

@@ -20,7 +20,7 @@ from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import causal_mask
 from qkv.core.positions import LearnedPositions, RotaryPositions
 from qkv.core.tape import Tape, inside
-from qkv.families.gpt.config import GPTConfig, TaskConfig
+from qkv.families.gpt.config import GPTConfig, TaskConfig, first_read
 
 INITIAL_STD = 0.02  # of the weights, in both papers
 
@@ -95,6 +95,10 @@ class GPT(nn.Module):
         rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
         return output_cross_entropy(rows, self.tokens.weight, targets, label_smoothing=0.0)
 
+    @property
+    def device(self) -> torch.device:
+        return self.tokens.weight.device
+
     def begin(self) -> "GPTStep":
         return GPTStep(self)
 
@@ -113,17 +117,6 @@ def initialize(model: GPT) -> None:
         for name, weight in model.named_parameters():
             if name.endswith(("sublayer.output.weight", "sublayer.contract.weight")):
                 nn.init.normal_(weight, std=INITIAL_STD * (2 * stack.depth) ** -0.5)
-
-
-def first_read(length: int, context: int) -> int:
-    """Where the context window of a text of `length` tokens begins.
-
-    A text that fits is read from its start. If it is longer, the older half of the window is dropped and the rest is
-    read again from the first position, until the window is full again. The start depends on the length alone, so it
-    does not matter in which chunks a text is read.
-    """
-    stride = context - context // 2
-    return 0 if length <= context else stride * -(-(length - context) // stride)
 
 
 class GPTStep:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -15,25 +15,25 @@ from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import TakeTurns
 from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
-from qkv.engine.gpt import GPTEngine, GPTEngineStep
+from qkv.engine.gpt import GPTEngine
 from qkv.errors import UserError
 from qkv.families.gpt.config import GPTConfig
-from qkv.families.gpt.model import GPT, GPTStep, TextBatch
+from qkv.families.gpt.model import GPT, TextBatch
 from qkv.families.gpt.options import GenerationOptions
 from qkv.runtime.compute import Compute, continuing_in, silent
 from qkv.runtime.weights import build_model
-from qkv.text.characters import Characters
+from qkv.text.characters import CharacterTokenizer
 from qkv.text.notes import VOICES, Frame, Notes
-from qkv.text.published_pieces import PublishedPieces
-from qkv.text.stream import after, decoded, until
+from qkv.text.published_bpe import PublishedBPE
+from qkv.text.stream import decode_stream, prepend, stop_at
 from qkv.text.tokenizer import Tokenizer
 
 TokenType = Literal["subwords", "characters", "notes", "published"]
 TOKENIZERS: dict[TokenType, type[Tokenizer]] = {
     "subwords": Tokenizer,
-    "characters": Characters,
+    "characters": CharacterTokenizer,
     "notes": Notes,
-    "published": PublishedPieces,
+    "published": PublishedBPE,
 }
 TOKENS_AT_ONCE = 4_096  # tokens scored in one batch
 SCORES_AT_ONCE = 2**25  # logits in one batch: fewer tokens if the vocabulary is large
@@ -102,8 +102,8 @@ class Generator:
         """
         known = self.tokenizer.token_bytes
         ids = self.stream_ids(self.encode(prompt), generation, slides)
-        said = until(decoded(known[token] for token in ids), generation.stop)
-        return after(self.tokenizer.between(prompt), said)
+        said = stop_at(decode_stream(known[token] for token in ids), generation.stop)
+        return prepend(self.tokenizer.separator_after(prompt), said)
 
     def encode(self, text: str) -> list[int]:
         """Token ids. A music model rejects text, because `Notes` would encode it as nothing."""
@@ -139,7 +139,7 @@ class Generator:
         self.model.eval()
         config, device = self.model.config, self.model.tokens.weight.device
         read = torch.tensor([prompt or [config.end]], device=device)  # (1, T)
-        step: GPTStep | GPTEngineStep = (self.engine or self.model).begin()
+        step: Any = (self.engine or self.model).begin()
         limits = torch.tensor([generation.max_new_tokens], device=device)
         if read.shape[1] > 1:
             step(read[:, :-1])
@@ -214,7 +214,7 @@ class Generator:
 
 def tokenizer_for(pieces: TokenType, path: Path, config: GPTConfig) -> Tokenizer:
     tokenizer, vocab = TOKENIZERS[pieces].load(path), config.vocab_size
-    if isinstance(tokenizer, PublishedPieces):
+    if isinstance(tokenizer, PublishedBPE):
         tokenizer.end = config.end
     if len(tokenizer) != vocab:
         raise UserError(

@@ -14,6 +14,6 @@ def recompute(trace: Trace, weights: Weights) -> dict[str, Array]:
     found |= {"decoder.tokens": tokens, "decoder.embedded": x}
     turned = config["positions"] == "rotary" and not trace.experiment.no_positions
     causal = not trace.experiment.no_mask
-    x = Stack(weights, "decoder", side.stack, found, causal=causal, turned=turned, prefix=side.weights)(x)
+    x = Stack(weights, "decoder", side.stack, found, causal=causal, rotary=turned, prefix=side.weights)(x)
     found["logits"] = x @ weights["tokens.weight"].T
     return found

@@ -1,4 +1,4 @@
-"""What a person may choose about a language model, about fine-tuning one, and recipes. Importing this needs no torch."""
+"""Settings for training and fine-tuning a language model, and recipes. Importing this needs no torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,18 +17,18 @@ from qkv.training.settings import (
     size_rule,
 )
 
-LETTERS_OF_A_PIECE = 3.5  # of a subword, about
-TOKENS_OF_AN_EXAMPLE = 25  # of one with a label, about
+CHARACTERS_PER_TOKEN = 3.5  # of subwords, roughly
+TOKENS_PER_EXAMPLE = 25  # of labelled examples, roughly
 
 
 @dataclass(frozen=True, kw_only=True)
 class GPTModelSettings(BlockSettings):
     max_length: int
-    """Tokens that are looked back at."""
+    """Context length in tokens."""
     norm: Literal["pre", "post"] = "pre"
-    """Where the layer norm stands: before each sublayer as in GPT-2, or after it as in GPT-1."""
+    """Layer norm before each sublayer (pre, as in GPT-2) or after it (post, as in GPT-1)."""
     positions: Literal["learned", "rotary"] = "rotary"
-    """How positions are told apart: learned vectors as in both papers, or turned queries and keys."""
+    """Position encoding: learned vectors as in both papers, or rotary (RoPE)."""
 
     def rules(self) -> list[Rule]:
         even = self.heads < 1 or self.positions != "rotary" or self.width // self.heads % 2 == 0
@@ -45,10 +45,10 @@ class TextSettings:
     OLD_VALUES: ClassVar = {"valid_size": size_from_number}
 
     valid_size: str = "10%"
-    """Text held out for validation if none is given: a share such as 10%, or a number of characters. Whole documents, or, of
-    few documents, the end of each."""
+    """Text held out for validation if none is given: a share such as 10%, or a number of characters. Whole documents
+    are held out, or the end of each if there are few."""
     max_valid_characters: int = 200_000
-    """Characters held out at most."""
+    """Maximum number of characters held out."""
 
     def rules(self) -> list[Rule]:
         return [
@@ -64,7 +64,7 @@ class GPTSettings(RunSettings):
     token_type: Literal["subwords", "characters"] = "subwords"
     """What a token is: a byte-level subword, or a character."""
     vocab_size: int
-    """Subwords in the vocabulary; characters are as many as the text has."""
+    """Number of subwords. With characters, the vocabulary is all characters of the text."""
     model: Annotated[GPTModelSettings, FLAT]
     data: Annotated[TextSettings, FLAT] = TextSettings()
 
@@ -75,11 +75,11 @@ class GPTSettings(RunSettings):
 @dataclass(frozen=True, kw_only=True)
 class MusicSettings(RunSettings):
     transpose: int = 5
-    """In every epoch each piece is moved up or down by at most so many semitones; 0 for never."""
+    """Transpose each chorale in every epoch by up to this many semitones; 0 for none."""
     model: Annotated[GPTModelSettings, FLAT]
 
     def rules(self) -> list[Rule]:
-        return [*super().rules(), *self.model.rules(), transposes(self.transpose)]
+        return [*super().rules(), *self.model.rules(), transpose_rule(self.transpose)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,13 +94,13 @@ class FineTuneTextSettings(ContinueSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class FineTuneMusicSettings(ContinueSettings):
-    """The same for a model of music."""
+    """Sizes are those of the model that is fine-tuned."""
 
     transpose: int = 5
-    """In every epoch each piece is moved up or down by at most so many semitones; 0 for never."""
+    """Transpose each chorale in every epoch by up to this many semitones; 0 for none."""
 
     def rules(self) -> list[Rule]:
-        return [*super().rules(), transposes(self.transpose)]
+        return [*super().rules(), transpose_rule(self.transpose)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,10 +111,11 @@ class FineTuneSettings(TuningSettings):
     auxiliary_weight: float = 0.5
     """Weight of the language model's own loss (λ in the paper); 0 for none."""
     form: Literal["automatic", "classification", "entailment", "similarity", "choice"] = "automatic"
-    """How an example is read: one text; two in their order; two in both orders; a text with each of several answers.
-    automatic: classification for one text, similarity for two texts with a number, entailment for two with a class."""
+    """How an example is read: one text (classification), two texts in order (entailment), two texts in both orders
+    (similarity), or a text with each of several answers (choice). automatic: classification for one text, similarity for two
+    texts and a number, entailment for two texts and a class."""
     pretrained: bool = True
-    """Begin with the weights of --fine-tune; without them only its vocabulary and sizes are taken, to compare with."""
+    """Start from the weights of the model. Without them, only its vocabulary and sizes are used, for comparison."""
     dropout: float = 0.1
     """Share of values dropped in training."""
     valid_size: str = "10%"
@@ -129,7 +130,7 @@ class FineTuneSettings(TuningSettings):
         ]
 
 
-def transposes(semitones: int) -> Rule:
+def transpose_rule(semitones: int) -> Rule:
     return "transpose", "must be from 0 to 11", 0 <= semitones <= 11
 
 
@@ -137,7 +138,7 @@ def transposes(semitones: int) -> Rule:
 
 
 def automatic(characters: int) -> GPTSettings:
-    """Chosen where no recipe is named: sizes that fit the amount of text, on a laptop."""
+    """The default: sizes that fit the amount of text, on a laptop."""
     if characters < 500_000:
         width, depth, context, vocabulary, dropout, epochs = 128, 4, 128, 1_000, 0.2, 20
     elif characters < 5_000_000:
@@ -145,7 +146,7 @@ def automatic(characters: int) -> GPTSettings:
     else:
         width, depth, context, vocabulary, dropout, epochs = 256, 4, 256, 4_000, 0.0, 1
     batch_tokens = 4_096
-    tokens = characters / LETTERS_OF_A_PIECE
+    tokens = characters / CHARACTERS_PER_TOKEN
     steps = round(min(4_000, max(300, epochs * tokens / batch_tokens)))
     return GPTSettings(
         vocab_size=vocabulary,
@@ -177,8 +178,8 @@ def with_muon(batch_tokens: int, steps: int, rate: float = 6e-3) -> TrainingSett
 
 
 def shakespeare_small(characters: int) -> GPTSettings:
-    """nanoGPT's recipe for a CPU at the same parameters, tokens and steps (4 blocks, width 128, context 64, 12 rows):
-    there validation loss 1.88 on tiny Shakespeare."""
+    """The sizes, tokens and steps of nanoGPT's CPU recipe (4 blocks, width 128, context 64, 12 rows). nanoGPT reports a
+    validation loss of 1.88 on tiny Shakespeare."""
     steps = 2_000
     return GPTSettings(
         token_type="characters",
@@ -190,8 +191,8 @@ def shakespeare_small(characters: int) -> GPTSettings:
 
 
 def shakespeare_full(characters: int) -> GPTSettings:
-    """nanoGPT's recipe for a GPU at its sizes (6 blocks, width 384, context 256, 64 rows, 5,000 steps): there validation
-    loss 1.4697 on tiny Shakespeare."""
+    """The sizes of nanoGPT's GPU recipe (6 blocks, width 384, context 256, 64 rows, 5,000 steps). nanoGPT reports a
+    validation loss of 1.4697 on tiny Shakespeare."""
     small, steps = shakespeare_small(characters), 5_000
     return replace(
         small,
@@ -202,8 +203,8 @@ def shakespeare_full(characters: int) -> GPTSettings:
 
 
 def shakespeare_hour(characters: int) -> GPTSettings:
-    """For an hour on two cores on tiny Shakespeare: smaller than nanoGPT's full recipe, with as long a context: validation
-    loss 1.43 there."""
+    """One hour on two cores: smaller than nanoGPT's full recipe, with the same context. Validation loss 1.43 on tiny
+    Shakespeare."""
     full = shakespeare_full(characters)
     return replace(
         full,
@@ -215,8 +216,8 @@ def shakespeare_hour(characters: int) -> GPTSettings:
 
 
 def gpt1(characters: int) -> GPTSettings:
-    """The sizes and the settings of "Improving Language Understanding by Generative Pre-Training": 117 M parameters."""
-    steps = max(1_000, round(100 * characters / LETTERS_OF_A_PIECE / (64 * 512)))  # 100 epochs
+    """The sizes and settings of "Improving Language Understanding by Generative Pre-Training": 117 M parameters."""
+    steps = max(1_000, round(100 * characters / CHARACTERS_PER_TOKEN / (64 * 512)))  # 100 epochs
     return GPTSettings(
         vocab_size=40_000,
         steps=steps,
@@ -275,7 +276,7 @@ RECIPES: dict[str, Callable[[int], GPTSettings]] = {
 
 
 def chorales(frames: int) -> MusicSettings:
-    """Four voices in sixteenths, such as the JSB chorales: 128 sixteenths of context."""
+    """Music in four voices, such as the JSB chorales, with a context of 128 sixteenths."""
     steps = 2_000
     return MusicSettings(
         steps=steps,
@@ -287,27 +288,28 @@ def chorales(frames: int) -> MusicSettings:
 MUSIC_RECIPES: dict[str, Callable[[int], MusicSettings]] = {"automatic": chorales}
 
 
-def more_text(characters: int, width: int) -> FineTuneTextSettings:
-    """Three epochs with a rate that falls to zero, the lower the wider the model; of little text more, until about
-    500,000 characters are seen, but never more than twenty."""
-    epochs = epochs_until(500_000, characters)
-    tokens = epochs * characters / LETTERS_OF_A_PIECE
-    return FineTuneTextSettings(steps=None, epochs=epochs, training=going_on(tokens, width))
+def fine_tune_text(characters: int, width: int) -> FineTuneTextSettings:
+    """Three epochs, or up to twenty for texts of fewer than about 140,000 characters. Wider models get a lower learning
+    rate."""
+    epochs = epochs_for(500_000, characters)
+    tokens = epochs * characters / CHARACTERS_PER_TOKEN
+    return FineTuneTextSettings(steps=None, epochs=epochs, training=fine_tune_training(tokens, width))
 
 
-def more_music(frames: int, width: int) -> FineTuneMusicSettings:
-    """Three epochs with a rate that falls to zero, the lower the wider the model; of little music more, until about
-    50,000 sixteenths are heard, but never more than twenty."""
-    epochs = epochs_until(50_000, frames)
-    return FineTuneMusicSettings(steps=None, epochs=epochs, training=going_on(epochs * frames * 4, width))
+def fine_tune_music(frames: int, width: int) -> FineTuneMusicSettings:
+    """Three epochs, or up to twenty for fewer than about 14,000 sixteenths. Wider models get a lower learning rate."""
+    epochs = epochs_for(50_000, frames)
+    return FineTuneMusicSettings(
+        steps=None, epochs=epochs, training=fine_tune_training(epochs * frames * 4, width)
+    )
 
 
-def epochs_until(enough: int, amount: int) -> int:
+def epochs_for(enough: int, amount: int) -> int:
     return min(20, max(3, round(enough / max(1, amount))))
 
 
-def going_on(tokens: float, width: int) -> TrainingSettings:
-    """For a run over so many tokens, with a model of that width."""
+def fine_tune_training(tokens: float, width: int) -> TrainingSettings:
+    """Settings for fine-tuning a model of this width on this many tokens."""
     batch_tokens = 2_048
     steps = tokens / batch_tokens
     return TrainingSettings(
@@ -323,15 +325,16 @@ def going_on(tokens: float, width: int) -> TrainingSettings:
 
 
 def fine_tuning(examples: int, width: int) -> FineTuneSettings:
-    """Three epochs, as in GPT-1 (section 4.1), with a rate that is the lower the wider the model; of few examples in small
-    batches."""
+    """Three epochs, as in GPT-1 (section 4.1). Wider models get a lower learning rate, small data small batches."""
     batch_tokens = min(2_048, max(256, 256 * round(examples / 1_250)))
-    steps = 3 * examples * TOKENS_OF_AN_EXAMPLE / batch_tokens
+    steps = 3 * examples * TOKENS_PER_EXAMPLE / batch_tokens
     return FineTuneSettings(
         steps=None,
         training=TrainingSettings(
             batch_tokens=batch_tokens,
-            learning_rate=round(min(0.004, 1_470 / width**2.5), 6),  # 0.0029 at 192, as tried; 0.00009 at 768
+            learning_rate=round(
+                min(0.004, 1_470 / width**2.5), 6
+            ),  # 0.0029 at 192, which was tried; 0.00009 at 768
             warmup_steps=round(min(20, steps / 10)),
             adam_betas=(0.9, 0.999),
             adam_epsilon=1e-8,

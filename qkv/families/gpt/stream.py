@@ -1,4 +1,4 @@
-"""A stream of tokens in batches of windows (the loop's Data protocol)."""
+"""Batches of windows over a stream of tokens (implements the loop's Data protocol)."""
 
 import random
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Stream = Callable[[int], Tensor]  # the tokens of the epoch with this seed
 
 
 class StreamData:
-    """Every token of the stream is to be said once in an epoch. Shuffled, each epoch has other windows."""
+    """Every token is predicted once per epoch. If shuffled, each epoch has different windows."""
 
     def __init__(self, stream: Stream, context: int, batch_tokens: int, *, shuffled: bool):
         self.stream, self.context, self.shuffled = stream, context, shuffled
@@ -21,7 +21,7 @@ class StreamData:
         self.windows: list[Window] = windows_of(len(self.ids), context, context)
 
     def __len__(self) -> int:
-        """Tokens to be said in an epoch."""
+        """The number of tokens predicted per epoch."""
         return len(self.ids) - 1
 
     def epoch(self, seed: int) -> list[list[int]]:

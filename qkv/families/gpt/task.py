@@ -1,4 +1,4 @@
-"""How a language model is trained, of text or of music: material in, a bundle with its report out."""
+"""Trains a language model on text or music."""
 
 import math
 import random
@@ -10,12 +10,12 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
-from qkv.core.stack_config import StackConfig
-from qkv.data.chorales import Chorale, Music, room_to_transpose, transposed
+from qkv.core.block import StackConfig
+from qkv.data.chorales import Chorale, Music, transpose, transposition_range
 from qkv.data.documents import Documents, hold_out_text
 from qkv.data.windows import stream_of
 from qkv.errors import UserError
-from qkv.evaluation.perplexity import rounded
+from qkv.evaluation.perplexity import perplexity_from
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import TOKENIZERS, GenerationOptions, Generator, GeneratorDefaults, TokenType
@@ -27,21 +27,23 @@ from qkv.families.gpt.settings import (
     TextSettings,
 )
 from qkv.families.gpt.stream import Stream, StreamData
-from qkv.text.characters import Characters
+from qkv.text.characters import CharacterTokenizer
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import RunSettings, share_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
-SHOWN = 60  # characters of an example
+EXAMPLE_LENGTH = 60  # characters
 
 
-class Passages(Protocol):
-    """What a language model that has its tokens already learns from."""
+class TrainingData(Protocol):
+    """Training and validation data for a model that has a tokenizer."""
 
     @property
     def origin(self) -> str: ...
@@ -49,26 +51,26 @@ class Passages(Protocol):
     def fingerprint(self) -> dict[str, str]: ...
 
     def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
-        """To train on and to validate on."""
+        """The training stream and the validation stream."""
 
     def results(self, product: Generator, loss: float, tokens: int) -> dict[str, str]:
-        """What was measured, for the report; the loss is that of so many tokens of the validation part."""
+        """Results for the report. `loss` is the mean over the `tokens` of the validation part."""
 
     def example(self) -> Example[Generator] | None:
         """An output to show at every validation."""
 
 
-class Material(Passages, Protocol):
-    """What a language model learns from that is new, and what its tokens are."""
+class LearnableData(TrainingData, Protocol):
+    """Data from which a tokenizer can be learned, too."""
 
     @property
-    def pieces(self) -> TokenType: ...
+    def token_type(self) -> TokenType: ...
 
     def learn(self) -> Tokenizer: ...
 
 
 @dataclass(frozen=True)
-class TextPassages:
+class TextParts:
     train: Documents
     valid: Documents
 
@@ -89,34 +91,34 @@ class TextPassages:
         size = sum(len(text.encode()) for text in self.valid.texts)
         return {
             "validation loss": f"{loss:.4f} per token, {tokens:,} tokens",
-            "perplexity": f"{rounded(loss)} per token",
+            "perplexity": f"{perplexity_from(loss)} per token",
             "bits per byte": f"{loss * tokens / size / math.log(2):.4f}",
         }
 
     def example(self) -> Example[Generator] | None:
         lines = [line for line in self.valid.texts[0].splitlines() if line.strip()]
-        prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:SHOWN]
-        options = GenerationOptions(max_new_tokens=SHOWN)
-        return Example(f"How it continues   {prompt}", lambda product: product.generate(prompt, options))
+        prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:EXAMPLE_LENGTH]
+        options = GenerationOptions(max_new_tokens=EXAMPLE_LENGTH)
+        return Example(f"Continuation of   {prompt}", lambda product: product.generate(prompt, options))
 
 
 @dataclass(frozen=True)
-class TextMaterial(TextPassages):
+class LearnableText(TextParts):
     settings: GPTSettings
 
     @property
-    def pieces(self) -> TokenType:
+    def token_type(self) -> TokenType:
         return self.settings.token_type
 
     def learn(self) -> Tokenizer:
-        """Subwords from the training part alone; characters of both, which tell nothing but that they are there."""
-        if self.pieces == "characters":
-            return Characters.of([*self.train.texts, *self.valid.texts])
+        """Learn subwords from the training part. Characters are taken from both parts, so that none is unknown."""
+        if self.token_type == "characters":
+            return CharacterTokenizer.of([*self.train.texts, *self.valid.texts])
         return Tokenizer.learn(self.train.texts, self.settings.vocab_size, sentences=False)
 
 
 @dataclass(frozen=True)
-class MusicMaterial:
+class MusicParts:
     music: Music
     settings: MusicSettings | FineTuneMusicSettings
 
@@ -125,7 +127,7 @@ class MusicMaterial:
         return self.music.origin
 
     @property
-    def pieces(self) -> TokenType:
+    def token_type(self) -> TokenType:
         return "notes"
 
     def fingerprint(self) -> dict[str, str]:
@@ -135,15 +137,16 @@ class MusicMaterial:
         return Notes.all()
 
     def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
-        notes, most = Notes(tokenizer.pieces), self.settings.transpose
+        notes, most = Notes(tokenizer.library), self.settings.transpose
         valid = stream_of(map(notes.encode_frames, self.music.valid), notes.end)
 
         def train(seed: int) -> Tensor:
-            """In another order and in other keys each time: what is sung matters, not how high."""
+            """Shuffle and transpose the chorales differently in every epoch."""
             generator = random.Random(seed)
             order: list[Chorale] = generator.sample(self.music.train, len(self.music.train))
             moved = [
-                transposed(chorale, generator.randint(*room_to_transpose(chorale, most))) for chorale in order
+                transpose(chorale, generator.randint(*transposition_range(chorale, most)))
+                for chorale in order
             ]
             return stream_of(map(notes.encode_frames, moved), notes.end)
 
@@ -166,7 +169,7 @@ class MusicMaterial:
 
 @dataclass(frozen=True)
 class TextData:
-    """Documents that were read, to train on and perhaps to validate on."""
+    """Documents to train on, and optionally to validate on."""
 
     train: Documents
     valid: Documents | None
@@ -195,23 +198,23 @@ class TextData:
 def text_task(data: TextData, inputs: Any, settings: GPTSettings, setup: Setup) -> "GPTTask":
     """Train on documents. Without a validation part, some of the text is held out."""
     return gpt_task(
-        TextMaterial(*data.parts(settings.data, settings.seed, setup.say), settings), settings, setup
+        LearnableText(*data.parts(settings.data, settings.seed, setup.say), settings), settings, setup
     )
 
 
 def music_task(data: Music, inputs: Any, settings: MusicSettings, setup: Setup) -> "GPTTask":
-    setup.say(f"{len(data.train):,} pieces of music to train on, {len(data.valid):,} to validate on")
-    return gpt_task(MusicMaterial(data, settings), settings, setup)
+    setup.say(f"{len(data.train):,} chorales to train on, {len(data.valid):,} to validate on")
+    return gpt_task(MusicParts(data, settings), settings, setup)
 
 
-def gpt_task(material: Material, settings: GPTSettings | MusicSettings, setup: Setup) -> "GPTTask":
+def gpt_task(data: LearnableData, settings: GPTSettings | MusicSettings, setup: Setup) -> "GPTTask":
     settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
-    return GPTTask(material, settings)
+    return GPTTask(data, settings)
 
 
 @dataclass(frozen=True)
 class GPTTask(Task[Generator]):
-    material: Material
+    data: LearnableData
     settings: GPTSettings | MusicSettings
 
     @property
@@ -219,72 +222,72 @@ class GPTTask(Task[Generator]):
         return self.settings.model.width
 
     def fingerprint(self) -> dict[str, str]:
-        return self.material.fingerprint()
+        return self.data.fingerprint()
 
     def files(self) -> dict[str, bytes]:
-        return {TOKENIZER_FILE: self.material.learn().text().encode()}
+        return {TOKENIZER_FILE: self.data.learn().text().encode()}
 
     def assemble(self, folder: Path) -> Assembled[Generator]:
-        settings, pieces = self.settings, self.material.pieces
-        tokenizer = TOKENIZERS[pieces].load(folder / TOKENIZER_FILE)
+        settings, token_type = self.settings, self.data.token_type
+        tokenizer = TOKENIZERS[token_type].load(folder / TOKENIZER_FILE)
         context = settings.model.max_length
-        train, valid = both_parts(self.material, tokenizer, context, settings.training.batch_tokens)
-        for name, part in (("text to learn from", train), ("part to validate on", valid)):
-            tokens = len(part) - 1  # without the end after it
+        train, valid = both_parts(self.data, tokenizer, context, settings.training.batch_tokens)
+        for name, part in (("training text", train), ("validation text", valid)):
+            tokens = len(part) - 1  # without the final end token
             if tokens < context:
                 raise UserError(
-                    f"the {name} has {tokens:,} tokens, fewer than the context of {context:,}. Give more text, or a "
+                    f"the {name} has {tokens:,} tokens, fewer than the context length of {context:,}: give more text, or choose a "
                     "shorter context."
                 )
         model = GPT(architecture(settings.model, len(tokenizer), tokenizer.end))
         return Assembled(
-            product=Generator(model, tokenizer, GeneratorDefaults(token_type=pieces)),
+            product=Generator(model, tokenizer, GeneratorDefaults(token_type=token_type)),
             train=train,
             valid=valid,
         )
 
-    def finish(self, product: Generator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        report = measured(product, self.material, self.settings, run, chosen)
-        keep(out, product, report)
+    def finish(self, product: Generator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
+        report = make_report(product, self.data, self.settings, run, chosen)
+        write_report(out, product, report)
         return report
 
     def example(self) -> Example[Generator] | None:
-        return self.material.example()
+        return self.data.example()
 
 
 def both_parts(
-    passages: Passages, tokenizer: Tokenizer, context: int, batch_tokens: int
+    data: TrainingData, tokenizer: Tokenizer, context: int, batch_tokens: int
 ) -> tuple[StreamData, StreamData]:
-    """To train on and to validate on, as the loop takes them."""
-    train, valid = passages.streams(tokenizer)
+    """The training part and the validation part, as Data for the training loop."""
+    train, valid = data.streams(tokenizer)
     return (
         StreamData(train, context, batch_tokens, shuffled=True),
         StreamData(valid, context, batch_tokens, shuffled=False),
     )
 
 
-def measured(
-    product: Generator, passages: Passages, settings: RunSettings, run: Run, chosen: Chosen
+def make_report(
+    product: Generator, data: TrainingData, settings: RunSettings, run: Run, chosen: ChosenWeights
 ) -> dict[str, Any]:
     """The report of a run."""
     return {
         **facts_of_run(run, product.model, chosen, settings),
         "kind": "gpt",
         "data": {
-            "origin": passages.origin,
+            "origin": data.origin,
             "tokens": len(run.train),
             "validation_tokens": len(run.valid),
         },
         "vocab_size": len(product.tokenizer),
         "validation": {"loss": round(chosen.loss, 4)},
-        "results": passages.results(product, chosen.loss, len(run.valid)),
+        "results": data.results(product, chosen.loss, len(run.valid)),
     }
 
 
-def keep(out: Path, product: Generator, report: Mapping[str, Any]) -> None:
-    """The report, with a model card."""
+def write_report(out: Path, product: Generator, report: Mapping[str, Any]) -> None:
+    """Write the report and the model card."""
     music = product.defaults.token_type == "notes"
-    usage = "qkv generate . -o music.mid --tokens 1024" if music else 'qkv generate . "…"'
+    usage = "qkv generate . -o music.mid --max-new-tokens 1024" if music else 'qkv generate . "…"'
     title = "GPT, a model of music" if music else "GPT, a language model"
     save_report(out, report, model_card(title, usage, report))
 
@@ -297,4 +300,4 @@ def architecture(model: GPTModelSettings, vocab: int, end: int) -> GPTConfig:
             vocab_size=vocab, max_length=context, end=end, positions=positions, stack=StackConfig(**sizes)
         )
     except ValueError as error:
-        raise UserError(f"such a model cannot be built: {error}.") from None
+        raise UserError(f"this model cannot be built: {error}.") from None

@@ -5,7 +5,7 @@ import torch
 from qkv.configs import to_dict
 from qkv.core.tape import Tape
 from qkv.families.gpt.product import Generator
-from qkv.tracing.experiments import Experiment, Place, changed, check_forced, shuffled
+from qkv.tracing.experiments import Experiment, StackLocation, apply_experiment, check_forced, shuffle_words
 from qkv.tracing.trace import Side, Trace, at_rows, check_length, choices_of, without_batch
 
 CONTINUED = 12  # tokens that the model adds to the prompt
@@ -22,11 +22,11 @@ def trace_gpt(
 ) -> Trace:
     """A prompt and its likeliest continuation as one stream. Rows from the prompt's last token on predict the output."""
     config, tokenizer = generator.model.config, generator.tokenizer
-    text = shuffled(text, experiment.shuffle)
+    text = shuffle_words(text, experiment.shuffle)
     prompt = tokenizer.encode(text)
     check_length(len(prompt), min(longest or config.max_length, config.max_length - CONTINUED - 1))
     check_forced(experiment.force, config.vocab_size)
-    model = changed(generator.model, experiment, {"decoder": Place("stack", True)}).eval()
+    model = apply_experiment(generator.model, experiment, {"decoder": StackLocation("stack", True)}).eval()
     ids, forced = list(prompt), list(experiment.force)
     while len(ids) < len(prompt) + CONTINUED:
         ids.append(forced.pop(0) if forced else int(model(torch.tensor([ids]))[0, -1].argmax()))
@@ -42,14 +42,14 @@ def trace_gpt(
     return Trace(
         kind="gpt",
         text=text,
-        answer=tokenizer.decode([each for each in ids[len(prompt) :] if each != config.end]),
+        output=tokenizer.decode([each for each in ids[len(prompt) :] if each != config.end]),
         config=to_dict(config),
         sides=(
             Side(
                 name="decoder",
-                pieces=tuple(show(read)),
+                tokens=tuple(show(read)),
                 ids=tuple(read),
-                said=tuple(show(ids[1:])),
+                output=tuple(show(ids[1:])),
                 stack=to_dict(config.stack),
                 weights="stack",
                 causal=True,

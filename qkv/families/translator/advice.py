@@ -1,4 +1,4 @@
-"""What to expect of a translator that is trained on few pairs, and what to do about it."""
+"""Advice for translators that are trained on few pairs."""
 
 FEW_PAIRS = 10_000
 LOW_BLEU = 10.0
@@ -6,7 +6,7 @@ REMEDY = "Use more data (20,000 pairs or more), or fine-tune a published model o
 
 
 def advice_before(pairs: int) -> str | None:
-    """For a translator that is trained from scratch on so many pairs."""
+    """Advice before training from scratch on this many pairs."""
     if pairs >= FEW_PAIRS:
         return None
     return (
@@ -16,7 +16,7 @@ def advice_before(pairs: int) -> str | None:
 
 
 def advice_after(bleu: float, pairs: int) -> str | None:
-    """For a translator that was trained from scratch on so many pairs."""
+    """Advice after training from scratch on this many pairs."""
     if bleu >= LOW_BLEU:
         return None
     if pairs < FEW_PAIRS:

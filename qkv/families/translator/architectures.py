@@ -1,11 +1,9 @@
-"""The architectures of translators. Other modules use only what these have in common (core/pairs.py)."""
+"""The torch model of each architecture of translators. Other modules use only what these have in common."""
 
 from typing import Any
 
-from qkv.configs import from_dict, shown
 from qkv.core.pairs import TranslationModel
 from qkv.core.translation import TranslationConfig
-from qkv.errors import UserError
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.model import OneStream, Translator
 from qkv.families.translator.recurrent import Recurrent
@@ -17,28 +15,7 @@ MODELS: dict[type[Any], type[Any]] = {
 }
 
 
-def built(config: TranslationConfig) -> TranslationModel:
-    """A model of this configuration with initial weights."""
+def build(config: TranslationConfig) -> TranslationModel:
+    """A model of this config with initial weights."""
     model: TranslationModel = MODELS[type(config)](config)
-    return model
-
-
-def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig:
-    """The configuration that a file contains."""
-    known = {model.architecture: config for config, model in MODELS.items()}
-    if str(architecture) not in known:
-        raise UserError(
-            f"{where}: unknown architecture {shown(architecture)}. This version of qkv has {', '.join(known)}."
-        )
-    config: TranslationConfig = from_dict(known[architecture], values, where)
-    return config
-
-
-def two_stacks(model: TranslationModel) -> Translator | Recurrent:
-    """The model, if it has an encoder and a decoder, which the explorer needs."""
-    if not isinstance(model, Translator | Recurrent):
-        raise UserError(
-            f"this is a {model.architecture} model, but only models with an encoder and a decoder can be explored. "
-            "Word alignments show its attention."
-        )
     return model

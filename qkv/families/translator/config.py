@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from qkv.configs import from_dict, shorten_value
 from qkv.core.limits import check_context, check_tokens
 from qkv.core.stack_config import StackConfig, linear_shapes
+from qkv.core.translation import TranslationConfig
+from qkv.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneStreamConfig:
+    architecture: ClassVar[str] = "one-stream"
     OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length", "smoothing": "label_smoothing"}
 
     vocab_size: int
@@ -57,6 +61,8 @@ class OneStreamConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatorConfig(OneStreamConfig):
+    architecture: ClassVar[str] = "transformer"
+
     encoder: StackConfig
 
     def __post_init__(self) -> None:
@@ -93,6 +99,7 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class RecurrentConfig:
+    architecture: ClassVar[str] = "recurrent"
     OLD_NAMES: ClassVar = {"vocab": "vocab_size", "context": "max_length", "smoothing": "label_smoothing"}
 
     vocab_size: int
@@ -167,3 +174,18 @@ def lstm_shapes(name: str, width: int, hidden: int) -> Iterator[tuple[str, tuple
 
 def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+CONFIGS: dict[str, type[Any]] = {
+    each.architecture: each for each in (TranslatorConfig, OneStreamConfig, RecurrentConfig)
+}
+
+
+def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig:
+    """The config that a file contains."""
+    if str(architecture) not in CONFIGS:
+        raise UserError(
+            f"{where}: unknown architecture {shorten_value(architecture)}. This version of qkv has {', '.join(CONFIGS)}."
+        )
+    config: TranslationConfig = from_dict(CONFIGS[architecture], values, where)
+    return config

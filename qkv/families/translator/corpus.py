@@ -1,4 +1,4 @@
-"""Sentence pairs made ready for training: cleaned, split, encoded, and put together in batches."""
+"""Prepares sentence pairs for training: cleaning, splitting, encoding and batching."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,12 +9,12 @@ from itertools import compress
 from qkv.checkpoint.files import bytes_hash, canonical
 from qkv.core.pairs import TranslationBatch
 from qkv.data.batching import pad_rows, token_batches
-from qkv.data.cleaning import clean, duplicates_in, hold_out, shared_by
+from qkv.data.cleaning import clean, count_duplicates, count_shared, hold_out
 from qkv.data.parallel import ParallelText
 from qkv.errors import UserError
 from qkv.families.translator.defaults import Languages
 from qkv.families.translator.settings import DataSettings, PairSettings
-from qkv.text.subword_dropout import SubwordDropout
+from qkv.text.bpe_dropout import BPEDropout
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.settings import number_of
@@ -23,28 +23,28 @@ from qkv.training.trainable import Setup
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """Cleaned pairs, what was dropped on the way, and where they came from."""
+    """Cleaned pairs, how many were dropped, and where they came from."""
 
     train: ParallelText
     valid: ParallelText
     dropped: dict[str, int]
     languages: Languages
     origin: str  # for the model card
-    tests: Mapping[str, ParallelText] = field(default_factory=dict)  # by name; training never looks at them
+    tests: Mapping[str, ParallelText] = field(default_factory=dict)  # by name; not used in training
     shown: str = ""  # a sentence to translate at every validation
 
     @cached_property
     def duplicates(self) -> int:
         """Training pairs that repeat an earlier one exactly."""
-        return duplicates_in(self.train)
+        return count_duplicates(self.train)
 
     @cached_property
     def shared(self) -> int:
-        """Validation pairs that the training data contain as well."""
-        return shared_by(self.train, self.valid)
+        """Validation pairs that are also in the training data."""
+        return count_shared(self.train, self.valid)
 
     def fingerprint(self) -> dict[str, str]:
-        """Of the languages too, which may be read off the names of files, and files may be given by other names."""
+        """Hashes of the data. The languages are included, because they may come from file names."""
         tests = {name: part.fingerprint() for name, part in self.tests.items()}
         return {
             "training data": self.train.fingerprint(),
@@ -65,7 +65,7 @@ def prepare_corpus(
     *,
     repeated: bool = False,
 ) -> Corpus:
-    """Clean the pairs, and hold some out for validation where none are given; `repeated` is as in `hold_out`."""
+    """Clean the pairs, and hold some out if there is no validation part. `repeated` is as in `hold_out`."""
     cleaned = clean(pairs, longest=settings.max_characters, ratio=settings.max_length_ratio)
     dropped = dict(cleaned.dropped)
     if valid is None:
@@ -115,7 +115,7 @@ class PairFiles:
         return corpus
 
     def split(self, settings: PairSettings, before: Mapping[str, str]) -> Corpus:
-        """As this version splits the data, or as an earlier one did whose run is resumed; `before` are its hashes."""
+        """Split the data. For a run that is resumed, `before` has its hashes, and its split is repeated."""
         given = (
             self.pairs,
             self.valid,
@@ -127,7 +127,7 @@ class PairFiles:
         )
         if before and self.valid is None:
             for repeated in (False, True):
-                with suppress(UserError):  # data that cannot be split in one way may be split in the other
+                with suppress(UserError):  # one of the two ways may be impossible
                     corpus = prepare_corpus(*given, repeated=repeated)
                     if corpus.valid.fingerprint() == before.get("validation data"):
                         return corpus
@@ -135,7 +135,7 @@ class PairFiles:
 
 
 class PairData:
-    """Encoded pairs in batches of like length (the loop's Data protocol)."""
+    """Encoded pairs in batches of similar length (implements the loop's Data protocol)."""
 
     def __init__(
         self,
@@ -148,28 +148,28 @@ class PairData:
         bpe_dropout: float = 0.0,
     ):
         sources, targets = tokenizer.encode_all(pairs.source), tokenizer.target.encode_all(pairs.target)
-        # What has more pieces than the model has positions, with a start or an end, is left out.
+        # Drop pairs that, with a start or end token, exceed the maximum length.
         fits = [max(map(len, both)) < max_length for both in zip(sources, targets, strict=True)]
         self.sources, self.targets = list(compress(sources, fits)), list(compress(targets, fits))
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
         self.longest = max_length - 1
-        self.dropout: SubwordDropout | None = None
+        self.dropout: BPEDropout | None = None
         if bpe_dropout and isinstance(tokenizer, Tokenizer):
             self.whole = [*self.sources, *self.targets]
             texts = [*compress(pairs.source, fits), *compress(pairs.target, fits)]
-            self.dropout = SubwordDropout(tokenizer, texts, bpe_dropout)
+            self.dropout = BPEDropout(tokenizer, texts, bpe_dropout)
 
     def __len__(self) -> int:
         return len(self.sources)
 
     def epoch(self, seed: int) -> list[list[int]]:
-        """Batches of rows; with subword dropout the seed also decides how the words of this epoch are cut."""
+        """Batches of rows. With BPE dropout, the sentences are tokenized anew for this seed."""
         if self.dropout is not None:
-            cut = [
+            encoded = [
                 ids if len(ids) <= self.longest else whole
                 for ids, whole in zip(self.dropout.encode_all(seed), self.whole, strict=True)
             ]
-            self.sources, self.targets = cut[: len(self)], cut[len(self) :]
+            self.sources, self.targets = encoded[: len(self)], encoded[len(self) :]
         sides = [
             (len(source), len(target)) for source, target in zip(self.sources, self.targets, strict=True)
         ]
@@ -177,7 +177,7 @@ class PairData:
             [1 + max(both) for both in sides],
             self.batch_tokens,
             seed if self.shuffled else None,
-            lean=[source - target for source, target in sides],
+            tiebreak=[source - target for source, target in sides],
         )
 
     def batch(self, rows: list[int]) -> TranslationBatch:

@@ -26,7 +26,7 @@ from qkv.hub.ctranslate2 import (
     stack_options,
     write,
 )
-from qkv.text.sentence_pieces import SentencePieces
+from qkv.text.marian_tokenizer import MarianTokenizer
 from qkv.text.vocabulary import Vocabulary
 
 EXCLUDED = -1e9  # added to a logit
@@ -38,7 +38,7 @@ def save(product: Translator, folder: Path, numbers: Numbers) -> None:
             "CTranslate2 supports only translators with a Transformer encoder and decoder: this one cannot be exported."
         )
     tokenizer = product.tokenizer
-    unknown = tokenizer.unknown if isinstance(tokenizer, SentencePieces) else None
+    unknown = tokenizer.unknown if isinstance(tokenizer, MarianTokenizer) else None
     save_translator(product.model, names_of(tokenizer), folder, numbers=numbers, unknown=unknown)
 
 
@@ -112,10 +112,10 @@ def table_of(positions: nn.Module | None, config: TranslatorConfig) -> Any:
 
 def names_of(tokenizer: Vocabulary) -> list[str]:
     """The tokens as CTranslate2 reads them, in the order of their ids."""
-    if isinstance(tokenizer, SentencePieces):
+    if isinstance(tokenizer, MarianTokenizer):
         return list(tokenizer.vocabulary)
     own: Any = tokenizer
-    return [str(own.pieces.id_to_token(number)) for number in range(len(tokenizer))]
+    return [str(own.library.id_to_token(number)) for number in range(len(tokenizer))]
 
 
 def compare(product: Translator, engine: Any) -> Comparison:
@@ -129,7 +129,7 @@ def compare(product: Translator, engine: Any) -> Comparison:
     targets = [row[1:] for row in inputs["decoder_input_ids"].tolist()]
     tokens = [[names[number] for number in row] for row in sources]
     scored = engine.score_batch(tokens, [[names[number] for number in row] for row in targets])
-    logits = mapping.computed(product, inputs)["logits"]  # (B, T, V)
+    logits = mapping.compute(product, inputs)["logits"]  # (B, T, V)
     if config.pad == config.start:
         logits[..., config.pad] = float("-inf")
     ours = logits.log_softmax(-1)
@@ -150,7 +150,7 @@ def translate_with_both(
     product: Translator, engine: Any, lines: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Our translations and those of CTranslate2, both greedy, because they score beams differently."""
-    return translate_greedily(product, lines), translated(product, engine, lines)
+    return translate_greedily(product, lines), translate_with_engine(product, engine, lines)
 
 
 def requests_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
@@ -169,7 +169,7 @@ def translate_greedily(product: Translator, lines: Sequence[str]) -> list[str]:
     return [product.tokenizer.decode(best.ids) for best, *_ in found]
 
 
-def translated(product: Translator, engine: Any, lines: Sequence[str]) -> list[str]:
+def translate_with_engine(product: Translator, engine: Any, lines: Sequence[str]) -> list[str]:
     """Greedy translations by CTranslate2."""
     tokenizer, names = product.tokenizer, names_of(product.tokenizer)
     numbers = {name: number for number, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""How a translator that was trained or imported before goes on with other sentence pairs: its sizes and its vocabulary stay."""
+"""Fine-tunes a translator on other sentence pairs. Its sizes and vocabulary do not change."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,28 +11,36 @@ from qkv.errors import UserError
 from qkv.evaluation.overlap import both_seen, read_seen, seen_in
 from qkv.evaluation.scores import Scorer
 from qkv.families.loading import load_for
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairFiles
 from qkv.families.translator.defaults import Languages
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import FineTuneTranslatorSettings
-from qkv.families.translator.task import TOKENIZER_FILE, both_parts, keep, measured, shown_translation
-from qkv.text.sentence_pieces import SentencePieces
+from qkv.families.translator.task import (
+    TOKENIZER_FILE,
+    both_parts,
+    evaluate_run,
+    example_translation,
+    write_bundle,
+)
+from qkv.text.marian_tokenizer import MarianTokenizer
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
-from qkv.training.loop import Run, loss_on
-from qkv.training.runs import Assembled, Chosen, Example, Task, with_epochs
+from qkv.training.loop import Run
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Assembled, Example, Task, with_epochs
 from qkv.training.trainable import Setup
+from qkv.training.validation import loss_on
 
-SHOWN = 40  # characters of a sentence in a complaint
+SNIPPET_LENGTH = 40  # characters of a sentence in an error message
 
 
 def pairs_task(
     data: PairFiles, inputs: Any, settings: FineTuneTranslatorSettings, setup: Setup
 ) -> "FineTuneTranslatorTask":
-    """Fine-tune the translator `inputs.fine_tune` on sentence pairs that were read from files."""
+    """Fine-tune the translator `inputs.fine_tune`."""
     return fine_tune_task(data.corpus(settings, setup), inputs.fine_tune, settings, setup)
 
 
@@ -48,11 +56,11 @@ def fine_tune_task(
     settings = with_precision(
         settings, before.model.tokens.embedding_dim, choose_device(), setup.group, kinds_for(recurrent)
     )
-    scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is seen before the training
+    scorer = Scorer.make(**asdict(settings.scoring))  # fails now, not after the training
     tokenizer = with_language(before.tokenizer, settings.language_token, corpus)
     if settings.data.bpe_dropout and not isinstance(tokenizer, Tokenizer):
         raise UserError(
-            "BPE dropout needs a vocabulary that qkv has learned; this model brings its own. Leave it out."
+            "BPE dropout needs a vocabulary that qkv has learned, but this model has its own: leave it out."
         )
     settings = with_epochs(
         settings, lambda: both_parts(corpus, tokenizer, settings, before.model.config.max_length)[0]
@@ -84,35 +92,35 @@ class FineTuneTranslatorTask(Task[Translator]):
         before, settings = self.before, self.settings
         tokenizer = load_vocabulary(folder / TOKENIZER_FILE)
         train, valid = both_parts(self.corpus, tokenizer, settings, before.model.config.max_length)
-        model = built(regularised(before.model.config, settings.dropout, settings.label_smoothing))
+        model = build(with_regularization(before.model.config, settings.dropout, settings.label_smoothing))
         model.load_state_dict(before.model.state_dict())
         defaults = replace(
             before.defaults,
-            languages=named(self.corpus.languages, before.defaults.languages),
+            languages=complete_languages(self.corpus.languages, before.defaults.languages),
             max_source_length=max(before.defaults.max_source_length, *map(len, train.sources)),
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 
-    def finish(self, product: Translator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Translator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         corpus = self.corpus
         seen = both_seen(read_seen(self.base), seen_in(corpus.train.source, corpus.train.target))
-        report = measured(product, corpus, self.settings, self.scorer, run, chosen, seen)
+        report = evaluate_run(product, corpus, self.settings, self.scorer, run, chosen, seen)
         report["languages"] = asdict(product.defaults.languages)
         report["data"]["origin"] += f", on top of {self.base.name}"
         loss = loss_on(self.before.model, run.valid)
         report["fine_tuned"] = {"from": self.base.name, "validation_loss_before": round(loss, 4)}
-        keep(out, product, report, seen)
+        write_bundle(out, product, report, seen)
         return report
 
     def example(self) -> Example[Translator]:
-        return shown_translation(self.corpus)
+        return example_translation(self.corpus)
 
 
 def with_language(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vocabulary:
-    """The tokenizer that puts the target language before each source, if the model knows several."""
-    if not tokenizer.languages or not isinstance(tokenizer, SentencePieces):
+    """The tokenizer, with the target language that each source starts with if the model has several."""
+    if not tokenizer.languages or not isinstance(tokenizer, MarianTokenizer):
         if language is not None:
-            raise UserError("this model translates into one language. Leave out the language token.")
+            raise UserError("this model translates into one language: leave out the language token.")
         return tokenizer
     if language is not None:
         return tokenizer.other(language=language)
@@ -120,18 +128,18 @@ def with_language(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -
         marker, _ = tokenizer.without_marker(text)
         if marker is None or marker not in tokenizer.ids:
             raise UserError(
-                f"this model translates into {', '.join(tokenizer.languages)}, and the source '{text[:SHOWN]}' names "
-                f"none of these. Give the language token, or begin each source with {tokenizer.marker('LANGUAGE')}."
+                f"this model translates into {', '.join(tokenizer.languages)}, but the source '{text[:SNIPPET_LENGTH]}' selects "
+                f"none of these. Give the language token, or start each source with {tokenizer.marker('LANGUAGE')}."
             )
     return tokenizer
 
 
-def regularised(
+def with_regularization(
     config: TranslationConfig, dropout: float | None, smoothing: float | None
 ) -> TranslationConfig:
-    """The same model; what acts in training alone may be another."""
+    """The config with another dropout and label smoothing, if they are given."""
     if not isinstance(config, OneStreamConfig | RecurrentConfig):
-        raise TypeError(f"{type(config).__name__} is no translator's")
+        raise TypeError(f"{type(config).__name__} is not the config of a translator")
     if smoothing is not None:
         config = replace(config, label_smoothing=smoothing)
     if dropout is None:
@@ -143,7 +151,7 @@ def regularised(
     return replace(config, decoder=replace(config.decoder, dropout=dropout))
 
 
-def named(languages: Languages, before: Languages) -> Languages:
-    """As the pairs name them, or else as the model has called them so far."""
+def complete_languages(languages: Languages, before: Languages) -> Languages:
+    """The languages of the pairs, or else those of the model."""
     both = zip(languages.named(), before.named(), strict=True)
     return Languages.of(*(now or then for now, then in both))

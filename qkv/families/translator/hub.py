@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.configs import to_dict
+from qkv.core.pairs import TranslationStep
 from qkv.core.positions import sinusoid
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import TranslationConfig
@@ -22,8 +23,8 @@ from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.product import Translator
 from qkv.hub.folder import Published
 from qkv.hub.mapping import Written
-from qkv.hub.naming import Settings, built, check_copies, renamed
-from qkv.text.sentence_pieces import SentencePieces
+from qkv.hub.naming import Settings, build_model, check_copies, rename_weights
+from qkv.text.marian_tokenizer import MarianTokenizer
 
 ACTIVATIONS = {
     "relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu", "gelu_new": "gelu_tanh",
@@ -72,11 +73,11 @@ class MarianMapping:
         bias = weights.pop(BIAS, None)
         has_bias = bias is not None and bool(bias.any())
         config = translator_config(published.config, where, output_bias=has_bias)
-        ours = renamed(weights, our_name, where)
+        ours = rename_weights(weights, our_name, where)
         config = with_positions(config, ours)
         if bias is not None and has_bias:
             ours["bias"] = bias.flatten()
-        model = built(
+        model = build_model(
             lambda: TranslatorModel(config), ours, config.encoder.depth + config.decoder.depth, where
         )
         tokenizer = read_tokenizer(published, config, language)
@@ -149,7 +150,7 @@ class MarianMapping:
             "decoder_input_ids": target,
         }
 
-    def computed(self, product: Translator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: Translator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["input_ids"], inputs["decoder_input_ids"])}
 
     def greedy(
@@ -158,7 +159,7 @@ class MarianMapping:
         """Our greedy output for the probe, and the arguments of `generate` for the same."""
         config, source = product.model.config, inputs["input_ids"]
         limit = min(20, config.max_length - 1)
-        step = product.model.eval().begin(source)
+        step = TranslationStep(product.model.eval(), source)
         hypotheses = greedy(
             Without(step, config.pad) if config.pad == config.start else step,
             torch.full((len(source),), config.start),
@@ -181,12 +182,12 @@ class MarianMapping:
     def encode(self, product: Translator, line: str) -> list[int] | None:
         """Without the target language token, which transformers adds only if the text contains it."""
         tokenizer = product.tokenizer
-        return tokenizer.other().encode(line) if isinstance(tokenizer, SentencePieces) else None
+        return tokenizer.other().encode(line) if isinstance(tokenizer, MarianTokenizer) else None
 
     def notes(self, product: Translator) -> dict[str, Any]:
         """Decoding defaults, languages, and the default target language."""
         tokenizer = product.tokenizer
-        language = tokenizer.language if isinstance(tokenizer, SentencePieces) else None
+        language = tokenizer.language if isinstance(tokenizer, MarianTokenizer) else None
         return {
             "defaults": to_dict(product.defaults),
             **({} if language is None else {"language": language}),
@@ -258,7 +259,7 @@ def translator_config(config: Mapping[str, Any], where: str, *, output_bias: boo
             output_bias=output_bias,
         )
     except ValueError as error:
-        raise UserError(f"{where}: such a model cannot be built: {error}.") from None
+        raise UserError(f"{where}: this model cannot be built: {error}.") from None
 
 
 def our_name(theirs: str) -> str:
@@ -325,9 +326,7 @@ def in_halves(model: TranslatorModel) -> TranslatorModel:
     width = config.encoder.width
     order = torch.cat([torch.arange(0, width, 2), torch.arange(1, width, 2)])
     other = TranslatorModel(replace(config, positions="halves"))
-    other.load_state_dict(
-        {name: permuted(name, tensor, order) for name, tensor in model.state_dict().items()}
-    )
+    other.load_state_dict({name: permute(name, tensor, order) for name, tensor in model.state_dict().items()})
     return other.eval()
 
 
@@ -342,7 +341,7 @@ def fixed_positions(config: TranslatorConfig) -> Tensor:
     return torch.zeros(shape) if config.positions == "none" else sinusoid(*shape, "halves")
 
 
-def permuted(name: str, tensor: Tensor, order: Tensor) -> Tensor:
+def permute(name: str, tensor: Tensor, order: Tensor) -> Tensor:
     """A weight that reads from or writes to a residual stream with permuted columns."""
     *_, layer, kind = name.split(".")
     if layer == "tokens" or (layer in ("query", "key", "value", "expand") and kind == "weight"):

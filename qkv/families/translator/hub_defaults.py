@@ -15,7 +15,7 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
     notes = published.json(NOTES)
     if "defaults" in notes:
         where = f"{published.where}/{NOTES}"
-        return checked(from_dict(TranslatorDefaults, notes["defaults"], where), config, where)
+        return check_aligner(from_dict(TranslatorDefaults, notes["defaults"], where), config, where)
     tokenizer = published.json("tokenizer_config.json")
     generation = {**published.config, **published.json("generation_config.json")}
     beam = generation.get("num_beams")
@@ -30,7 +30,7 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
     )
 
 
-def checked(defaults: TranslatorDefaults, config: TranslatorConfig, where: str) -> TranslatorDefaults:
+def check_aligner(defaults: TranslatorDefaults, config: TranslatorConfig, where: str) -> TranslatorDefaults:
     """The notes may belong to another model."""
     if defaults.aligner is not None and not defaults.aligner.fits(*config.cross_attention_shape):
         raise UserError(f"{where}: the aligner should name heads that the model has.")

@@ -2,16 +2,16 @@
 
 import json
 
-from tokenizers import Tokenizer as Pieces
+from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import processors
 
 from qkv.checkpoint.files import json_bytes
 from qkv.errors import UserError
 from qkv.families.translator.config import TranslatorConfig
-from qkv.hub.folder import LARGEST_JSON, Published, first_pieces, read_object
+from qkv.hub.folder import LARGEST_JSON, Published, added_tokens, read_object
 from qkv.hub.mapping import NOTES
-from qkv.hub.tokenizer_settings import check_numbers, name_of, refuse_added, tokenizer_settings
-from qkv.text.sentence_pieces import SentencePieces
+from qkv.hub.tokenizer_settings import check_added_tokens, check_numbers, name_of, tokenizer_settings
+from qkv.text.marian_tokenizer import MarianTokenizer
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 from qkv.text.unigram import UnigramModel
 from qkv.text.vocabulary import Vocabulary
@@ -23,9 +23,9 @@ FAST = "tokenizer.json"
 def read_tokenizer(published: Published, config: TranslatorConfig, language: str | None) -> Vocabulary:
     tokenizer: Vocabulary
     if published.has(SOURCE) and published.has(VOCABULARY):
-        tokenizer = sentence_pieces(published, config, language)
+        tokenizer = read_marian(published, config, language)
     elif published.has(FAST):
-        tokenizer = byte_level(published, config)
+        tokenizer = read_byte_level(published, config)
         if language is not None:
             raise UserError(
                 f"{published.where} translates into one language: a target language is only for models with several."
@@ -42,7 +42,7 @@ def read_tokenizer(published: Published, config: TranslatorConfig, language: str
     return tokenizer
 
 
-def sentence_pieces(published: Published, config: TranslatorConfig, language: str | None) -> SentencePieces:
+def read_marian(published: Published, config: TranslatorConfig, language: str | None) -> MarianTokenizer:
     where, settings = published.where, tokenizer_settings(published, ("MarianTokenizer",))
     if settings.get("separate_vocabs"):
         raise UserError(
@@ -51,7 +51,7 @@ def sentence_pieces(published: Published, config: TranslatorConfig, language: st
     if settings.get("sp_model_kwargs"):
         raise UserError(f"{where} uses SentencePiece options (sp_model_kwargs) that qkv does not support.")
     vocabulary = vocabulary_of(published)
-    refuse_added(published, set(vocabulary))
+    check_added_tokens(published, set(vocabulary))
     unknown = name_of(settings.get("unk_token"), "<unk>")
     if unknown not in vocabulary:
         raise UserError(f"{where}/{VOCABULARY} lacks {unknown}, the unknown token.")
@@ -61,7 +61,7 @@ def sentence_pieces(published: Published, config: TranslatorConfig, language: st
         if not path.is_file() or path.stat().st_size > LARGEST_JSON:
             raise UserError(f"{path} is missing or too large.")
         models.append(UnigramModel(path.read_bytes(), str(path)))
-    return SentencePieces(
+    return MarianTokenizer(
         vocabulary,
         (models[0], models[1]),
         pad=config.pad,
@@ -84,21 +84,21 @@ def vocabulary_of(published: Published) -> list[str]:
     """The tokens in the order of their ids, each id once."""
     path = published.folder / VOCABULARY
     numbers = read_object(path)
-    pieces: list[str] = [""] * len(numbers)
+    tokens: list[str] = [""] * len(numbers)
     seen = set()
-    for piece, number in numbers.items():
-        if not isinstance(number, int) or not 0 <= number < len(pieces) or number in seen:
-            raise UserError(f"{path}: ids must run from 0 without gaps or repeats ('{piece}' has {number}).")
+    for token, number in numbers.items():
+        if not isinstance(number, int) or not 0 <= number < len(tokens) or number in seen:
+            raise UserError(f"{path}: ids must run from 0 without gaps or repeats ('{token}' has {number}).")
         seen.add(number)
-        pieces[number] = piece
-    return pieces
+        tokens[number] = token
+    return tokens
 
 
-def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
+def read_byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
     path = published.folder / FAST
     stored = read_object(path)
     ids = (config.pad, config.start, config.end)
-    if first_pieces(path)[: len(SPECIAL)] != SPECIAL or ids != (
+    if added_tokens(path)[: len(SPECIAL)] != SPECIAL or ids != (
         Tokenizer.pad,
         Tokenizer.start,
         Tokenizer.end,
@@ -109,7 +109,7 @@ def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
         )
     stored["post_processor"] = None  # we add the end token ourselves
     tokenizer = Tokenizer.from_text(json.dumps(stored), str(path))
-    check_numbers(published, tokenizer.pieces.get_vocab().values(), config.vocab_size)
+    check_numbers(published, tokenizer.library.get_vocab().values(), config.vocab_size)
     return tokenizer
 
 
@@ -118,7 +118,7 @@ def byte_level(published: Published, config: TranslatorConfig) -> Tokenizer:
 
 def tokenizer_files(tokenizer: Vocabulary, context: int) -> dict[str, bytes]:
     """Files for transformers' AutoTokenizer, which adds the end token itself."""
-    if isinstance(tokenizer, SentencePieces):
+    if isinstance(tokenizer, MarianTokenizer):
         source, target = (model.content for model in tokenizer.models)
         settings = {
             "tokenizer_class": "MarianTokenizer",
@@ -135,8 +135,8 @@ def tokenizer_files(tokenizer: Vocabulary, context: int) -> dict[str, bytes]:
             SETTINGS: json_bytes(settings),
         }
     pad, _, end = SPECIAL
-    pieces = Pieces.from_str(tokenizer.text())
-    pieces.post_processor = processors.TemplateProcessing(
+    library = LibraryTokenizer.from_str(tokenizer.text())
+    library.post_processor = processors.TemplateProcessing(
         single=f"$A {end}", pair=f"$A $B {end}", special_tokens=[(end, tokenizer.end)]
     )
     settings = {
@@ -146,4 +146,4 @@ def tokenizer_files(tokenizer: Vocabulary, context: int) -> dict[str, bytes]:
         "model_max_length": context,
         "clean_up_tokenization_spaces": False,
     }
-    return {FAST: str(pieces.to_str()).encode(), SETTINGS: json_bytes(settings)}
+    return {FAST: str(library.to_str()).encode(), SETTINGS: json_bytes(settings)}

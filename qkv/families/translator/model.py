@@ -48,7 +48,6 @@ class BlockModel(TranslationModel):
 
 
 class Translator(BlockModel):
-    architecture = "transformer"
     config: TranslatorConfig
 
     def __init__(self, config: TranslatorConfig):
@@ -96,8 +95,6 @@ class OneStream(BlockModel):
 
     Positions restart on the target side, so padding between the two changes nothing. A learned vector marks each side.
     """
-
-    architecture = "one-stream"
 
     def __init__(self, config: OneStreamConfig):
         super().__init__(config)

@@ -5,23 +5,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, overload
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
-from qkv.core.pairs import TranslationModel, recorded_attention
-from qkv.core.tape import Tape
-from qkv.engine import Engine
+from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
 from qkv.errors import UserError
-from qkv.families.translator.alignment import Aligner, WordAttention, attention_between_words
-from qkv.families.translator.architectures import built, config_from, two_stacks
+from qkv.families.translator.alignment import Aligner, forced_attention
+from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.avoidance import avoiding, cannot_avoid, check_copied
 from qkv.families.translator.guarantees.job import Reading
 from qkv.families.translator.guarantees.retry import Retry
 from qkv.families.translator.options import DEFAULTS, TranslationOptions, with_keywords
+from qkv.families.translator.runner import build_translator, open_translator
 from qkv.families.translator.search import Request
 from qkv.families.translator.segments import (
     Segment,
@@ -34,10 +32,10 @@ from qkv.families.translator.segments import (
 )
 from qkv.families.translator.text_search import HALF, TextSearch
 from qkv.families.translator.translations import Links, Translation, distinct, surrounded, together
-from qkv.runtime.compute import Compute, computing_in, silent
-from qkv.runtime.weights import build_model
+from qkv.runtime.network import Network, network_of
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
-from qkv.text.words import FINE
+from qkv.text.words import WORDS_AND_MARKS
 
 MORE = 8  # hypotheses per segment, if the best ones contain a phrase to avoid once joined
 GREEDY = TranslationOptions(beam_size=1)
@@ -50,30 +48,49 @@ class AttentionMap:
 
     source: list[str]
     target: list[str]
-    weights: Tensor  # (blocks, H, T, S)
+    weights: np.ndarray  # (blocks, H, T, S)
 
 
 class Translator:
+    """A translation model with its vocabulary.
+
+    Args:
+        runner: What computes the model: the compiled engine, NumPy, or a torch model.
+        tokenizer: Its vocabulary.
+        defaults: Languages, beam size and whatever else the model was saved with.
+        others: More runners of the same vocabulary, for an ensemble.
+        network: Config and weights of the model; not needed if the runner is a torch model.
+    """
+
     def __init__(
         self,
-        model: TranslationModel,
+        runner: TranslationRunner,
         tokenizer: Vocabulary,
         defaults: TranslatorDefaults,
-        others: Sequence[TranslationModel] = (),
-        engines: Sequence[Engine] = (),
+        others: Sequence["Translator"] = (),
+        network: Network[TranslationConfig, Any] | None = None,
     ):
         if defaults.aligner is not None:
-            defaults.aligner.check(model)
-        self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
-        self.others = others  # the rest of the ensemble
-        self.engines = engines  # one for each model, or none at all
+            defaults.aligner.check(runner.config)
+        self.runner, self.tokenizer, self.defaults = runner, tokenizer, defaults
+        self.others = tuple(others)
+        self.network = Network.of(runner) if network is None else network
+
+    @property
+    def model(self) -> Any:
+        """The same model in torch, for training, tracing and exporting."""
+        return self.network.model
+
+    @property
+    def runners(self) -> list[TranslationRunner]:
+        return [self.runner, *(each.runner for each in self.others)]
 
     def __repr__(self) -> str:
         languages = self.defaults.languages
         return f"Translator({languages.source} → {languages.target}, {len(self.tokenizer):,} tokens)"
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         kind, values = config.pop("architecture", "transformer"), config.pop("model", None)
         architecture = config_from(kind, values, f"{where}/config.json")
@@ -84,14 +101,15 @@ class Translator:
                 f"{where}: the tokenizer has {len(tokenizer)} tokens, but the model has {architecture.vocab_size}. "
                 "These files do not belong together."
             )
-        return cls(build_model(built, architecture, bundle), tokenizer, defaults)
+        network = network_of(bundle, architecture, build_translator)
+        return cls(open_translator(network, running, warn), tokenizer, defaults, network=network)
 
     def facts(self) -> dict[str, str]:
         """What `qkv info` shows."""
-        config, defaults = self.model.config, self.defaults
+        config, defaults = self.network.config, self.defaults
         return {
             "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
-            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
+            "parameters": f"{self.network.parameters:,}",
             "vocabulary": f"{config.vocab_size:,} tokens",
             **config.facts(),
             "longest source": f"{self.limit:,} tokens; longer text is translated in segments",
@@ -100,12 +118,12 @@ class Translator:
 
     def save(self, folder: Path) -> None:
         config = {
-            "architecture": self.model.architecture,
-            "model": to_dict(self.model.config),
+            "architecture": self.network.config.architecture,
+            "model": to_dict(self.network.config),
             **to_dict(self.defaults),
         }
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(folder, "translator", config, self.model.state_dict(), files)
+        save_bundle(folder, "translator", config, self.network.weights, files)
 
     @overload  # a str is also a Sequence[str]; type checkers take the first signature that fits
     def translate(
@@ -227,13 +245,13 @@ class Translator:
 
     @property
     def texts(self) -> TextSearch:
-        return TextSearch([self.model, *self.others], self.tokenizer, self.defaults, self.engines)
+        return TextSearch(self.runners, self.tokenizer, self.defaults)
 
     @property
     def limit(self) -> int:
         """The most tokens of one source, without the end token and the target language token."""
         reserved = 2 if self.tokenizer.languages else 1
-        context = min(model.config.max_length for model in (self.model, *self.others))
+        context = min(runner.config.max_length for runner in self.runners)
         return min(self.defaults.max_source_length, context - reserved)
 
     # Alignment ----------------------------------------------------------------------------------------------
@@ -244,18 +262,10 @@ class Translator:
 
     def word_links(self, source: str, target: str) -> Links:
         """Align the words of a translation with those of its source. A punctuation mark counts as a word."""
-        return self.texts.links(source, self.tokenizer.target.encode(target), FINE)
-
-    def word_attention(self, source: str, target: str) -> WordAttention:
-        """The attention of every head between words, for a given translation. A punctuation mark counts as a word."""
-        self.model.eval()
-        return attention_between_words(
-            two_stacks(self.model), self.tokenizer, source, target, FINE, self.aligner.late
-        )
+        return self.texts.links(source, self.tokenizer.target.encode(target), WORDS_AND_MARKS)
 
     # Other ways to decode -----------------------------------------------------------------------------------
 
-    @torch.inference_mode()
     def stream(self, text: str, decoding: TranslationOptions = GREEDY, **options: Any) -> Iterator[str]:
         """Yield a translation in parts as it is decoded: greedy, or sampled.
 
@@ -320,41 +330,44 @@ class Translator:
         translations = [texts.translation(each[0], attempt.reading, decoding) for each in found]
         return distinct(sorted(avoiding(translations, decoding), key=lambda translation: -translation.score))
 
-    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Translator":
-        """The same translator on the engine, in float32 or int8, or on torch in bf16. `warn` is called if there is no engine."""
-        (model, *others), engines = computing_in([self.model, *self.others], compute, warn)
-        return Translator(model, self.tokenizer, self.defaults, others, engines)
+    def running(self, running: Running, warn: Warn = silent) -> "Translator":
+        """The same translator, computed in another way. `warn` is called if the compiled engine is unavailable."""
+        return Translator(
+            open_translator(self.network, running, warn),
+            self.tokenizer,
+            self.defaults,
+            [each.running(running, warn) for each in self.others],
+            self.network,
+        )
 
     def with_others(self, *others: "Translator") -> "Translator":
         """An ensemble with more models: the mean of their probabilities decides."""
         for other in others:
             if other.tokenizer.text() != self.tokenizer.text():
                 raise UserError("the models of an ensemble must share one vocabulary.")
-        return Translator(
-            self.model,
-            self.tokenizer,
-            self.defaults,
-            [*self.others, *(each for other in others for each in (other.model, *other.others))],
-        )
+        more = [each for other in others for each in (other, *other.others)]
+        return Translator(self.runner, self.tokenizer, self.defaults, [*self.others, *more], self.network)
 
-    @torch.inference_mode()
     def attention(self, text: str) -> AttentionMap:
         """Translate greedily and return the cross-attention of every block and head."""
         if not has_letters(text) or len(self.segments(text)) > 1:
             raise UserError("an attention image needs one sentence that is neither empty nor too long.")
-        config, device = self.model.config, self.model.tokens.weight.device
-        self.model.eval()
+        config = self.network.config
         ids = self.tokenizer.encode(text.strip())
         greedy = TranslationOptions(beam_size=1, length_penalty=0.0)
         [[found]] = self.texts.searcher(greedy).find([Request(source=ids)], self.texts.search(greedy), silent)
         output = found.ids[: config.max_length - 1]  # the start token takes a position
-        tape = Tape()
-        source, shifted = torch.tensor([[*ids, config.end]]), torch.tensor([[config.start, *output]])
-        self.model(source.to(device), shifted.to(device), tape)
-        weights = [tape[recorded_attention(block)][0] for block in range(config.cross_attention_shape[0])]
+        blocks, heads = config.cross_attention_shape
+        weights = [
+            [
+                forced_attention(self.runner, ids, output, CrossHeads(block=block, heads=(head,)))
+                for head in range(heads)
+            ]
+            for block in range(blocks)
+        ]
         show = self.tokenizer.show
         return AttentionMap(
             source=show([*ids, config.end]),
             target=show([*output, config.end]),  # row t is the attention that led to token t
-            weights=torch.stack(weights),
+            weights=np.array(weights),
         )

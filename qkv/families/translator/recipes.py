@@ -1,4 +1,4 @@
-"""Recipes: functions that state a whole run. The docstring says when to use it and what to expect."""
+"""Recipes: functions that return the settings of a run. The docstrings say when to use them and what to expect."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from qkv.training.settings import TrainingSettings
 
 
 def automatic(pairs: int) -> TranslatorSettings:
-    """Chosen where no recipe is named: sizes that fit the number of sentence pairs, on a laptop."""
+    """The default: sizes that fit the number of sentence pairs, on a laptop."""
     if pairs < 5_000:
         width, depth, vocabulary, dropout, epochs = 128, 2, 2_000, 0.3, 60
     elif pairs < 60_000:
@@ -25,10 +25,10 @@ def automatic(pairs: int) -> TranslatorSettings:
         width, depth, vocabulary, dropout, epochs = 256, 4, 10_000, 0.1, 10
     else:
         width, depth, vocabulary, dropout, epochs = 512, 6, 16_000, 0.1, 8
-    small = width <= 256  # chosen by what was measured at width 128; what is larger keeps to known settings
-    # Small batches are more steps, but Muon's own cost is per step, and grows with the width.
+    small = width <= 256  # tuned at width 128; larger models use well-known settings
+    # Muon has a cost per step that grows with the width, so wide models get large batches.
     batch_tokens = {128: 2_048, 256: 4_096, 512: 8_192}[width]
-    steps = max(500, epochs * pairs * 14 // batch_tokens)  # a sentence has about 14 pieces
+    steps = max(500, epochs * pairs * 14 // batch_tokens)  # a sentence has about 14 tokens
     return TranslatorSettings(
         vocab_size=vocabulary,
         steps=steps,
@@ -54,9 +54,9 @@ def automatic(pairs: int) -> TranslatorSettings:
 
 
 def built_in(pairs: int) -> TranslatorSettings:
-    """The demo: the built-in languages, whole words as pieces, two to three minutes on two cores."""
+    """The demo: the built-in languages, mostly one token per word; two to three minutes on two cores."""
     return TranslatorSettings(
-        vocab_size=3_000,  # nearly every word form is a piece
+        vocab_size=3_000,  # nearly every word form is one token
         steps=2_700,
         model=ModelSettings(
             width=128,
@@ -64,7 +64,7 @@ def built_in(pairs: int) -> TranslatorSettings:
             decoder_depth=2,
             heads=4,
             ffn_width=256,
-            dropout=0.0,  # hardly a sentence is seen twice
+            dropout=0.0,  # sentences are hardly ever repeated
             norm="pre",
             label_smoothing=0.0,
         ),
@@ -128,7 +128,7 @@ def paper_big(pairs: int) -> TranslatorSettings:
 
 
 def multi30k_tiny(pairs: int) -> TranslatorSettings:
-    """Multi30k's captions, English to German, lower-cased, tokenised: 22 minutes on two cores, test2016 BLEU 41.3."""
+    """Multi30k, English to German, lower-cased and tokenized: BLEU 41.3 on test2016 after 22 minutes on two cores."""
     return TranslatorSettings(
         vocab_size=8_000,
         steps=5_000,
@@ -157,15 +157,15 @@ def multi30k_tiny(pairs: int) -> TranslatorSettings:
 
 
 def multi30k_raw(pairs: int) -> TranslatorSettings:
-    """The same on text as people write it: raw text in, raw text out, scored cased: test2016 BLEU 40.9, chrF 65.0."""
+    """Multi30k, raw text, scored with case: BLEU 40.9 and chrF 65.0 on test2016."""
     tiny = multi30k_tiny(pairs)
     return replace(tiny, data=replace(tiny.data, variant=""), scoring=ScoringSettings())
 
 
 def tatoeba(pairs: int) -> TranslatorSettings:
-    """Tatoeba's short everyday sentences, English to German (or --languages eng spa): BLEU 39 after 41 minutes."""
+    """Tatoeba's short sentences, English to German (or --languages eng spa): BLEU 39 after 41 minutes."""
     usual, epochs, batch_tokens = automatic(100_000), 4, 2_048
-    steps = max(500, epochs * pairs * 11 // batch_tokens)  # its sentences have about 11 pieces
+    steps = max(500, epochs * pairs * 11 // batch_tokens)  # its sentences have about 11 tokens
     return replace(
         usual,
         vocab_size=8_000,
@@ -194,9 +194,9 @@ RECIPES: dict[str, Callable[[int], TranslatorSettings]] = {
 
 
 def recurrent(settings: TranslatorSettings) -> TranslatorSettings:
-    """The same run for `--architecture recurrent`: about as many weights in two LSTMs a side, with one head of attention.
+    """The same run with LSTMs: two per side with about as many parameters, and one attention head.
 
-    Muon is made for the matrices of blocks; LSTMs have AdamW, at the same rate.
+    Muon is designed for the matrices of Transformer blocks, so LSTMs use AdamW, with the same learning rate.
     """
     model, hidden = settings.model, recurrent_hidden(settings.model)
     return replace(
@@ -209,7 +209,7 @@ def recurrent(settings: TranslatorSettings) -> TranslatorSettings:
 
 
 def recurrent_hidden(model: ModelSettings) -> int:
-    """So wide that two LSTMs a side have about as many weights as these blocks: 28 H² + 9 H D of them."""
+    """The width at which two LSTMs per side have about as many parameters as these blocks: 28 H² + 9 H D."""
     width, hidden = model.width, model.ffn_width
     inside = 2 * width * hidden
     blocks = model.encoder_depth * (4 * width**2 + inside) + model.decoder_depth * (8 * width**2 + inside)
@@ -218,18 +218,18 @@ def recurrent_hidden(model: ModelSettings) -> int:
 
 
 def with_lstms(name: str, recipe: Callable[[int], TranslatorSettings]) -> Callable[[int], TranslatorSettings]:
-    def changed(pairs: int) -> TranslatorSettings:
+    def recurrent_recipe(pairs: int) -> TranslatorSettings:
         return recurrent(recipe(pairs))
 
-    changed.__doc__ = f"The run of {name}, with LSTMs of about as many weights."
-    return changed
+    recurrent_recipe.__doc__ = f"The recipe {name}, with LSTMs of about as many parameters."
+    return recurrent_recipe
 
 
 RECURRENT_RECIPES = {name: with_lstms(name, recipe) for name, recipe in RECIPES.items()}
 
 
 def fine_tuning(pairs: int) -> FineTuneTranslatorSettings:
-    """Three epochs with a low rate that falls to zero: enough to learn a domain, little enough to forget little."""
+    """Three epochs with a low learning rate that decays to zero: enough to learn a domain without forgetting much."""
     batch_tokens = 2_048
     steps = 3 * pairs * 14 / batch_tokens
     return FineTuneTranslatorSettings(
@@ -248,7 +248,7 @@ FINE_TUNE_RECIPES = {"automatic": fine_tuning}
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A figure from the literature, and the setting in which ours may stand beside it."""
+    """A score from the literature, and the setting in which ours can be compared with it."""
 
     model: str
     parameters: str
@@ -257,7 +257,7 @@ class Published:
     variant: str
     tokenize: str
     beam: int
-    bleu: str  # as the authors write it
+    bleu: str  # as published
 
 
 PUBLISHED = [
@@ -276,9 +276,9 @@ PUBLISHED = [
 
 
 def published_rows(report: Mapping[str, Any], test: str) -> list[Published]:
-    """The published figures that were measured as this report was: same part, languages, text and scoring."""
+    """The published scores for the same test part, languages, preprocessing and scoring as in this report."""
     languages, settings = report["languages"], report["settings"]
-    if "fine_tuned" in report:  # it has learned from more than those have
+    if "fine_tuned" in report:  # it was trained on more data
         return []
     return [
         row

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from qkv.tracing.formulas import Array, Weights, attended, linear, side_by_side, sigmoid, split
+from qkv.tracing.formulas import Array, Weights, attention_steps, concatenate_heads, linear, sigmoid, split
 
 
 def recurrent(
@@ -55,7 +55,7 @@ def attend(heads: int, weights: Weights, x: Array, memory: Array) -> dict[str, A
         split(linear(weights, f"cross_attention.{part}", each), heads)
         for part, each in [("query", x), ("key", memory), ("value", memory)]
     )  # (H, T, K)
-    found = attended(q, k, v, causal=False)
-    output = linear(weights, "cross_attention.output", side_by_side(found["heads"]))
+    found = attention_steps(q, k, v, causal=False)
+    output = linear(weights, "cross_attention.output", concatenate_heads(found["heads"]))
     result = np.tanh(linear(weights, "combine", np.concatenate([output, x], axis=-1)))
     return {**found, "output": output, "result": result}

@@ -20,7 +20,6 @@ States = list[tuple[Tensor, Tensor]]  # hidden and cell state of each LSTM, (1, 
 
 
 class Recurrent(TranslationModel):
-    architecture = "recurrent"
     config: RecurrentConfig
 
     def __init__(self, config: RecurrentConfig):

@@ -1,4 +1,4 @@
-"""What a run leaves for people: report.json, and the model card made from it."""
+"""The report of a run (report.json) and the model card."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -12,9 +12,11 @@ from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import PairSettings
 from qkv.training.card import cell
 from qkv.training.loop import Run
-from qkv.training.runs import Chosen, Counter, facts_of_run
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Counter
 
-SCORED = 1_000  # validation pairs translated for the report: enough for BLEU, and soon done
+MAX_SCORED = 1_000  # validation pairs translated for the report
 
 
 def make_report(
@@ -22,13 +24,13 @@ def make_report(
     corpus: Corpus,
     settings: PairSettings,
     run: Run,
-    chosen: Chosen,
+    chosen: ChosenWeights,
     validated: Sequence[str],
     scorer: Scorer,
     seen: Seen,
 ) -> dict[str, Any]:
-    """`validated` are the translations of the first sentences of the validation part."""
-    train, valid, working = run.train, run.valid, run.watch.working
+    """The report. `validated` are the translations of the first validation sentences."""
+    train, valid, working = run.train, run.valid, run.watch.on_work
     working("scoring", 0, 1)
     return {
         **facts_of_run(run, translator.model, chosen, settings),
@@ -48,7 +50,7 @@ def make_report(
         "vocab_size": len(translator.tokenizer),
         "validation": {
             "loss": round(chosen.loss, 4),
-            **decoded(translator),
+            **decoding_settings(translator),
             **scorer.score(validated, corpus.valid.target[: len(validated)]).to_dict(),
         },
         "tests": {
@@ -63,7 +65,7 @@ def make_report(
 def scores_on_test(
     part: ParallelText, translator: Translator, scorer: Scorer, seen: Seen, done: Callable[[int], None]
 ) -> dict[str, Any]:
-    """The scores of all sentences, and where training has shown some of them, of the others too."""
+    """The scores of all sentences, and of the unseen ones if some are in the training data."""
     hypotheses = translator.translate(part.source, done=done)
     overlap = find_overlap(seen, part.source, [part.target])
     without = None
@@ -71,13 +73,13 @@ def scores_on_test(
         without = scorer.score(overlap.unseen_of(hypotheses), overlap.unseen_of(part.target)).to_dict()
     counts = {"sentences": len(overlap.lines), "same_translation": len(overlap.same_translation)}
     return {
-        **decoded(translator),
+        **decoding_settings(translator),
         **scorer.score(hypotheses, part.target).to_dict(),
         "overlap": {**counts, "scores_without": without},
     }
 
 
-def decoded(translator: Translator) -> dict[str, Any]:
+def decoding_settings(translator: Translator) -> dict[str, Any]:
     return {"beam_size": translator.defaults.beam_size, "length_penalty": translator.defaults.length_penalty}
 
 

@@ -6,13 +6,10 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
-from qkv.core.pairs import TranslationModel
-from qkv.core.translation import CrossHeads
-from qkv.data.batching import pad_rows, token_batches
+from qkv.core.translation import CrossHeads, TranslationRunner
+from qkv.data.batching import token_batches
+from qkv.decoding.arrays import arrays_for
 from qkv.decoding.beam import Beam, beam_search, paper_penalty
 from qkv.decoding.constraints import MustContain
 from qkv.decoding.greedy import greedy, likeliest
@@ -123,29 +120,26 @@ class Plain:
 class Searcher:
     """Searches with models of one vocabulary. `boundary` is True for ids that do not continue a word.
 
-    `automata` are phrases to avoid. `characters` returns the automaton of whole characters, or None if every token is
-    made of whole characters. `engines` compute in place of the models.
+    `automata` are phrases to avoid, (P, states, V). `characters` returns the automaton of whole characters, or None if
+    every token is made of whole characters.
     """
 
     def __init__(
         self,
-        models: Sequence[TranslationModel],
+        runners: Sequence[TranslationRunner],
         boundary: Sequence[bool],
-        automata: NDArray[np.int16] | None = None,
-        engines: Sequence[Engine] = (),
-        characters: Callable[[], NDArray[np.int16] | None] = lambda: None,
+        automata: np.ndarray | None = None,
+        characters: Callable[[], np.ndarray | None] = lambda: None,
     ):
-        self.runners: Sequence[TranslationModel | Engine] = engines or models
-        self.engine = engines[0] if len(engines) == 1 else None
+        self.runners = runners
+        only = runners[0] if len(runners) == 1 else None
+        self.engine = only if isinstance(only, Engine) else None
         self.boundary, self.automata, self.characters = boundary, automata, characters
-        self.config, self.device = models[0].config, models[0].tokens.weight.device
+        self.config, self.arrays = runners[0].config, arrays_for(runners[0].device)
         # Marian's models begin with padding, which must not occur again
         self.never = self.config.pad if self.config.pad == self.config.start else None
-        self.context = min(model.config.max_length for model in models)
-        for model in models:
-            model.eval()
+        self.context = min(runner.config.max_length for runner in runners)
 
-    @torch.inference_mode()
     def find(
         self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
     ) -> list[list[Hypothesis]]:
@@ -201,35 +195,30 @@ class Searcher:
         rows = [found[start : start + search.best] for start in range(0, len(found), search.best)]
         return [sorted((row[0] for row in group), key=lambda h: -h.score) for group in rows]
 
-    @torch.inference_mode()
     def one_by_one(self, request: Request, search: Search) -> Iterator[int]:
         """Yield the ids of one translation as they are chosen, greedily or by sampling."""
-        config, device = self.config, self.device
-        step = self.begin(torch.tensor([[*request.source, config.end]], device=device), None)
-        start, limits = torch.tensor([config.start]), torch.tensor([self.limit(request)])
+        config, asarray = self.config, self.arrays.asarray
+        step = self.begin([[*request.source, config.end]], None)
+        start, limits = asarray([config.start]), asarray([self.limit(request)])
         sampling = search.options.sampling
         choose = likeliest if sampling is None else Draw(sampling, [request.seed], limits)
         rules = self.rules([request], search.options)
-        for stride in walk(step, start.to(device), config.end, limits.to(device), choose, rules):
+        for stride in walk(step, start, config.end, limits, choose, rules):
             token = int(stride.ids[0])
             if token != config.end:
                 yield token
 
-    @torch.inference_mode()
     def next_ids(self, request: Request, count: int) -> list[int]:
         """The likeliest ids after the prefix of a request, except the end."""
-        config, device = self.config, self.device
-        step = self.begin(torch.tensor([[*request.source, config.end]], device=device), None)
-        output = torch.tensor([list(request.prefix)], dtype=torch.long, device=device)
-        logits = step(torch.tensor([[config.start, *request.prefix]], device=device))
-        rows = torch.zeros(1, dtype=torch.long, device=device)
-        free = [replace(request, prefix=())]
-        scores = under(self.rules(free, TranslationOptions()), logits.float().log_softmax(-1), output, rows)[
-            0
-        ]
-        scores[[config.pad, config.start, config.end]] = float("-inf")
-        best = scores.topk(min(count, int(scores.isfinite().sum())))
-        return [int(token) for token in best.indices]
+        config, arrays = self.config, self.arrays
+        step = self.begin([[*request.source, config.end]], None)
+        output = arrays.asarray([list(request.prefix)])  # (1, T)
+        logits = step(arrays.asarray([[config.start, *request.prefix]]))
+        rules = self.rules([replace(request, prefix=())], TranslationOptions())
+        scores = under(rules, arrays.log_softmax(logits), output, arrays.asarray([0]))
+        scores[:, [config.pad, config.start, config.end]] = float("-inf")
+        best, ids = arrays.top_k(scores, min(count, config.vocab_size))
+        return [int(token) for token, score in zip(ids[0], best[0], strict=True) if abs(score) < float("inf")]
 
     def batches(
         self, rows: Sequence[int], requests: Sequence[Request], search: Search
@@ -251,11 +240,11 @@ class Searcher:
             yield from (([members[place] for place in batch], width) for batch in batches)
 
     def decode(self, batch: Sequence[Request], search: Search) -> list[list[Hypothesis]]:
-        config, device = self.config, self.device
-        source = pad_rows([[*request.source, config.end] for request in batch], config.pad).to(device)
-        start = torch.full((len(batch),), config.start, device=device)
-        limits = torch.tensor([self.limit(request) for request in batch], device=device)
-        step, rules = self.begin(source, search.look), self.rules(batch, search.options)
+        config, asarray = self.config, self.arrays.asarray
+        start = self.arrays.full((len(batch),), config.start)
+        limits = asarray([self.limit(request) for request in batch])
+        step = self.begin([[*request.source, config.end] for request in batch], search.look)
+        rules = self.rules(batch, search.options)
         constrained = any(request.contain for request in batch)
         sampling = search.options.sampling
         if sampling is not None and not constrained:
@@ -267,14 +256,14 @@ class Searcher:
         contain = None
         if constrained:
             phrases = [request.contain for request in batch]
-            boundary = torch.tensor(self.boundary, device=device)  # (V)
+            boundary = asarray(self.boundary)  # (V)
             contain = MustContain(phrases, limits, config.end, boundary, batch[0].once)
         return beam_search(step, start, config.end, limits, beam_of(search), rules, contain)
 
-    def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
+    def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None) -> Step:
         if len(self.runners) == 1:
-            return self.allowed(self.runners[0].begin(source, look))
-        return Ensemble([self.allowed(runner.begin(source)) for runner in self.runners])
+            return self.allowed(self.runners[0].begin(sources, look))
+        return Ensemble([self.allowed(runner.begin(sources)) for runner in self.runners])
 
     def allowed(self, step: Step) -> Step:
         """Mask padding before the softmax: Marian's models give it a large share of the probability."""
@@ -287,10 +276,12 @@ class Searcher:
         if batch[0].no_repeat_ngram_size:
             rules.append(NoRepeat(batch[0].no_repeat_ngram_size))
         if self.automata is not None and any(request.avoid for request in batch):
-            rules.append(Forbidden(self.automata, [request.avoid for request in batch]))
+            automata = self.arrays.asarray(self.automata)
+            rules.append(Forbidden(automata, [request.avoid for request in batch]))
         characters = self.characters() if any(request.whole for request in batch) else None
         if characters is not None:
-            rules.append(Forbidden(characters[None], [(0,) if each.whole else () for each in batch]))
+            automata = self.arrays.asarray(characters[None])
+            rules.append(Forbidden(automata, [(0,) if each.whole else () for each in batch]))
         if any(request.prefix for request in batch):
             rules.append(Prefixes([request.prefix for request in batch]))
         return rules

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from qkv.errors import UserError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Translation
-from qkv.text.protect import Kind, lines_around, occurrences, protected_spans, split_around, without
+from qkv.text.protect import Kind, occurrences, protected_spans, remove_spans, split_lines, split_long_text
 from qkv.text.vocabulary import Vocabulary
 
 
@@ -23,8 +23,8 @@ def segments_of(text: str, protect: Sequence[Kind], tokenizer: Vocabulary, limit
     def size(part: str) -> int:
         return len(tokenizer.encode(part.strip()))
 
-    lines = lines_around(text, protect) or [text]
-    return [part for line in lines for part in split_around(line, protect, size, limit)]
+    lines = split_lines(text, protect) or [text]
+    return [part for line in lines for part in split_long_text(line, protect, size, limit)]
 
 
 def split_request(text: str, options: TranslationOptions, tokenizer: Vocabulary, limit: int) -> list[Segment]:
@@ -78,7 +78,7 @@ def copy_of(segment: Segment) -> Translation:
 
 def is_for_translation(text: str, protect: Sequence[Kind]) -> bool:
     """Whether there is a letter outside protected spans."""
-    return has_letters(without(text, protected_spans(text, protect)))
+    return has_letters(remove_spans(text, protected_spans(text, protect)))
 
 
 def has_letters(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Settings of a translator's training, and of fine-tuning one. Importing this needs no torch."""
+"""Settings for training and fine-tuning a translator. Importing this needs no torch."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -24,30 +24,29 @@ class ModelSettings:
     }
 
     architecture: Literal["transformer", "recurrent"] = "transformer"
-    """What it is made of: Transformer blocks, or LSTMs with attention to the source."""
+    """Transformer blocks, or LSTMs with attention to the source."""
     width: int
     """Width of every position's vector (d_model)."""
     encoder_depth: int
-    """Blocks in the encoder (N), or its LSTMs; 0 for none: then the decoder reads source and target as one stream (T-D)."""
+    """Blocks or LSTMs in the encoder (N). With 0, the decoder reads source and target as one stream (T-D)."""
     decoder_depth: int
-    """Blocks in the decoder (N), or its LSTMs."""
+    """Blocks or LSTMs in the decoder (N)."""
     heads: int
     """Attention heads; the width is divided among them."""
     ffn_width: int
-    """Width inside the feed-forward layer (d_ff), or of what an LSTM keeps in mind."""
+    """Width of the feed-forward layer (d_ff), or of the LSTM state."""
     dropout: float
     """Share of values dropped in training."""
     attention_dropout: float = 0.0
     """Share of attention weights dropped in training."""
     norm: Literal["pre", "post"] = "post"
-    """Where the layer norm stands: before each sublayer, or after it as in the paper."""
+    """Layer norm before each sublayer (pre) or after it (post, as in the paper)."""
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "relu"
-    """Inside the feed-forward layer."""
+    """Activation function of the feed-forward layer."""
     positions: Literal["interleaved", "halves", "learned", "rotary", "none"] = "interleaved"
-    """How positions are told apart: sinusoids in one of two layouts, learned vectors, turned queries and keys, or not
-    at all."""
+    """Position encoding: sinusoids (interleaved or halves), learned vectors, rotary (RoPE), or none."""
     max_length: int = 1024
-    """Most pieces that a sentence may have."""
+    """Maximum number of tokens in a sentence."""
     label_smoothing: float = 0.1
     """Label smoothing."""
 
@@ -61,7 +60,7 @@ class ModelSettings:
             share_below_one("dropout", self.dropout),
             share_below_one("attention_dropout", self.attention_dropout),
             share_below_one("label_smoothing", self.label_smoothing),
-            ("max_length", "must be at least 8", self.max_length >= 8),  # any one character fits
+            ("max_length", "must be at least 8", self.max_length >= 8),  # so that any single character fits
         ]
         if recurrent:
             return [
@@ -88,17 +87,17 @@ class DataSettings:
     OLD_VALUES: ClassVar = {"valid_size": size_from_number}
 
     max_characters: int = 1000
-    """Pairs with a side of more characters than this are dropped."""
+    """Drop pairs if one side has more characters than this."""
     max_length_ratio: float = 4.0
-    """Pairs with one side more than so many times as long as the other are dropped."""
+    """Drop pairs if one side is more than this many times as long as the other."""
     valid_size: str = "1000"
     """Pairs held out for validation if none are given: a number, at most a tenth of the data, or a share such as 5%."""
     bpe_dropout: float = 0.0
-    """How often a merge of the tokenizer is left out in training, so that words are cut in many ways."""
+    """Probability of skipping a BPE merge in training (BPE dropout, a regularization)."""
     languages: tuple[str, str] | None = None
-    """Source and target in the names of the files of --data, where --source-language does not say."""
+    """Source and target language in the file names of --data, if --source-language and --target-language are not given."""
     variant: str = ""
-    """What stands between part and language in the names of the files of --data: lc.norm.tok in train.lc.norm.tok.en."""
+    """Middle part of the file names of --data, such as lc.norm.tok in train.lc.norm.tok.en."""
 
     def rules(self) -> list[Rule]:
         return [share_below_one("bpe_dropout", self.bpe_dropout), size_rule(self.valid_size)]
@@ -123,14 +122,14 @@ class DecodingSettings:
 @dataclass(frozen=True, kw_only=True)
 class ScoringSettings:
     tokenize: str = "13a"
-    """sacrebleu's tokenizer for BLEU; none for text that is tokenised already."""
+    """sacrebleu's tokenizer for BLEU; none for text that is already tokenized."""
     lowercase: bool = False
     """Ignore case."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairSettings(RunSettings):
-    """What every run on sentence pairs has."""
+    """Settings of all runs on sentence pairs."""
 
     data: Annotated[DataSettings, FLAT] = DataSettings()
     scoring: Annotated[ScoringSettings, FLAT] = ScoringSettings()
@@ -144,7 +143,7 @@ class TranslatorSettings(PairSettings):
     OLD_NAMES: ClassVar = {"vocabulary": "vocab_size"}
 
     vocab_size: int
-    """Pieces in the joint vocabulary of both languages."""
+    """Size of the joint vocabulary of both languages, in tokens."""
     model: Annotated[ModelSettings, FLAT]
     decoding: Annotated[DecodingSettings, FLAT] = DecodingSettings()
 
@@ -154,13 +153,13 @@ class TranslatorSettings(PairSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class FineTuneTranslatorSettings(PairSettings, SmoothedContinueSettings):
-    """Sizes and vocabulary are those of the model that is fine-tuned, and so are its beam and its length penalty."""
+    """Sizes, vocabulary, beam size and length penalty are those of the model that is fine-tuned."""
 
     OLD_NAMES: ClassVar = {"language": "language_token", "smoothing": "label_smoothing"}
 
     language_token: str | None = None
-    """Target language of the pairs as a multilingual model names it, such as fra, unless each source begins with it
-    (>>fra<<)."""
+    """Target language of the pairs, as a multilingual model names it, such as fra. Not needed if each source starts with
+    it (>>fra<<)."""
 
 
 UNUSED_BY_LSTMS = frozenset(("attention_dropout", "norm", "activation", "positions"))

@@ -1,4 +1,4 @@
-"""How a translator is trained: sentence pairs in, a bundle with its report out."""
+"""Trains a translator on sentence pairs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -12,12 +12,12 @@ from qkv.errors import OptionError, UserError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.advice import advice_before
-from qkv.families.translator.architectures import built
+from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairData, PairFiles
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.product import Translator
-from qkv.families.translator.report import SCORED, make_report, model_card
+from qkv.families.translator.report import MAX_SCORED, make_report, model_card
 from qkv.families.translator.settings import (
     UNUSED_BY_LSTMS,
     ModelSettings,
@@ -25,20 +25,22 @@ from qkv.families.translator.settings import (
     TranslatorSettings,
 )
 from qkv.families.translator.trust import learn_trust
+from qkv.runtime.running import EXACT
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, Counter, Example, Task
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Assembled, Counter, Example, Task
 from qkv.training.trainable import Setup
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
-ALWAYS_WHOLE = 64  # pieces: so long a sentence is not cut, even where training has shown shorter ones only
+MIN_SOURCE_LENGTH = 64  # tokens; sentences up to this length are never split
 
 
 def pairs_task(data: PairFiles, inputs: Any, settings: TranslatorSettings, setup: Setup) -> "TranslatorTask":
     """Train on sentence pairs that were read from files."""
-    refuse_unused(settings.model, setup.given)
+    check_unused(settings.model, setup.given)
     corpus = data.corpus(settings, setup)
     if advice := advice_before(len(corpus.train)):
         setup.say(f"advice: {advice}.")
@@ -50,11 +52,11 @@ def translator_task(corpus: Corpus, settings: TranslatorSettings, setup: Setup =
     settings.check()
     kinds = kinds_for(settings.model.architecture == "recurrent")
     settings = with_precision(settings, settings.model.width, choose_device(), setup.group, kinds)
-    scorer = Scorer.make(**asdict(settings.scoring))  # a wrong choice is found before the training
+    scorer = Scorer.make(**asdict(settings.scoring))  # fails now, not after the training
     return TranslatorTask(corpus, settings, scorer, "vocab_size" in setup.given)
 
 
-def refuse_unused(model: ModelSettings, given: frozenset[str]) -> None:
+def check_unused(model: ModelSettings, given: frozenset[str]) -> None:
     unused = sorted(UNUSED_BY_LSTMS & given) if model.architecture == "recurrent" else []
     if unused:
         raise OptionError((", ".join(unused), "cannot be used with LSTMs"))
@@ -82,24 +84,24 @@ class TranslatorTask(Task[Translator]):
         settings, corpus = self.settings, self.corpus
         tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
         train, valid = both_parts(corpus, tokenizer, settings, settings.model.max_length)
-        model = built(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
-        longest = max(ALWAYS_WHOLE, *map(len, train.sources))
+        model = build(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
+        longest = max(MIN_SOURCE_LENGTH, *map(len, train.sources))
         defaults = TranslatorDefaults(
             languages=corpus.languages, max_source_length=longest, **asdict(settings.decoding)
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 
-    def finish(self, product: Translator, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(self, product: Translator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         seen = seen_in(self.corpus.train.source, self.corpus.train.target)
-        report = measured(product, self.corpus, self.settings, self.scorer, run, chosen, seen)
-        keep(out, product, report, seen)
+        report = evaluate_run(product, self.corpus, self.settings, self.scorer, run, chosen, seen)
+        write_bundle(out, product, report, seen)
         return report
 
     def example(self) -> Example[Translator]:
-        return shown_translation(self.corpus)
+        return example_translation(self.corpus)
 
 
-def shown_translation(corpus: Corpus) -> Example[Translator]:
+def example_translation(corpus: Corpus) -> Example[Translator]:
     """A validation sentence of about 40 characters."""
     text = corpus.shown or min(corpus.valid.source[:50], key=lambda source: abs(len(source) - 40))
     return Example(f"Translation of   {text}", lambda translator: translator.translate(text, beam=1))
@@ -108,56 +110,56 @@ def shown_translation(corpus: Corpus) -> Example[Translator]:
 def both_parts(
     corpus: Corpus, tokenizer: Vocabulary, settings: PairSettings, context: int
 ) -> tuple[PairData, PairData]:
-    """What is trained on and what is validated on, as ids."""
+    """The training part and the validation part, as Data for the training loop."""
     batch_tokens, share = settings.training.batch_tokens, settings.data.bpe_dropout
     train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, bpe_dropout=share)
     valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
     if not len(train) or not len(valid):
-        raise UserError(f"no sentence pair fits into a context of {context} pieces.")
+        raise UserError(f"no sentence pair fits into the maximum length of {context} tokens.")
     return train, valid
 
 
-def measured(
+def evaluate_run(
     product: Translator,
     corpus: Corpus,
     settings: PairSettings,
     scorer: Scorer,
     run: Run,
-    chosen: Chosen,
+    chosen: ChosenWeights,
     seen: Seen,
 ) -> dict[str, Any]:
-    """The report; on the way the product learns what makes its answers ones that can be trusted."""
-    fast = product.computing_in("float32")  # the same translations, several times as fast
-    sources = corpus.valid.source[:SCORED]
-    done = Counter(run.watch.working, "translating the validation set", len(sources))
-    answers = [best for best, *_ in fast.hypotheses(sources, done=done)]
-    trust = learn_trust(fast, corpus.train, corpus.valid, answers, scorer, run.watch.working)
-    validated = [answer.text for answer in answers]
-    report = make_report(fast, corpus, settings, run, chosen, validated, scorer, seen)
-    product.defaults = fast.defaults
+    """The report. The product also gets its confidence, aligner and stand-ins."""
+    engine = product.running(EXACT)
+    sources = corpus.valid.source[:MAX_SCORED]
+    done = Counter(run.watch.on_work, "translating the validation set", len(sources))
+    translations = [best for best, *_ in engine.hypotheses(sources, done=done)]
+    trust = learn_trust(engine, corpus.train, corpus.valid, translations, scorer, run.watch.on_work)
+    validated = [translation.text for translation in translations]
+    report = make_report(engine, corpus, settings, run, chosen, validated, scorer, seen)
+    product.defaults = engine.defaults
     return {**report, "trust": trust}
 
 
-def keep(out: Path, product: Translator, report: Mapping[str, Any], seen: Seen) -> None:
-    """The bundle with all that was learned and measured at the end."""
+def write_bundle(out: Path, product: Translator, report: Mapping[str, Any], seen: Seen) -> None:
+    """Write the bundle, the report and the fingerprints of the training data."""
     product.save(out)
     save_report(out, report, model_card(report))
     write_seen(out, seen)
 
 
 def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:
-    """One vocabulary for both languages, from the training part alone."""
+    """Learn one vocabulary for both languages from the training part."""
     tokenizer = Tokenizer.learn([*corpus.train.source, *corpus.train.target], settings.vocab_size)
     if exact and len(tokenizer) < settings.vocab_size:
         raise UserError(
-            f"the data fill a vocabulary of at most {len(tokenizer):,} tokens, not {settings.vocab_size:,}. "
-            "Choose a smaller vocabulary."
+            f"the data yield a vocabulary of at most {len(tokenizer):,} tokens, not {settings.vocab_size:,}: "
+            "choose a smaller vocabulary size."
         )
     return tokenizer
 
 
 def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneStreamConfig:
-    """Without an encoder, source and target are one stream."""
+    """The config of a Transformer. Without an encoder, source and target are one stream."""
     try:
         decoder = StackConfig(
             depth=model.decoder_depth,
@@ -183,7 +185,7 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneS
             return OneStreamConfig(**shared)
         return TranslatorConfig(encoder=replace(decoder, depth=model.encoder_depth), **shared)
     except ValueError as error:
-        raise UserError(f"such a model cannot be built: {error}.") from None
+        raise UserError(f"this model cannot be built: {error}.") from None
 
 
 def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> RecurrentConfig:
@@ -203,7 +205,7 @@ def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenize
             label_smoothing=model.label_smoothing,
         )
     except ValueError as error:
-        raise UserError(f"such a model cannot be built: {error}.") from None
+        raise UserError(f"this model cannot be built: {error}.") from None
 
 
 CONFIGS: dict[str, Callable[[ModelSettings, int, Tokenizer], TranslationConfig]] = {

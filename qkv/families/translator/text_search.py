@@ -8,11 +8,9 @@ from difflib import SequenceMatcher
 from functools import lru_cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from qkv.core.pairs import TranslationModel
+from qkv.core.translation import TranslationRunner
 from qkv.decoding.step import Hypothesis
-from qkv.engine import Engine
 from qkv.errors import UserError
 from qkv.families.translator.alignment import Aligner, align
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -21,22 +19,21 @@ from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.families.translator.translations import Links, Translation, Word, features_of
-from qkv.text.avoid import automaton, stacked
+from qkv.text.avoid import automaton, stack_tables
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.whole_characters import whole_characters
-from qkv.text.words import FINE, SPACED, owners, spans
+from qkv.text.words import SPACE_SEPARATED, WORDS_AND_MARKS, spans, words_of_tokens
 
 HALF = "\ufffd"  # how an incomplete character decodes
 
 
 @dataclass(frozen=True)
 class TextSearch:
-    """One or more models of one vocabulary, or their engines."""
+    """One or more models of one vocabulary."""
 
-    models: Sequence[TranslationModel]
+    runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
-    engines: Sequence[Engine]
 
     # Requests --------------------------------------------------------------------------------------------
 
@@ -44,13 +41,13 @@ class TextSearch:
         automata = None
         if options.avoid:
             tables = [automaton_for(phrase, self.tokenizer) for phrase in options.avoid]
-            automata = stacked(tables)  # (P, states, V)
+            automata = stack_tables(tables)  # (P, states, V)
         characters = partial(characters_of, self.tokenizer)  # slow, and rarely needed
-        return Searcher(self.models, self.tokenizer.begins_anew, automata, self.engines, characters)
+        return Searcher(self.runners, self.tokenizer.starts_word, automata, characters)
 
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
-        if options.coverage_penalty and len(self.models) > 1:
+        if options.coverage_penalty and len(self.runners) > 1:
             raise UserError(
                 "the coverage penalty needs the attention of a single model: it cannot be used with an ensemble."
             )
@@ -111,12 +108,12 @@ class TextSearch:
         output = self.tokenizer.decode(ids)
         text = reading.written(output)
         if reading.marks or not reading.job.is_kept_by(reading.back(output)):
-            links = self.links(reading.text, ids, FINE, language)
+            links = self.links(reading.text, ids, WORDS_AND_MARKS, language)
             text = completed(reading, output, links, len(self.beginning(options)))
         confidence = self.defaults.confidence
         alignment = None
         if options.alignments:
-            alignment = self.links(reading.text, ids, SPACED, language)
+            alignment = self.links(reading.text, ids, SPACE_SEPARATED, language)
             if reading.left_out:
                 alignment = renumbered(alignment, (reading.text, reading.job.text), (output, text))
         return Translation(
@@ -144,7 +141,7 @@ class TextSearch:
         output = self.tokenizer.decode(hypothesis.ids)
         words = [reading.written(word) for word in output.split()]
         scores = [0.0] * len(words)
-        places = owners(self.tokenizer.spans(hypothesis.ids), spans(output, SPACED))
+        places = words_of_tokens(self.tokenizer.spans(hypothesis.ids), spans(output, SPACE_SEPARATED))
         for word, score in zip(
             places, hypothesis.log_probabilities, strict=False
         ):  # the end token belongs to no word
@@ -154,15 +151,15 @@ class TextSearch:
 
     @property
     def aligner(self) -> Aligner:
-        return self.defaults.aligner or Aligner.for_any(self.models[0])
+        return self.defaults.aligner or Aligner.for_any(self.runners[0].config)
 
     def links(
         self, source: str, output: Sequence[int], pattern: re.Pattern[str], language: str | None = None
     ) -> Links:
         """Align the words of a translation with those of its source."""
-        model = self.models[0]
-        model.eval()
-        return align(self.aligner, model, self.tokenizer, source, output, pattern, language_marker(language))
+        return align(
+            self.aligner, self.runners[0], self.tokenizer, source, output, pattern, language_marker(language)
+        )
 
 
 def renumbered(links: Links, source: tuple[str, str], target: tuple[str, str]) -> Links:
@@ -178,12 +175,12 @@ def places_in(text: str, longer: str) -> dict[int, int]:
 
 
 @lru_cache(maxsize=64)
-def automaton_for(phrase: str, tokenizer: Vocabulary) -> NDArray[np.int16]:
+def automaton_for(phrase: str, tokenizer: Vocabulary) -> np.ndarray:
     return automaton(phrase, tokenizer.token_bytes)
 
 
 @lru_cache(maxsize=8)
-def characters_of(tokenizer: Vocabulary) -> NDArray[np.int16] | None:
+def characters_of(tokenizer: Vocabulary) -> np.ndarray | None:
     return whole_characters(tokenizer.token_bytes, tokenizer.end)
 
 

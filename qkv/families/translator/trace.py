@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from qkv.configs import to_dict
 from qkv.core.pairs import TranslationModel
@@ -13,39 +12,59 @@ from qkv.core.translation import CrossHeads
 from qkv.decoding.beam import paper_penalty
 from qkv.decoding.step import Hypothesis, Step
 from qkv.errors import UserError
-from qkv.families.translator.architectures import two_stacks
 from qkv.families.translator.guarantees.attempts import Attempt, Trial
 from qkv.families.translator.guarantees.job import Reading
 from qkv.families.translator.guarantees.retry import Retry
+from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recurrent import Recurrent
 from qkv.families.translator.search import Request, Searcher
 from qkv.families.translator.segments import is_for_translation
-from qkv.tracing.experiments import Anew, Experiment, Place, changed, check_forced, shuffled
+from qkv.tracing.experiments import (
+    Experiment,
+    StackLocation,
+    Uncached,
+    apply_experiment,
+    check_forced,
+    shuffle_words,
+)
 from qkv.tracing.trace import CANDIDATES, Beams, Side, Trace, check_length, choices_of, without_batch
-from qkv.tracing.watching import Watched
+from qkv.tracing.watching import RecordedStep
 
-PLACES = {"encoder": Place("encoder", False), "decoder": Place("decoder", True)}
+PLACES = {"encoder": StackLocation("encoder", False), "decoder": StackLocation("decoder", True)}
 OF_LSTMS = {
-    "encoder": Place("encoder", False),
-    "decoder": Place("decoder", False, attention="cross_attention"),
+    "encoder": StackLocation("encoder", False),
+    "decoder": StackLocation("decoder", False, attention="cross_attention"),
 }
 MAX_TRACED_TOKENS = 96  # without positions a model may not stop
+
+
+def two_stacks(model: TranslationModel) -> TranslatorModel | Recurrent:
+    """The model, if it has an encoder and a decoder, which the explorer needs."""
+    if not isinstance(model, TranslatorModel | Recurrent):
+        raise UserError(
+            f"this is a {model.config.architecture} model, but only models with an encoder and a decoder can be explored. "
+            "Word alignments show its attention."
+        )
+    return model
 
 
 class WatchedSearcher(Searcher):
     """A searcher of one sentence. Without the causal mask there is no cache: early states depend on later tokens."""
 
-    watched: Watched | None = None
+    watched: RecordedStep | None = None
 
     def __init__(self, model: TranslationModel, boundary: Sequence[bool], *, anew: bool):
         super().__init__([model], boundary)
         self.model, self.anew = model, anew
 
-    def begin(self, source: Tensor, look: CrossHeads | None) -> Step:
-        step = self.allowed(Anew(self.model, source)) if self.anew else super().begin(source, look)
-        self.watched = Watched(step)
+    def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None) -> Step:
+        if self.anew:
+            step = self.allowed(Uncached(self.model, torch.tensor(sources, device=self.model.device)))
+        else:
+            step = super().begin(sources, look)
+        self.watched = RecordedStep(step)
         return self.watched
 
 
@@ -67,7 +86,7 @@ def trace_translator(
             translator.model, translator.tokenizer, replace(translator.defaults, beam_size=beam)
         )
     decoding = TranslationOptions()
-    text = shuffled(text.strip(), experiment.shuffle)
+    text = shuffle_words(text.strip(), experiment.shuffle)
     if not is_for_translation(text, decoding.protect):
         raise UserError("nothing to translate: enter a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab_size)
@@ -76,7 +95,7 @@ def trace_translator(
     most = translator.limit if longest is None else min(longest, translator.limit)
     check_length(len(ids), most)
     model = two_stacks(translator.model)
-    model = changed(model, experiment, OF_LSTMS if isinstance(model, Recurrent) else PLACES)
+    model = apply_experiment(model, experiment, OF_LSTMS if isinstance(model, Recurrent) else PLACES)
     if experiment.changes_model:
         translator = Translator(model, translator.tokenizer, translator.defaults)
     request = Request(source=ids, prefix=experiment.force)
@@ -99,20 +118,20 @@ def searched(
     """The hypotheses, best first, and how they were found. Unlike in `translate`, all finished ones are kept."""
     defaults, tokenizer = translator.defaults, translator.tokenizer
     model = two_stacks(translator.model)
-    searcher = WatchedSearcher(model, tokenizer.begins_anew, anew=experiment.no_mask)
+    searcher = WatchedSearcher(model, tokenizer.starts_word, anew=experiment.no_mask)
     search = translator.texts.search(TranslationOptions(num_hypotheses=defaults.beam_size))
     [found] = searcher.find([request], search, lambda count: None)
     watched = searcher.watched
     assert watched is not None
     penalty = paper_penalty(defaults.length_penalty if defaults.beam_size > 1 else 0.0)
-    lost = watched.lost([each.ids for each in found])[:CANDIDATES] if defaults.beam_size > 1 else []
+    lost = watched.pruned([each.ids for each in found])[:CANDIDATES] if defaults.beam_size > 1 else []
     return found, Beams(
         width=defaults.beam_size,
         length_penalty=defaults.length_penalty,
         hypotheses=tuple(
             (tokenizer.decode(each.ids), each, penalty(len(each.log_probabilities))) for each in found
         ),
-        lost=tuple((tokenizer.decode(each.beginning.ids), each) for each in lost),
+        pruned=tuple((tokenizer.decode(each.prefix.ids), each) for each in lost),
         rounds=tuple(
             tuple((tokenizer.decode(each.ids), each.total) for each in alive) for alive in watched.rounds
         ),
@@ -137,12 +156,12 @@ def recorded(
     return Trace(
         kind="translator",
         text=text,
-        answer=translation,
+        output=translation,
         config=to_dict(config),
         sides=(
             Side(
                 name="encoder",
-                pieces=tuple(show(read)),
+                tokens=tuple(show(read)),
                 ids=tuple(read),
                 stack=to_dict(config.encoder),
                 weights="encoder",
@@ -152,14 +171,14 @@ def recorded(
             ),
             Side(
                 name="decoder",
-                pieces=tuple(show(shifted)),
+                tokens=tuple(show(shifted)),
                 ids=tuple(shifted),
                 stack=to_dict(config.decoder),
                 weights="decoder",
                 causal=blocks,
                 embedding="tokens.weight",
                 embedding_scale=config.encoder.width**0.5,
-                said=tuple(show(target)),
+                output=tuple(show(target)),
                 attention=None if blocks else "cross_attention",
             ),
         ),

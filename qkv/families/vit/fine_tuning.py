@@ -1,4 +1,4 @@
-"""How a picture classifier that was trained or imported before learns from other pictures: its body goes on."""
+"""Fine-tunes an image classifier on other images."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,46 +11,47 @@ from qkv.families.loading import load_for
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.product import PictureClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
-from qkv.families.vit.task import Gallery, VitTask, accuracy, describe, percent
+from qkv.families.vit.task import LabelledData, VitTask, describe, percent
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.runs import Assembled, Chosen, with_epochs
+from qkv.training.selection import ChosenWeights
+from qkv.training.task import Assembled, with_epochs
 from qkv.training.trainable import Setup
 
-HEAD = "head."  # how the names of its weights begin
+HEAD = "head."  # prefix of its weights
 
 
 def fine_tune_task(
-    data: Gallery, inputs: Any, settings: FineTuneVitSettings, setup: Setup
+    data: LabelledData, inputs: Any, settings: FineTuneVitSettings, setup: Setup
 ) -> "FineTuneVitTask":
-    """Fine-tune the classifier `inputs.fine_tune` on other pictures."""
+    """Fine-tune the classifier `inputs.fine_tune`."""
     settings.check()
-    gallery, base = data, inputs.fine_tune
-    describe(gallery, setup)
+    images, base = data, inputs.fine_tune
+    describe(images, setup)
     before = classifier_in(base)
-    if gallery.train.form != before.form:
+    if images.train.form != before.form:
         raise UserError(
-            f"the pictures are {gallery.train.form}, and those of {base} {before.form}: make them fit."
+            f"the images are {images.train.form}, but {base} needs {before.form}: fit them to the model."
         )
-    if same_classes(gallery, before):
-        gallery = gallery.numbered_as(before.classes)
+    if same_classes(images, before):
+        images = images.with_class_order(before.classes)
     settings = with_precision(settings, before.model.config.stack.width, choose_device(), setup.group)
-    task = FineTuneVitTask(gallery, settings, tuned_config(before, gallery, settings), before, base)
-    return replace(task, settings=with_epochs(settings, lambda: task.data(gallery.train, shuffled=True)))
+    task = FineTuneVitTask(images, settings, tuned_config(before, images, settings), before, base)
+    return replace(task, settings=with_epochs(settings, lambda: task.data(images.train, shuffled=True)))
 
 
 def classifier_in(base: Path) -> PictureClassifier:
     return load_for(base, "train vit --fine-tune", PictureClassifier)
 
 
-def same_classes(gallery: Gallery, before: PictureClassifier) -> bool:
-    """In whatever order: then the head goes on as well. A published model may have two of one name: those are others."""
-    return sorted(gallery.train.classes) == sorted(before.classes)
+def same_classes(images: LabelledData, before: PictureClassifier) -> bool:
+    """Whether the classes are the same, in any order, so that the head can be kept."""
+    return sorted(images.train.classes) == sorted(before.classes)
 
 
-def tuned_config(before: PictureClassifier, gallery: Gallery, settings: FineTuneVitSettings) -> VitConfig:
-    """The same model but for its classes; what acts in training alone may be another."""
-    config = replace(before.model.config, classes=len(gallery.train.classes))
+def tuned_config(before: PictureClassifier, images: LabelledData, settings: FineTuneVitSettings) -> VitConfig:
+    """The config with new classes, and with the dropout and label smoothing of this run."""
+    config = replace(before.model.config, classes=len(images.train.classes))
     if settings.label_smoothing is not None:
         config = replace(config, label_smoothing=settings.label_smoothing)
     if settings.dropout is not None:
@@ -68,21 +69,23 @@ class FineTuneVitTask(VitTask):
         return {**super().fingerprint(), **weights, **description_hashes(self.base)}
 
     def assemble(self, folder: Path) -> Assembled[PictureClassifier]:
-        """A head for other classes is new: at first each is as likely as any other."""
+        """Load the weights. The head is new if the classes are different."""
         made = super().assemble(folder)
         weights = self.before.model.state_dict()
-        if not same_classes(self.gallery, self.before):
+        if not same_classes(self.images, self.before):
             new = made.product.model.state_dict()
             weights = {name: (new if name.startswith(HEAD) else weights)[name] for name in weights}
         made.product.model.load_state_dict(weights)
         return made
 
-    def report(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def report(
+        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
+    ) -> dict[str, Any]:
         report = super().report(product, run, chosen, out)
         report["data"]["origin"] += f", on top of {self.base.name}"
         report["fine_tuned"] = {"from": self.base.name, "head": "new"}
-        if same_classes(self.gallery, self.before):
-            share, valid = accuracy(self.before, self.gallery.valid), self.gallery.valid
+        if same_classes(self.images, self.before):
+            share, valid = self.before.accuracy(self.images.valid), self.images.valid
             report["fine_tuned"] |= {"head": "kept", "validation_accuracy_before": round(share, 5)}
             report["results"] = {
                 "validation accuracy before": percent(share, len(valid)),

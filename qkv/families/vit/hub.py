@@ -15,7 +15,7 @@ from qkv.families.vit.model import Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
 from qkv.hub.folder import Published
 from qkv.hub.mapping import Written
-from qkv.hub.naming import Settings, built, check_places, classes, outputs_of, renamed
+from qkv.hub.naming import Settings, build_model, check_weights, classes, outputs_of, rename_weights
 from qkv.hub.stack import stack_from, their_stack
 
 # Published files have the first of two names; the library now writes the second.
@@ -58,8 +58,8 @@ class VitMapping:
             raise UserError(
                 f"{where}: its images have {config.channels} channels; qkv supports 1 (grey) and 3 (colour)."
             )
-        ours = renamed({name: reshape(name, each) for name, each in weights.items()}, own_name, where)
-        model = built(lambda: Vit(config), ours, config.stack.depth, where)
+        ours = rename_weights({name: reshape(name, each) for name, each in weights.items()}, own_name, where)
+        model = build_model(lambda: Vit(config), ours, config.stack.depth, where)
         names = classes(published.config, config.classes, where)
         return PictureClassifier(model, ClassifierDefaults(classes=names, colours=COLOURS[config.channels]))
 
@@ -106,7 +106,7 @@ class VitMapping:
         size = (2, config.channels, config.height, config.width)
         return {"pixel_values": torch.rand(size, generator=chance) * 2 - 1}
 
-    def computed(self, product: PictureClassifier, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: PictureClassifier, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["pixel_values"])}
 
 
@@ -132,8 +132,8 @@ def vit_config(theirs: Mapping[str, Any], classes: int, where: str) -> VitConfig
 
 def vit_weights(theirs: Mapping[str, Tensor], model: Vit, where: str) -> dict[str, Tensor]:
     """Their weights under our names and in our shapes."""
-    ours = renamed({name: reshape(name, tensor) for name, tensor in theirs.items()}, own_name, where)
-    check_places(model.state_dict(), ours, where)
+    ours = rename_weights({name: reshape(name, tensor) for name, tensor in theirs.items()}, own_name, where)
+    check_weights(model.state_dict(), ours, where)
     return ours
 
 

@@ -5,7 +5,7 @@ image ─► patches ─► linear map ─► [class token, patch 1, patch 2, �
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -66,6 +66,16 @@ class Vit(nn.Module):
         if tape is not None:
             tape.record("logits", logits)
         return logits
+
+    @property
+    def device(self) -> torch.device:
+        return self.head.weight.device
+
+    @torch.inference_mode()
+    def logits(self, pictures: Any) -> Any:
+        """The same from and to NumPy arrays, in evaluation mode: the interface that products use."""
+        given = torch.from_numpy(pictures).to(self.head.weight)  # device and number format
+        return self.eval()(given).float().cpu().numpy()
 
     def loss(self, batch: PictureBatch) -> Tensor:
         """Mean cross-entropy per image, with label smoothing in validation too.

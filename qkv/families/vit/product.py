@@ -3,22 +3,23 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from qkv.checkpoint.bundle import Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes, Form, read_picture
+from qkv.data.labelled_pictures import Labelled
+from qkv.engine.reference.functions import softmax
 from qkv.errors import UserError
 from qkv.families.vit.config import VitConfig
-from qkv.families.vit.model import Vit
 from qkv.families.vit.options import ClassificationOptions
-from qkv.runtime.pixels import AT_ONCE, as_input
+from qkv.families.vit.runner import VitRunner, build_vit, open_vit
+from qkv.runtime.network import Network, network_of
+from qkv.runtime.pixels import AT_ONCE, Floats, as_input
 from qkv.runtime.predictions import Prediction
-from qkv.runtime.weights import build_model
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +35,31 @@ class PictureClassifier:
 
     reads: Literal["text", "pairs", "pictures"] = "pictures"
 
-    def __init__(self, model: Vit, defaults: ClassifierDefaults, *, fit: bool = ClassificationOptions.fit):
-        self.model, self.defaults, self.fit = model, defaults, fit
+    def __init__(
+        self,
+        runner: VitRunner,
+        defaults: ClassifierDefaults,
+        *,
+        network: Network[VitConfig, Any] | None = None,
+        fit: bool = ClassificationOptions.fit,
+    ):
+        """`network` has the config and weights; it is not needed if the runner is a torch model."""
+        self.runner, self.defaults, self.fit = runner, defaults, fit
+        self.network = Network.of(runner) if network is None else network
         self.classes = defaults.classes
-        self.form = Form(model.config.height, model.config.width, defaults.colours)
+        self.form = Form(runner.config.height, runner.config.width, defaults.colours)
+
+    @property
+    def config(self) -> VitConfig:
+        return self.network.config
+
+    @property
+    def model(self) -> Any:
+        """The same model in torch, for training, tracing and exporting."""
+        return self.network.model
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), f"{bundle.folder}/config.json"
         architecture = from_dict(VitConfig, config.pop("model", None), where)
         defaults = from_dict(ClassifierDefaults, config, where)
@@ -49,19 +68,19 @@ class PictureClassifier:
             raise UserError(
                 f"{where}: the classes or colours do not match the model. Restore the file or train again."
             )
-        model = build_model(Vit, architecture, bundle)
-        return cls(model, defaults)
+        network = network_of(bundle, architecture, build_vit)
+        return cls(open_vit(network, running), defaults, network=network)
 
     def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
-        save_bundle(folder, "vit", config, self.model.state_dict())
+        config = {"model": to_dict(self.config), **to_dict(self.defaults)}
+        save_bundle(folder, "vit", config, self.network.weights)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
-        config = self.model.config
+        config = self.config
         return {
             "kind": f"image classifier (ViT), {len(self.classes)} classes",
-            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
+            "parameters": f"{self.network.parameters:,}",
             "images": f"{self.form}, {config.patches} patches of {config.patch} × {config.patch}",
             "blocks": config.stack.sentence(),
             "classes": ", ".join(self.classes[:12]) + (", …" if len(self.classes) > 12 else ""),
@@ -69,7 +88,7 @@ class PictureClassifier:
 
     def fitting(self) -> "PictureClassifier":
         """The same classifier, which resizes and converts images of another size or mode instead of rejecting them."""
-        return PictureClassifier(self.model, self.defaults, fit=True)
+        return PictureClassifier(self.runner, self.defaults, network=self.network, fit=True)
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
@@ -83,13 +102,14 @@ class PictureClassifier:
             done(len(names))
         return predictions
 
-    @torch.inference_mode()
-    def probabilities(self, pixels: Bytes) -> Tensor:
+    def probabilities(self, pixels: Bytes) -> Floats:
         """Probabilities of all classes for images (N, C, height, width) in memory.  (N, classes)"""
-        self.model.eval()
-        device = self.model.head.weight.device
         parts = [
-            self.model(as_input(torch.from_numpy(pixels[start : start + AT_ONCE])).to(device)).softmax(-1)
+            softmax(self.runner.logits(as_input(pixels[start : start + AT_ONCE])))
             for start in range(0, len(pixels), AT_ONCE)
         ]
-        return torch.cat(parts).cpu()
+        return np.concatenate(parts)
+
+    def accuracy(self, images: Labelled) -> float:
+        """The share of images whose likeliest class is their own."""
+        return float((self.probabilities(images.pictures).argmax(-1) == images.labels).mean())

@@ -12,15 +12,15 @@ from qkv.training.settings import FLAT, RunSettings, SmoothedContinueSettings
 @dataclass(frozen=True, kw_only=True)
 class VitModelSettings(SmoothedBlockSettings):
     patch: int
-    """Pixels on a side of a patch."""
+    """Side of a patch in pixels."""
 
     def rules(self) -> list[Rule]:
         return [*super().rules(), ("patch", "must be at least 1", self.patch >= 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassedPictureSettings(RunSettings):
-    """What every run on pictures with classes has."""
+class LabelledImageSettings(RunSettings):
+    """Settings of all runs on labelled images."""
 
     data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid_size="5000")  # noqa: RUF009  (it is frozen)
     augment: Annotated[Augmentation, FLAT] = field(default_factory=Augmentation)
@@ -38,7 +38,7 @@ class ClassedPictureSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VitSettings(ClassedPictureSettings):
+class VitSettings(LabelledImageSettings):
     model: Annotated[VitModelSettings, FLAT]
 
     def rules(self) -> list[Rule]:
@@ -46,5 +46,5 @@ class VitSettings(ClassedPictureSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuneVitSettings(ClassedPictureSettings, SmoothedContinueSettings):
-    """Sizes are those of the model that is fine-tuned, and so is the form of its pictures."""
+class FineTuneVitSettings(LabelledImageSettings, SmoothedContinueSettings):
+    """Model and image sizes are those of the model that is fine-tuned."""

@@ -1,4 +1,4 @@
-"""How a picture classifier is trained: pictures with classes in, a bundle with its report out."""
+"""Trains an image classifier on labelled images."""
 
 import json
 from collections.abc import Mapping
@@ -10,42 +10,46 @@ from typing import Any
 import torch
 
 from qkv.checkpoint.bundle import save_report
+from qkv.data.augment import augment
 from qkv.data.augmentation import Augmentation
-from qkv.data.augmented import augmented
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import PictureBatch, Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
-from qkv.families.vit.settings import ClassedPictureSettings, VitSettings
+from qkv.families.vit.settings import LabelledImageSettings, VitSettings
 from qkv.runtime.pixels import as_input
 from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
-from qkv.training.loop import Position, Run, Watch
+from qkv.training.loop import Run
 from qkv.training.picture_data import Rows, hash_of, split
-from qkv.training.runs import Assembled, Chosen, Example, Task, facts_of_run
+from qkv.training.position import Position
+from qkv.training.report import facts_of_run
+from qkv.training.selection import ChosenWeights
 from qkv.training.settings import number_of
+from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
+from qkv.training.watch import Watch
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gallery:
-    """Pictures with classes in the parts that a run needs."""
+class LabelledData:
+    """Labelled images to train, validate and test on."""
 
     train: Labelled
     valid: Labelled
     test: Labelled | None
     origin: str
-    accuracies: list[float] = field(default_factory=list)  # at the validations so far, for whoever looks on
+    accuracies: list[float] = field(default_factory=list)  # at the validations so far
 
     @classmethod
     def of(
         cls, train: Labelled, valid: Labelled | None, test: Labelled | None, origin: str, valid_size: str
-    ) -> "Gallery":
-        """Where there is no validation part, some of the training part is held out: the same in every run."""
+    ) -> "LabelledData":
+        """If there is no validation part, hold out some training images, the same in every run."""
         if valid is None:
             train, valid = split(train, number_of(valid_size, len(train)), seed=1)
         return cls(train=train, valid=valid, test=test, origin=origin)
@@ -54,29 +58,32 @@ class Gallery:
     def amount(self) -> int:
         return len(self.train)
 
-    def numbered_as(self, classes: tuple[str, ...]) -> "Gallery":
-        test = None if self.test is None else self.test.numbered_as(classes)
+    def with_class_order(self, classes: tuple[str, ...]) -> "LabelledData":
+        test = None if self.test is None else self.test.with_class_order(classes)
         return replace(
-            self, train=self.train.numbered_as(classes), valid=self.valid.numbered_as(classes), test=test
+            self,
+            train=self.train.with_class_order(classes),
+            valid=self.valid.with_class_order(classes),
+            test=test,
         )
 
 
-def vit_task(data: Gallery, inputs: Any, settings: VitSettings, setup: Setup) -> "VitTask":
+def vit_task(data: LabelledData, inputs: Any, settings: VitSettings, setup: Setup) -> "VitTask":
     describe(data, setup)
     settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
     return VitTask(data, settings, architecture(settings, data.train))
 
 
-def describe(gallery: Gallery, setup: Setup) -> None:
-    test = "" if gallery.test is None else f", {len(gallery.test):,} to test on"
-    setup.say(f"{gallery.origin}: {len(gallery.train.classes)} classes, pictures of {gallery.train.form}")
-    setup.say(f"{len(gallery.train):,} to train on, {len(gallery.valid):,} to validate on{test}")
+def describe(images: LabelledData, setup: Setup) -> None:
+    test = "" if images.test is None else f", {len(images.test):,} to test on"
+    setup.say(f"{images.origin}: {len(images.train.classes)} classes, images of {images.train.form}")
+    setup.say(f"{len(images.train):,} to train on, {len(images.valid):,} to validate on{test}")
 
 
 @dataclass(frozen=True)
 class VitTask(Task[PictureClassifier]):
-    gallery: Gallery
-    settings: ClassedPictureSettings
+    images: LabelledData
+    settings: LabelledImageSettings
     config: VitConfig
 
     @property
@@ -84,14 +91,14 @@ class VitTask(Task[PictureClassifier]):
         return self.config.stack.width
 
     def watched(self, watch: Watch, product: PictureClassifier, out: Path) -> Watch:
-        return Accuracies(watch, product, self.gallery, out / "training" / CURVE_FILE)
+        return AccuracyWatch(watch, product, self.images, out / "training" / CURVE_FILE)
 
     def example(self) -> Example[PictureClassifier]:
-        title = "Accuracy on the validation pictures at every validation:"
-        return Example(title, lambda product: f"{100 * self.gallery.accuracies[-1]:.2f} %")
+        title = "Accuracy on the validation images:"
+        return Example(title, lambda product: f"{100 * self.images.accuracies[-1]:.2f} %")
 
     def fingerprint(self) -> dict[str, str]:
-        train, valid, test = self.gallery.train, self.gallery.valid, self.gallery.test
+        train, valid, test = self.images.train, self.images.valid, self.images.test
         return {
             "training pictures": hash_of(train.pictures, train.labels, words=train.classes),
             "validation pictures": hash_of(valid.pictures, valid.labels),
@@ -99,39 +106,43 @@ class VitTask(Task[PictureClassifier]):
         }
 
     def data(self, pictures: Labelled, *, shuffled: bool) -> Rows:
-        """Those to learn from are shuffled, and shown differently each time."""
-        pieces = 1 + self.config.patches
-        at_once = self.settings.training.batch_tokens // pieces
-        shown = Augmented(pictures, self.settings.augment if shuffled else None)
-        return Rows(len(pictures), at_once, pieces, shown, shuffled=shuffled)
+        """Batches of images. Training images are shuffled and augmented."""
+        tokens = 1 + self.config.patches
+        batch_size = self.settings.training.batch_tokens // tokens
+        shown = ImageBatches(pictures, self.settings.augment if shuffled else None)
+        return Rows(len(pictures), batch_size, tokens, shown, shuffled=shuffled)
 
     def assemble(self, folder: Path) -> Assembled[PictureClassifier]:
-        gallery = self.gallery
-        defaults = ClassifierDefaults(classes=gallery.train.classes, colours=gallery.train.form.colours)
+        images = self.images
+        defaults = ClassifierDefaults(classes=images.train.classes, colours=images.train.form.colours)
         return Assembled(
             product=PictureClassifier(Vit(self.config), defaults),
-            train=self.data(gallery.train, shuffled=True),
-            valid=self.data(gallery.valid, shuffled=False),
+            train=self.data(images.train, shuffled=True),
+            valid=self.data(images.valid, shuffled=False),
         )
 
-    def finish(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
+    def finish(
+        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
+    ) -> dict[str, Any]:
         report = self.report(product, run, chosen, out)
-        save_report(out, report, model_card("Picture classifier", "qkv classify . picture.png", report))
+        save_report(out, report, model_card("Image classifier", "qkv classify . picture.png", report))
         return report
 
-    def report(self, product: PictureClassifier, run: Run, chosen: Chosen, out: Path) -> dict[str, Any]:
-        gallery = self.gallery
-        results = {"validation accuracy": percent(accuracy(product, gallery.valid), len(gallery.valid))}
-        if gallery.test is not None:
-            results["test accuracy"] = percent(accuracy(product, gallery.test), len(gallery.test))
+    def report(
+        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
+    ) -> dict[str, Any]:
+        images = self.images
+        results = {"validation accuracy": percent(product.accuracy(images.valid), len(images.valid))}
+        if images.test is not None:
+            results["test accuracy"] = percent(product.accuracy(images.test), len(images.test))
         return {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "vit",
             "data": {
-                "origin": gallery.origin,
-                "pictures": len(gallery.train),
-                "validation_pictures": len(gallery.valid),
-                "classes": list(gallery.train.classes),
+                "origin": images.origin,
+                "pictures": len(images.train),
+                "validation_pictures": len(images.valid),
+                "classes": list(images.train.classes),
             },
             "results": results,
             "curve": curve(out / "training" / CURVE_FILE),
@@ -152,69 +163,64 @@ def architecture(settings: VitSettings, pictures: Labelled) -> VitConfig:
         )
     except ValueError as error:
         raise UserError(
-            f"such a model cannot be built: {error}. Change the patch or the size of the pictures."
+            f"this model cannot be built: {error}. Change the patch size or the image size."
         ) from None
 
 
-class Augmented:
-    """Rows of pictures to batches; each picture has its own numbers for every epoch, whoever computes it."""
+class ImageBatches:
+    """Makes batches of images. The augmentation of an image depends only on the seed of the epoch and its row."""
 
     def __init__(self, pictures: Labelled, options: Augmentation | None):
         self.pixels, self.labels = torch.from_numpy(pictures.pictures), torch.from_numpy(pictures.labels)
         self.options = options
-        self.drawn: tuple[int, torch.Tensor] | None = None  # of which epoch
+        self.drawn: tuple[int, torch.Tensor] | None = None  # seed of the epoch, and its random numbers
 
     def __call__(self, rows: list[int], seed: int) -> PictureBatch:
         if self.options is None:
-            return PictureBatch(as_input(self.pixels[rows]), self.labels[rows])
+            return PictureBatch(torch.from_numpy(as_input(self.pixels[rows].numpy())), self.labels[rows])
         if self.drawn is None or self.drawn[0] != seed:
-            numbers = torch.Generator().manual_seed(seed ^ 1)  # not those of the order
+            numbers = torch.Generator().manual_seed(seed ^ 1)  # independent of the order of rows
             self.drawn = seed, torch.rand(len(self.pixels), self.options.draws, generator=numbers)
-        changed = augmented(self.pixels[rows], self.drawn[1][rows], self.options)
-        return PictureBatch(2 * changed - 1, self.labels[rows])
-
-
-def accuracy(classifier: PictureClassifier, pictures: Labelled) -> float:
-    said = classifier.probabilities(pictures.pictures).argmax(-1)
-    return float((said == torch.from_numpy(pictures.labels)).double().mean())
+        images = augment(self.pixels[rows], self.drawn[1][rows], self.options)
+        return PictureBatch(2 * images - 1, self.labels[rows])
 
 
 def percent(share: float, count: int) -> str:
-    return f"{100 * share:.2f} % of {count:,} pictures"
+    return f"{100 * share:.2f} % of {count:,} images"
 
 
-class Accuracies:
-    """A watch that also notes the accuracy at every validation, with the minutes it took to get there."""
+class AccuracyWatch:
+    """A watch that also logs the accuracy and the elapsed minutes at every validation."""
 
-    def __init__(self, inner: Watch, product: PictureClassifier, gallery: Gallery, path: Path):
-        self.inner, self.product, self.gallery, self.path = inner, product, gallery, path
+    def __init__(self, inner: Watch, product: PictureClassifier, images: LabelledData, path: Path):
+        self.inner, self.product, self.images, self.path = inner, product, images, path
 
-    def step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
-        self.inner.step(position, progress, loss, tokens_per_second)
+    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+        self.inner.on_step(position, progress, loss, tokens_per_second)
 
-    def validated(self, position: Position, loss: float, improved: bool) -> None:
-        share = accuracy(self.product, self.gallery.valid)
-        self.gallery.accuracies.append(share)
+    def on_validation(self, position: Position, loss: float, improved: bool) -> None:
+        share = self.product.accuracy(self.images.valid)
+        self.images.accuracies.append(share)
         minutes = round(position.seconds / 60, 2)
         line = {"step": position.step, "minutes": minutes, "accuracy": round(share, 5)}
         with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-        self.inner.validated(position, loss, improved)
+        self.inner.on_validation(position, loss, improved)
 
     def warn(self, sentence: str) -> None:
         self.inner.warn(sentence)
 
-    def logged(self, facts: Mapping[str, Any]) -> None:
-        self.inner.logged(facts)
+    def on_log(self, facts: Mapping[str, Any]) -> None:
+        self.inner.on_log(facts)
 
-    def working(self, what: str, completed: int, total: int) -> None:
-        self.inner.working(what, completed, total)
+    def on_work(self, what: str, completed: int, total: int) -> None:
+        self.inner.on_work(what, completed, total)
 
 
 def curve(path: Path) -> list[dict[str, float]]:
-    """One line for each step, the newest: a resumed run may have been there before."""
+    """The newest line for each step, because a resumed run may repeat steps."""
     try:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         return sorted({line["step"]: line for line in lines}.values(), key=lambda line: line["step"])
     except (OSError, ValueError, KeyError, TypeError):
-        return []  # a full disk, or a line cut off: the model is as good as it is
+        return []  # a full disk or an incomplete line: the curve is optional

@@ -9,7 +9,7 @@ from qkv.core.tape import Tape
 from qkv.data.images import read_picture
 from qkv.errors import UserError
 from qkv.families.vit.product import PictureClassifier
-from qkv.tracing.experiments import Experiment, Place, changed
+from qkv.tracing.experiments import Experiment, StackLocation, apply_experiment
 from qkv.tracing.trace import Side, Trace, choices_of, without_batch
 
 MOST_PATCHES = 100  # of an image that can be traced
@@ -25,13 +25,16 @@ def trace_vit(
     longest: int | None = None,
 ) -> Trace:
     """Trace an image file as a sequence of patches. The class token's row, before them, predicts the class."""
-    config = classifier.model.config
+    config = classifier.config
     if config.patches > MOST_PATCHES:
         raise UserError(
             f"this model's images have {config.patches} patches; at most {MOST_PATCHES} can be traced."
         )
     pixels = torch.tensor(read_picture(Path(text), classifier.form, fit=True))[None].float() / 127.5 - 1
-    model, tape = changed(classifier.model, experiment, {"stack": Place("stack", False)}).eval(), Tape()
+    model, tape = (
+        apply_experiment(classifier.model, experiment, {"stack": StackLocation("stack", False)}).eval(),
+        Tape(),
+    )
     logits = model(pixels, tape)
     classes = classifier.classes
     best = int(logits[0].argmax())
@@ -45,12 +48,12 @@ def trace_vit(
     return Trace(
         kind="vit",
         text=text,
-        answer=classes[best],
+        output=classes[best],
         config={**to_dict(config), "vocab_size": len(classes), "positions": "learned"},
         sides=(
             Side(
                 name="stack",
-                pieces=tuple(names),
+                tokens=tuple(names),
                 ids=(),
                 stack=to_dict(config.stack),
                 weights="stack",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFilter
 
-from qkv.data.worlds.scene_reader import judged, read_scene
-from qkv.data.worlds.scenes import Picture, Scene, Thing, drawn, pictures
+from qkv.data.worlds.scene_reader import compare_with_scene, read_scene
+from qkv.data.worlds.scenes import Picture, Scene, Thing, draw_scene, pictures
 
 RED = Thing(shape="circle", colour="red", size="small", texture="plain")
 BLUE = Thing(shape="square", colour="blue", size="large", texture="striped")
@@ -21,7 +21,9 @@ def share_right(shown: list[Picture], blur: float = 0.0) -> float:
         if blur:
             image = Image.fromarray(pixels.transpose(1, 2, 0).copy())
             pixels = np.asarray(image.filter(ImageFilter.GaussianBlur(blur))).transpose(2, 0, 1)
-        verdicts += [each for kind in judged(picture.scene, read_scene(pixels)).values() for each in kind]
+        verdicts += [
+            each for kind in compare_with_scene(picture.scene, read_scene(pixels)).values() for each in kind
+        ]
     return sum(verdicts) / len(verdicts)
 
 
@@ -41,14 +43,14 @@ def test_a_little_blur_hides_little() -> None:
 
 
 def test_everything_of_a_scene_is_read() -> None:
-    found = read_scene(drawn(Scene((RED, BLUE), "above"), Random(5)).pixels)
+    found = read_scene(draw_scene(Scene((RED, BLUE), "above"), Random(5)).pixels)
     assert [each.thing for each in found] == [BLUE, RED]  # the largest first
 
 
 def test_an_empty_picture_shows_nothing_and_everything_is_wrong() -> None:
     blank = np.full((3, 32, 32), 255, dtype=np.uint8)
     assert read_scene(blank) == []
-    verdicts = judged(Scene((RED, BLUE), "above"), [])
+    verdicts = compare_with_scene(Scene((RED, BLUE), "above"), [])
     assert verdicts == {
         "number": [False],
         "shape": [False, False],
@@ -62,24 +64,26 @@ def test_an_empty_picture_shows_nothing_and_everything_is_wrong() -> None:
 def test_noise_is_read_without_failing() -> None:
     noise = np.random.default_rng(1).integers(0, 256, (3, 32, 32), dtype=np.uint8)
     found = read_scene(noise)
-    assert not judged(Scene((RED,)), found)["number"][0] or len(found) == 1
+    assert not compare_with_scene(Scene((RED,)), found)["number"][0] or len(found) == 1
 
 
 def test_each_mistake_is_seen_where_it_is() -> None:
     scene = Scene((RED, BLUE), "above")
-    upside_down = read_scene(drawn(Scene((RED, BLUE), "below"), Random(5)).pixels)
-    assert judged(scene, upside_down)["relation"] == [False]
-    assert all(judged(scene, upside_down)["shape"])
+    upside_down = read_scene(draw_scene(Scene((RED, BLUE), "below"), Random(5)).pixels)
+    assert compare_with_scene(scene, upside_down)["relation"] == [False]
+    assert all(compare_with_scene(scene, upside_down)["shape"])
     other = Thing(shape="heart", colour="green", size="small", texture="dotted")
-    verdicts = judged(scene, read_scene(drawn(Scene((other, BLUE), "above"), Random(5)).pixels))
+    verdicts = compare_with_scene(
+        scene, read_scene(draw_scene(Scene((other, BLUE), "above"), Random(5)).pixels)
+    )
     assert verdicts["number"] == [True]
     assert [verdicts[kind] for kind in ("shape", "colour", "texture")] == [[False, True]] * 3
     assert verdicts["size"] == [True, True]
 
 
 def test_a_thing_too_many_is_wrong_in_number_alone() -> None:
-    found = read_scene(drawn(Scene((RED, BLUE), "left of"), Random(2)).pixels)
-    verdicts = judged(Scene((RED,)), found)
+    found = read_scene(draw_scene(Scene((RED, BLUE), "left of"), Random(2)).pixels)
+    verdicts = compare_with_scene(Scene((RED,)), found)
     assert verdicts == {
         "number": [False],
         "shape": [True],

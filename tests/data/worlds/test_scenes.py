@@ -8,8 +8,8 @@ import pytest
 
 from qkv.data.worlds.scenes import (
     COLOURS,
+    MIRRORED,
     SHAPES,
-    TURNED,
     UNSEEN,
     Part,
     Scene,
@@ -18,7 +18,7 @@ from qkv.data.worlds.scenes import (
     caption,
     coverage,
     distinct,
-    drawn,
+    draw_scene,
     measured_captions,
     scenes,
 )
@@ -74,8 +74,8 @@ def test_a_scene_told_from_its_other_thing_is_in_the_same_part() -> None:
     """Both captions have the same pictures."""
     for part in PARTS:
         for scene in some(part):
-            if scene.relation in TURNED:
-                assert Scene(scene.things[::-1], TURNED[scene.relation]).part == part
+            if scene.relation in MIRRORED:
+                assert Scene(scene.things[::-1], MIRRORED[scene.relation]).part == part
 
 
 @pytest.mark.parametrize("part", ["valid", "test", "unseen", "unseen valid"])
@@ -100,22 +100,22 @@ def test_measured_captions_are_in_both_languages(things: int) -> None:
 
 def test_a_picture_is_a_function_of_its_scene_and_its_numbers() -> None:
     scene = Scene((SMALL_RED, STRIPED_BLUE), "left of")
-    first, again, other = (drawn(scene, Random(seed)) for seed in (1, 1, 2))
+    first, again, other = (draw_scene(scene, Random(seed)) for seed in (1, 1, 2))
     assert np.array_equal(first.pixels, again.pixels)
     assert not np.array_equal(first.pixels, other.pixels)
 
 
 def test_what_the_caption_leaves_open_is_told_with_the_picture() -> None:
     scene = Scene((SMALL_RED, STRIPED_BLUE), "above")
-    sizes = {drawn(scene, Random(seed)).scene.things[1].size for seed in range(20)}
+    sizes = {draw_scene(scene, Random(seed)).scene.things[1].size for seed in range(20)}
     assert sizes == {"small", "large"}
-    assert {drawn(scene, Random(seed)).scene.things[0].size for seed in range(20)} == {"small"}
+    assert {draw_scene(scene, Random(seed)).scene.things[0].size for seed in range(20)} == {"small"}
 
 
 @pytest.mark.parametrize("side", [32, 64])
 def test_things_lie_inside_the_picture_and_apart(side: int) -> None:
     for number, scene in enumerate(some("train", 60)):
-        pixels = drawn(scene, Random(number), side).pixels
+        pixels = draw_scene(scene, Random(number), side).pixels
         assert pixels.shape == (3, side, side)
         edge = np.concatenate([pixels[:, [0, -1]].ravel(), pixels[:, :, [0, -1]].ravel()])
         assert (edge == 255).all()
@@ -140,4 +140,4 @@ def test_every_word_is_in_the_captions_that_show_them_all() -> None:
 
 def test_a_side_that_cannot_be_drawn_is_rejected() -> None:
     with pytest.raises(ValueError, match="or a multiple of that"):
-        drawn(Scene((SMALL_RED,)), Random(1), 40)
+        draw_scene(Scene((SMALL_RED,)), Random(1), 40)

@@ -29,7 +29,7 @@ def test_a_prediction_has_all_classes_best_first() -> None:
 def test_predictions_are_those_of_the_model() -> None:
     classifier = tiny_classifier(pairs=True)
     first, second = "the cat sat", "why?"
-    ids, segments = classifier.pieces.joined(classifier.pieces.encode_all([first, second]))
+    ids, segments = classifier.pieces.join_texts(classifier.pieces.encode_all([first, second]))
     wanted = classifier.model(torch.tensor([ids]), torch.tensor([segments])).softmax(-1)[0]
     [prediction] = classifier.classify([(first, second)])
     found = [prediction.probabilities[label] for label in classifier.classes]

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from qkv.families.bert.masking import Document, fitted, hide, joined, pairs_of, runs_of
+from qkv.families.bert.masking import Document, concatenate, mask_tokens, pairs_of, passages_of, truncate_pair
 from qkv.families.bert.settings import MaskingSettings
 
 SPECIAL = frozenset(range(5))
@@ -59,7 +59,7 @@ def test_pairs_depend_on_the_seed_alone() -> None:
 @pytest.mark.parametrize(("first", "second"), [(20, 3), (3, 20), (11, 12), (30, 30), (1, 40), (40, 1)])
 def test_what_does_not_fit_is_cut_at_the_outer_ends(first: int, second: int) -> None:
     a, b = list(range(first)), list(range(100, 100 + second))
-    left, right = fitted(a, b, 16)
+    left, right = truncate_pair(a, b, 16)
     assert len(left) + len(right) == min(16, first + second)
     assert left
     assert left == a[-len(left) :]
@@ -69,8 +69,10 @@ def test_what_does_not_fit_is_cut_at_the_outer_ends(first: int, second: int) -> 
 
 def test_without_a_next_sentence_all_text_is_read_in_runs() -> None:
     given = documents()
-    runs = runs_of(given, 24, random.Random(7))
-    assert sorted(joined(runs)) == sorted(number for document in given for number in joined(document))
+    runs = passages_of(given, 24, random.Random(7))
+    assert sorted(concatenate(runs)) == sorted(
+        number for document in given for number in concatenate(document)
+    )
     assert max(map(len, runs)) <= 24
 
 
@@ -78,7 +80,7 @@ def test_fifteen_percent_are_hidden_and_eighty_ten_ten_of_them() -> None:
     generator, kinds, total = random.Random(8), Counter[str](), 0
     for _ in range(400):
         ids = [2, *(generator.randrange(5, VOCAB) for _ in range(100)), 3]
-        hidden = hide(ids, SPECIAL, CONTINUES, MASK, MaskingSettings(), generator)
+        hidden = mask_tokens(ids, SPECIAL, CONTINUES, MASK, MaskingSettings(), generator)
         assert hidden.words == [ids[place] for place in hidden.places]
         assert all(hidden.ids[p] == ids[p] for p in range(len(ids)) if p not in hidden.places)
         assert not {0, 101} & set(hidden.places)  # the special ones are never hidden
@@ -95,7 +97,9 @@ def test_whole_words_are_hidden_together() -> None:
     generator = random.Random(9)
     for _ in range(50):
         ids = [generator.randrange(5, VOCAB) for _ in range(80)]
-        hidden = hide(ids, SPECIAL, CONTINUES, MASK, MaskingSettings(whole_word_masking=True), generator)
+        hidden = mask_tokens(
+            ids, SPECIAL, CONTINUES, MASK, MaskingSettings(whole_word_masking=True), generator
+        )
         chosen = set(hidden.places)
         for place in range(1, len(ids)):
             if CONTINUES[ids[place]]:
@@ -103,5 +107,5 @@ def test_whole_words_are_hidden_together() -> None:
 
 
 def test_one_word_at_least_is_hidden() -> None:
-    hidden = hide([2, 7, 3], SPECIAL, CONTINUES, MASK, MaskingSettings(), random.Random(10))
+    hidden = mask_tokens([2, 7, 3], SPECIAL, CONTINUES, MASK, MaskingSettings(), random.Random(10))
     assert hidden.places == [1]

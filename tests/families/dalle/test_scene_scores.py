@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from drawings import untrained_painter
 
-from qkv.data.worlds.scenes import Part, Scene, Thing, drawn, measured_captions
+from qkv.data.worlds.scenes import Part, Scene, Thing, draw_scene, measured_captions
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.options import DrawingOptions
 from qkv.families.dalle.recipes import dalle
@@ -17,22 +17,22 @@ from qkv.families.dalle.scene_scores import (
     UNSEEN_PAIRS,
     as_results,
     attribute_scores,
-    avoided,
     reconstructed_scenes,
     scene_scores,
+    without_unseen,
 )
 
 ONCE = DrawingOptions(candidates=1)
 
 
 def real(scenes: list[Scene]) -> list[Any]:
-    return [drawn(scene, Random(number)).pixels for number, scene in enumerate(scenes)]
+    return [draw_scene(scene, Random(number)).pixels for number, scene in enumerate(scenes)]
 
 
 def test_who_draws_no_unseen_pair_has_most_attributes_and_no_pair() -> None:
     scenes, _ = measured_captions("unseen", 40, seed=1)
     right, without = (
-        attribute_scores(scenes, real(each)) for each in (scenes, [avoided(scene) for scene in scenes])
+        attribute_scores(scenes, real(each)) for each in (scenes, [without_unseen(scene) for scene in scenes])
     )
     assert right["colour and shape"] > 0.97
     assert without["colour and shape"] < 0.03

@@ -17,8 +17,13 @@ from qkv.data.documents import Documents
 from qkv.errors import UserError
 from qkv.families.gpt.fine_tuning import fine_tune_task
 from qkv.families.gpt.product import GenerationOptions, TokenType
-from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings, more_music, more_text
-from qkv.families.gpt.task import MusicMaterial, TextPassages
+from qkv.families.gpt.settings import (
+    FineTuneMusicSettings,
+    FineTuneTextSettings,
+    fine_tune_music,
+    fine_tune_text,
+)
+from qkv.families.gpt.task import MusicParts, TextParts
 from qkv.families.loading import load
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
@@ -37,8 +42,8 @@ def settings(steps: int | None = 20, rate: float = 1e-2, **others: Any) -> FineT
     return FineTuneTextSettings(steps=steps, training=training(rate), **others)
 
 
-def passages(text: str = counting_text(40), valid: str = counting_text(9)) -> TextPassages:
-    return TextPassages(*(Documents(texts=[each], origin="counting") for each in (text, valid)))
+def passages(text: str = counting_text(40), valid: str = counting_text(9)) -> TextParts:
+    return TextParts(*(Documents(texts=[each], origin="counting") for each in (text, valid)))
 
 
 def tuned(
@@ -101,10 +106,10 @@ def test_an_imported_model_that_has_gone_on_goes_out_and_in_again(bases: Path, t
     assert load(bases / "gpt2").generate("one two", likeliest) != said
 
 
-def music(frames: int = 40) -> MusicMaterial:
+def music(frames: int = 40) -> MusicParts:
     piece = [(60 + n % 5, 55, 52, 48 - n % 3) for n in range(frames)]
     how = FineTuneMusicSettings(steps=60, transpose=0, training=training(1e-2))
-    return MusicMaterial(Music(train=[piece] * 3, valid=[piece], test=[piece], origin="scales"), how)
+    return MusicParts(Music(train=[piece] * 3, valid=[piece], test=[piece], origin="scales"), how)
 
 
 def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> None:
@@ -120,14 +125,14 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("base", "given", "how", "sentence"),
     [
-        ("notes", passages(), settings(), "is a model of music: give --music to go on with it."),
-        ("gpt2", music(), music().settings, "is a model of text: give --text to go on with it."),
+        ("notes", passages(), settings(), "is a model of music. Fine-tune it on music."),
+        ("gpt2", music(), music().settings, "is a model of text. Fine-tune it on text."),
         ("characters", passages("the cæt danced\n" * 20), settings(), "but not 'æ'"),
         (
             "gpt2",
             passages("zero one two"),
             settings(),
-            r"there are \d+ tokens to learn from, which is less than the model's context of 24: give more",
+            r"the training text has \d+ tokens, fewer than the model's context length of 24: give more",
         ),
     ],
 )
@@ -160,6 +165,9 @@ def test_epochs_say_how_long_it_takes_where_nothing_else_does(bases: Path, tmp_p
 
 
 def test_little_is_seen_more_often_and_a_wide_model_changes_more_slowly() -> None:
-    assert [more_text(size, 128).epochs for size in (1_000, 100_000, 10_000_000)] == [20, 5, 3]
-    assert [more_music(size, 128).epochs for size in (100, 10_000, 1_000_000)] == [20, 5, 3]
-    assert more_text(1_000, 768).training.learning_rate < more_text(1_000, 128).training.learning_rate / 5
+    assert [fine_tune_text(size, 128).epochs for size in (1_000, 100_000, 10_000_000)] == [20, 5, 3]
+    assert [fine_tune_music(size, 128).epochs for size in (100, 10_000, 1_000_000)] == [20, 5, 3]
+    assert (
+        fine_tune_text(1_000, 768).training.learning_rate
+        < fine_tune_text(1_000, 128).training.learning_rate / 5
+    )

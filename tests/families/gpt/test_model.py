@@ -9,8 +9,8 @@ import torch.nn.functional as F
 
 from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape
-from qkv.families.gpt.config import GPTConfig, TaskConfig
-from qkv.families.gpt.model import GPT, GPTForTask, TaskBatch, TextBatch, first_read
+from qkv.families.gpt.config import GPTConfig, TaskConfig, first_read
+from qkv.families.gpt.model import GPT, GPTForTask, TaskBatch, TextBatch
 
 B, T, H, K = 2, 5, 3, 4
 D, V, PAD, END = H * K, 11, 0, 2

@@ -11,7 +11,7 @@ from language_models import TEXT, untrained
 import qkv
 from qkv.engine import NoEngineError
 from qkv.errors import UserError
-from qkv.families.gpt.model import first_read
+from qkv.families.gpt.config import first_read
 from qkv.families.gpt.options import GenerationOptions
 from qkv.families.gpt.product import Generator, TokenType
 
@@ -227,7 +227,7 @@ def test_without_a_compiler_the_text_is_the_same_and_one_sentence_says_so(
 ) -> None:
     generator, generation = untrained("subwords"), GenerationOptions(max_new_tokens=30, temperature=0)
     by_engine = generator.computing_in(compute)
-    monkeypatch.setattr("qkv.runtime.compute.GPTEngine", broken_compiler)
+    monkeypatch.setattr("qkv.runtime.compute.TensorGPTEngine", broken_compiler)
     told: list[str] = []
     by_torch = generator.computing_in(compute, told.append)
     assert by_torch.engine is None

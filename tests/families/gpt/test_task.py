@@ -14,7 +14,7 @@ from qkv.data.chorales import Music
 from qkv.data.documents import Documents
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.settings import RECIPES, GPTModelSettings, GPTSettings, MusicSettings
-from qkv.families.gpt.task import Material, MusicMaterial, TextMaterial, architecture, gpt_task
+from qkv.families.gpt.task import LearnableData, LearnableText, MusicParts, architecture, gpt_task
 from qkv.text.notes import Notes
 from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
@@ -26,25 +26,23 @@ TRAINING = TrainingSettings(
 )
 
 
-def text() -> tuple[Material, GPTSettings]:
+def text() -> tuple[LearnableData, GPTSettings]:
     settings = GPTSettings(vocab_size=280, steps=20, model=MODEL, training=TRAINING)
     documents = [
         Documents(texts=[counting_text(lines)[: 40 * lines]], origin="counting") for lines in (10, 4)
     ]
-    return TextMaterial(*documents, settings), settings
+    return LearnableText(*documents, settings), settings
 
 
-def music() -> tuple[Material, MusicSettings]:
+def music() -> tuple[LearnableData, MusicSettings]:
     settings = MusicSettings(steps=20, model=MODEL, training=TRAINING)
     piece = [(60 + n % 5, 55, 52, 48) for n in range(12)]
-    return MusicMaterial(
-        Music(train=[piece] * 4, valid=[piece], test=[piece], origin="x"), settings
-    ), settings
+    return MusicParts(Music(train=[piece] * 4, valid=[piece], test=[piece], origin="x"), settings), settings
 
 
 @pytest.mark.parametrize("made", [text, music])
 def test_twenty_steps_equal_eleven_an_interruption_and_nine_more(
-    made: Callable[[], tuple[Material, GPTSettings]], tmp_path: Path
+    made: Callable[[], tuple[LearnableData, GPTSettings]], tmp_path: Path
 ) -> None:
     material, settings = made()
     whole, parts = tmp_path / "whole", tmp_path / "parts"
@@ -60,7 +58,7 @@ def test_twenty_steps_equal_eleven_an_interruption_and_nine_more(
 def test_pieces_at_the_edge_of_what_is_sung_are_learned_in_other_keys() -> None:
     """Moved any further, a note could not be said."""
     music = Music(train=[[(95, 60, 52, 26)]], valid=[[(60, 55, 52, 48)]], test=[], origin="x")
-    material = MusicMaterial(music, MusicSettings(transpose=11, steps=1, model=MODEL, training=TRAINING))
+    material = MusicParts(music, MusicSettings(transpose=11, steps=1, model=MODEL, training=TRAINING))
     notes = Notes.all()
     train, _ = material.streams(notes)
     heard = {notes.decode_frames(train(seed).tolist())[0][0] for seed in range(40)}

@@ -16,6 +16,7 @@ from qkv.families.loading import load
 from qkv.families.translator.alignment import Aligner
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
+from qkv.families.translator.word_attention import word_attention
 from qkv.hub.importing import import_model
 
 SENTENCE = "the dog sees the old house"
@@ -71,7 +72,7 @@ def test_word_attention_agrees_with_alignments(imported: Path) -> None:
     """The source is normalised on its way to pieces, and a marker that nobody has written stands before it."""
     translator = load(imported / "french")
     source, target = "the ﬁne  dog", "der Hund sieht"
-    looks = translator.word_attention(source, target)
+    looks = word_attention(translator, source, target)
     for (block, head), links in looks.cross.items():
         own = Aligner(block=block, heads=(head,), late=translator.aligner.late)
         one = Translator(translator.model, translator.tokenizer, replace(translator.defaults, aligner=own))

@@ -193,7 +193,7 @@ def test_the_target_language_of_the_pairs_is_said_by_an_option_or_by_each_line(
         (
             "romance",
             {},
-            "translates into fra, ita, and the source '.*' names none of these",
+            "translates into fra, ita, but the source '.*' selects none of these",
         ),
         ("romance", {"language_token": "spa"}, "this model has no target language 'spa'"),
         ("marian", {"language_token": "fra"}, "translates into one language"),

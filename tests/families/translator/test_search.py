@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from qkv.core.stack_config import StackConfig
+from qkv.engine import Engine, NoEngineError
+from qkv.engine.reference.translator import NumpyTranslator
 from qkv.errors import UserError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
@@ -14,6 +16,7 @@ from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request
+from qkv.runtime.running import EXACT
 from qkv.text.glossary import Glossary
 from qkv.text.tokenizer import Tokenizer
 
@@ -38,12 +41,24 @@ def untrained() -> Translator:
 
 
 @pytest.fixture(scope="module")
-def pair() -> tuple[Translator, Translator]:
-    model = untrained()
-    engine = model.computing_in("float32")
-    if not engine.engines:
+def model() -> Translator:
+    return untrained()
+
+
+@pytest.fixture(scope="module", params=[Engine, NumpyTranslator])
+def without_torch(model: Translator, request: pytest.FixtureRequest) -> Translator:
+    """The same model on the compiled engine and in NumPy, in float32."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param is NumpyTranslator:
+            patch.setattr("qkv.families.translator.runner.Engine", no_engine)
+        translator = model.running(EXACT)
+    if not isinstance(translator.runner, request.param):
         pytest.skip("there is no compiler for the engine")
-    return model, engine
+    return translator
+
+
+def no_engine(*_: Any, **__: Any) -> None:
+    raise NoEngineError("there is no C++ compiler")
 
 
 @pytest.mark.parametrize(
@@ -57,12 +72,11 @@ def pair() -> tuple[Translator, Translator]:
     ],
     ids=str,
 )  # fmt: skip
-def test_the_engine_translates_like_the_model(
-    wishes: dict[str, Any], pair: tuple[Translator, Translator]
+def test_the_engine_and_numpy_translate_like_the_model(
+    wishes: dict[str, Any], model: Translator, without_torch: Translator
 ) -> None:
-    model, engine = pair
     decoding = TranslationOptions(**wishes)
-    wanted, found = model.hypotheses(SENTENCES, decoding), engine.hypotheses(SENTENCES, decoding)
+    wanted, found = model.hypotheses(SENTENCES, decoding), without_torch.hypotheses(SENTENCES, decoding)
     assert [[each.text for each in row] for row in found] == [[each.text for each in row] for row in wanted]
     for one, other in zip(found, wanted, strict=True):
         assert [each.score for each in one] == pytest.approx([each.score for each in other], abs=1e-3)

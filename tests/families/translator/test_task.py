@@ -11,7 +11,8 @@ import pytest
 import torch
 from digit_runs import Recorder, digit_corpus, hashes, logged, send, tiny_settings, train
 
-from qkv.checkpoint.files import file_hash, read_sealed, read_tensors, sealed, write_json
+from qkv.checkpoint.files import file_hash, read_sealed, seal, write_json
+from qkv.checkpoint.tensors import read_tensors
 from qkv.core.pairs import TranslationModel
 from qkv.engine.library import NoEngineError, library
 from qkv.errors import ProcessEndedError, UserError
@@ -21,7 +22,7 @@ from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.product import Translator
 from qkv.families.translator.task import TranslatorTask
 from qkv.training.card import cell
-from qkv.training.loop import loss_on
+from qkv.training.validation import loss_on
 
 
 @pytest.mark.parametrize(("stopped_after", "log_every"), [([10], 1), ([2], 6), ([14], 1), ([4, 8, 20], 3)])
@@ -149,7 +150,7 @@ def test_a_run_goes_on_with_a_later_qkv_that_knows_another_setting(
         return facts
 
     with monkeypatch.context() as patch:
-        patch.setattr("qkv.training.runs.asdict", older)
+        patch.setattr("qkv.training.run_file.asdict", older)
         train(tmp_path / "out", recorder=Recorder(at=9, action=send(signal.SIGINT)))
     _, rest = train(tmp_path / "out", resume=True)
     assert (rest.steps[0], rest.warnings) == (11, [])
@@ -158,7 +159,7 @@ def test_a_run_goes_on_with_a_later_qkv_that_knows_another_setting(
 def test_a_run_that_was_killed_while_it_was_scored_knows_the_average_that_it_has_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qkv.training.runs.loss_on", lambda *_: 0.0)
+    monkeypatch.setattr("qkv.training.selection.loss_on", lambda *_: 0.0)
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -188,7 +189,7 @@ def test_a_run_that_is_computed_otherwise_than_it_began_says_so_by_name(tmp_path
         "threads",
     }
     facts["arithmetic"] |= {"torch": "1.0", "attention": "loops of Numba 0.1"}
-    write_json(path, sealed(facts))
+    write_json(path, seal(facts))
     _, rest = train(tmp_path / "out", resume=True)
     assert len(rest.warnings) == 1
     assert (
@@ -211,7 +212,7 @@ def test_a_run_whose_attention_is_computed_by_loops_is_resumed_bit_for_bit(
         return attention(*tensors)
 
     monkeypatch.setattr(loops, "short_attention", counted)
-    monkeypatch.setattr("qkv.training.runs.LONG_STEPS", 20)
+    monkeypatch.setattr("qkv.training.arithmetic.LONG_STEPS", 20)
     train(tmp_path / "whole")
     assert used > 0
     train(tmp_path / "parts", recorder=Recorder(at=9, action=send(signal.SIGINT)))
@@ -300,7 +301,7 @@ def test_a_nan_in_real_training_leaves_real_weights_clean(
 def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, average_is_better: bool
 ) -> None:
-    monkeypatch.setattr("qkv.training.runs.loss_on", lambda *_: 0.0 if average_is_better else 1e9)
+    monkeypatch.setattr("qkv.training.selection.loss_on", lambda *_: 0.0 if average_is_better else 1e9)
     outcome, recorder = train(tmp_path / "out")
     assert outcome.report is not None
     kept = read_tensors(tmp_path / "out" / "model.safetensors")
@@ -321,7 +322,7 @@ def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
 def test_the_last_weights_are_kept_where_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qkv.training.runs.loss_on", lambda *_: 0.0)  # the average would be the better
+    monkeypatch.setattr("qkv.training.selection.loss_on", lambda *_: 0.0)  # the average would be the better
     outcome, _ = train(tmp_path / "out", tiny_settings(keep="last", learning_rate=0.3))
     assert outcome.report is not None
     assert outcome.report["training"]["weights"] == "last weights, of step 20"

@@ -17,7 +17,7 @@ from qkv.families.vit.commands.files import PicturesForModel
 from qkv.families.vit.fine_tuning import FineTuneVitTask, fine_tune_task
 from qkv.families.vit.product import PictureClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
-from qkv.families.vit.task import Gallery
+from qkv.families.vit.task import LabelledData
 from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings
 from qkv.training.trainable import Setup
@@ -31,20 +31,20 @@ def settings(steps: int | None = 1, rate: float = 1e-30, **others: Any) -> FineT
     return FineTuneVitSettings(steps=steps, training=training, **others)
 
 
-def gallery(*classes: str, count: int = 60) -> Gallery:
+def gallery(*classes: str, count: int = 60) -> LabelledData:
     """Pictures of the size of the model, each of one brightness; the brighter, the later its class."""
     labels = np.arange(count, dtype=np.int64) % len(classes)
     pictures = (
         np.zeros((count, 3, 8, 8), dtype=np.uint8) + (80 * labels + 10).astype(np.uint8)[:, None, None, None]
     )
-    return Gallery.of(Labelled(pictures, labels, classes), None, None, "shades", "6")
+    return LabelledData.of(Labelled(pictures, labels, classes), None, None, "shades", "6")
 
 
-def task(given: Gallery, base: Path, how: FineTuneVitSettings) -> FineTuneVitTask:
+def task(given: LabelledData, base: Path, how: FineTuneVitSettings) -> FineTuneVitTask:
     return fine_tune_task(given, PicturesForModel(fine_tune=base), how, Setup())
 
 
-def tuned(base: Path, out: Path, given: Gallery, how: FineTuneVitSettings) -> dict[str, Any]:
+def tuned(base: Path, out: Path, given: LabelledData, how: FineTuneVitSettings) -> dict[str, Any]:
     outcome = train(task(given, base, how), out, watch=lambda _: Recorder())
     assert outcome.report is not None
     return outcome.report
@@ -120,8 +120,8 @@ def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("form", "changes", "match"),
     [
-        ((3, 8, 12), {}, "the pictures are 12 × 8 in colour, and those of .* 8 × 8 in colour"),
-        ((1, 8, 8), {}, "the pictures are 8 × 8 in grey"),
+        ((3, 8, 12), {}, "the images are 12 × 8 in colour, but .* needs 8 × 8 in colour"),
+        ((1, 8, 8), {}, "the images are 8 × 8 in grey"),
         (
             (3, 8, 8),
             {"epochs": 0.0, "dropout": 1.0},
@@ -135,7 +135,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(
 ) -> None:
     pictures = Labelled(np.zeros((20, *form), dtype=np.uint8), np.arange(20) % 2, ("a", "b"))
     with pytest.raises(UserError, match=match):
-        tuned(base, tmp_path / "out", Gallery.of(pictures, None, None, "none", "2"), settings(**changes))
+        tuned(base, tmp_path / "out", LabelledData.of(pictures, None, None, "none", "2"), settings(**changes))
     assert not (tmp_path / "out").exists()
 
 

@@ -12,7 +12,7 @@ import tyro
 from qkv.cli.inputs import ComputeType, OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.threads import check_threads, use_threads
-from qkv.errors import UserError, naming
+from qkv.errors import UserError, name_inputs
 from qkv.families.bert.options import EmbeddingOptions
 
 
@@ -41,14 +41,14 @@ def main(arguments: list[str]) -> None:
         description="Turn texts into vectors. Texts with similar meanings have similar vectors.",
     )
     check(command)
-    from qkv.cli.terminal import counting, say, warn
+    from qkv.cli.terminal import count_progress, say, warn
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
 
     use_threads(command.threads)
     model = load_for(command.model, "embed", Bert).computing_in(command.compute_type, warn)
     texts = all_texts(command)
-    with name_lines(command), counting("embedding", len(texts)) as done:
+    with name_lines(command), count_progress("embedding", len(texts)) as done:
         vectors = model.embed(texts, done=done, **asdict(command.options))
     if command.output is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
@@ -99,7 +99,7 @@ def name_lines(command: Embed) -> AbstractContextManager[None]:
     """Errors name the line of a text."""
     if command.text:
         return nullcontext()
-    return naming(lambda number: f"{command.input or 'standard input'}, line {number + 1}")
+    return name_inputs(lambda number: f"{command.input or 'standard input'}, line {number + 1}")
 
 
 def record(text: str, vector: list[float]) -> str:

@@ -9,7 +9,7 @@ import tyro
 
 from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
-from qkv.errors import UserError, naming
+from qkv.errors import UserError, name_inputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +51,13 @@ def main(arguments: list[str]) -> None:
         check_text(text)
     model = load_for(command.model, "similar", Bert).computing_in("float32", warn)
     if command.labels is not None:
-        print(json.dumps(agreement(model.embed, command.labels, command.columns)))
+        print(json.dumps(correlation(model.embed, command.labels, command.columns)))
         return
     if command.pairs is None:
         found = cosines(model.embed, [command.text[0]], [command.text[1]])
     else:
         lines, firsts, seconds = read_text_pairs(command.pairs)
-        with naming(lambda number: f"{command.pairs}, line {lines[number % len(lines)]}"):
+        with name_inputs(lambda number: f"{command.pairs}, line {lines[number % len(lines)]}"):
             found = cosines(model.embed, firsts, seconds)
     for number in found:
         print(f"{number:.6f}")
@@ -82,29 +82,29 @@ def read_text_pairs(path: Path) -> tuple[list[int], list[str], list[str]]:
 
 def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
     """The cosine of each pair."""
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
     from qkv.families.bert.encoding import normalize
 
-    with counting("embedding", 2 * len(firsts)) as done:
+    with count_progress("embedding", 2 * len(firsts)) as done:
         vectors = normalize(embed([*firsts, *seconds], raw=True, done=done))
     found: list[float] = (vectors[: len(firsts)] * vectors[len(firsts) :]).sum(1).tolist()
     return found
 
 
-def agreement(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, float | None]:
+def correlation(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, float | None]:
     from qkv.cli.terminal import say
     from qkv.data.labels import read_labelled
-    from qkv.evaluation.classification import pearson, rounded, spearman
+    from qkv.evaluation.classification import pearson, round_or_none, spearman
 
     examples = read_labelled(path, columns, say)
     if examples.seconds is None:
         raise UserError(f"{path}: similarity needs two texts per row. Name the columns with --columns.")
     numbers = examples.numbers()
     lines = examples.lines
-    with naming(lambda number: f"{path}, line {lines[number % len(lines)]}"):
+    with name_inputs(lambda number: f"{path}, line {lines[number % len(lines)]}"):
         found = cosines(embed, examples.texts, examples.seconds)
     return {
         "pairs": len(examples),
-        "pearson": rounded(pearson(found, numbers)),
-        "spearman": rounded(spearman(found, numbers)),
+        "pearson": round_or_none(pearson(found, numbers)),
+        "spearman": round_or_none(spearman(found, numbers)),
     }

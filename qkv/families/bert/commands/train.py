@@ -46,7 +46,7 @@ class BertLabels(LabelInputs):
         from qkv.data.labels import read_labelled
         from qkv.families.bert.labels_task import LabelledData
 
-        _, labels = self.required()
+        _, labels = self.model_and_labels()
         train = read_labelled(labels, self.columns, say)
         if self.valid_labels is None:
             return LabelledData(train, None)

@@ -9,9 +9,10 @@ import tyro
 
 from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path
-from qkv.cli.threads import check_threads, use_threads
+from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 from qkv.families.dalle.options import DrawingOptions
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
     from qkv.families.dalle.product import Drawing
@@ -32,8 +33,7 @@ class Draw:
     scale: int = 8
     """Enlarge each pixel to this many on a side."""
     how: Annotated[DrawingOptions, tyro.conf.arg(name="")] = field(default_factory=DrawingOptions)
-    threads: int | None = None
-    """CPU cores to use; by default all."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -48,17 +48,16 @@ def main(arguments: list[str]) -> None:
         raise UserError("--top-k must be from 1 to the number of candidates.")
     if not 1 <= command.scale <= 64:
         raise UserError("--scale must be from 1 to 64.")
-    check_threads(command.threads)
     from qkv.cli.texts import check_text
 
     check_text(command.caption)
-    from qkv.cli.terminal import counting, say
+    use_threads(command.running.threads)
+    from qkv.cli.terminal import count_progress, say, warn
     from qkv.families.dalle.product import Painter
     from qkv.families.loading import load_for
 
-    use_threads(command.threads)
-    painter = load_for(command.model, "draw", Painter)
-    with counting("drawing", command.how.candidates) as done:
+    painter = load_for(command.model, "draw", Painter, command.running, warn)
+    with count_progress("drawing", command.how.candidates) as done:
         drawings = painter.draw(command.caption, command.how, done=done)
     write_sheet(command.output, drawings[: command.top_k], command.scale)
     for drawing in drawings[: command.top_k]:

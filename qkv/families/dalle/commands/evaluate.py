@@ -12,9 +12,10 @@ from qkv.cli.fields import names_in
 from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path, side_of_scenes
 from qkv.cli.picture_scores import check_scenes_or_images, show_scores
-from qkv.cli.threads import check_threads, use_threads
+from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 from qkv.families.dalle.options import DrawingOptions
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
@@ -46,8 +47,7 @@ class EvaluateDrawing:
     how: Annotated[DrawingOptions, tyro.conf.arg(name="")] = field(
         default_factory=lambda: DrawingOptions(candidates=FEW_CANDIDATES)
     )
-    threads: int | None = None
-    """CPU cores to use; by default all."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -60,17 +60,17 @@ def main(arguments: list[str]) -> None:
     check_scenes_or_images(command.scenes, command.images)
     if command.sheet is not None:
         check_picture_path("--sheet", command.sheet)
-    check_threads(command.threads)
+    use_threads(command.running.threads)
+    from qkv.cli.terminal import warn
     from qkv.families.dalle.codes import Codes
     from qkv.families.dalle.product import Painter
     from qkv.families.loading import load_for
 
-    use_threads(command.threads)
     if command.sheet is not None:
         from qkv.pictures import figure_class, sheet_picture
 
         figure_class()  # fails now, not after minutes of drawing, if matplotlib is missing
-    model: Any = load_for(command.model, "evaluate", object)
+    model: Any = load_for(command.model, "evaluate", object, command.running, warn)
     exhibits: list[Exhibit] = []
     if isinstance(model, Painter):
         if command.images is not None and "--part" in names_in(arguments):
@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> None:
 
 
 def reject_drawing_options(given: set[str], model: Path) -> None:
-    kept = {"--scenes", "--images", "--json", "--threads"}
+    kept = {"--scenes", "--images", "--json"}
     others = sorted(
         {f"--{field.name.replace('_', '-')}" for field in (*fields(EvaluateDrawing), *fields(DrawingOptions))}
         - kept
@@ -100,10 +100,10 @@ def reject_drawing_options(given: set[str], model: Path) -> None:
 def evaluate_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
     """Reconstruction error and use of the codes; for scenes also what the reconstructions show."""
     from qkv.data.captioned import read_plain, scene_pictures
-    from qkv.families.dalle.codebook_task import reconstruction
+    from qkv.families.dalle.codes import reconstruction
     from qkv.families.dalle.scene_scores import reconstructed_scenes
 
-    side = codes.model.config.side
+    side = codes.config.side
     if command.images is None:
         pictures = scene_pictures("valid", command.scenes, side_of_scenes(side)).pictures
         known = {"part": "valid", **reconstructed_scenes(codes, command.scenes)["scenes"]}
@@ -117,7 +117,7 @@ def evaluate_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
 
 
 def draw_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
     from qkv.families.dalle.scene_scores import PARTS, scene_scores
     from qkv.pictures import Exhibit
 
@@ -129,7 +129,7 @@ def draw_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, A
         best = [each[0].pixels for each in drawings[:ON_SHEET]]
         exhibits.append(Exhibit(f"{name} of colour and shape", captions[:ON_SHEET], best))
 
-    with counting("drawing", len(PARTS[command.part]) * command.scenes, lines=True) as done:
+    with count_progress("drawing", len(PARTS[command.part]) * command.scenes, lines=True) as done:
         found = scene_scores(painter, command.scenes, command.how, command.part, done=done, keep=keep)
     return {"part": command.part, "captions": command.scenes, "how": asdict(command.how), **found}, exhibits
 
@@ -145,27 +145,27 @@ def draw_own_captions(command: EvaluateDrawing, painter: Painter) -> tuple[dict[
         raise UserError("to evaluate a DALL-E on --images, give --sheet too.")
     report = command.model / "report.json"
     settings = from_dict(DalleSettings, read_json(report)["settings"], str(report))
-    size = painter.codes.model.config.side if command.images.is_dir() else None  # as --size in training
+    size = painter.codes.config.side if command.images.is_dir() else None  # as --size in training
     files = CaptionedPictures(images=command.images, captions=command.captions, size=size)
-    shown, unshown = files.parts(settings.data.valid_size)
+    train, held_out = files.parts(settings.data.valid_size)
     exhibits = [
         each
-        for part, name in ((shown, "in the training data"), (unshown, "held out"))
+        for part, name in ((train, "in the training data"), (held_out, "held out"))
         for each in side_by_side(painter, part, name, command.how)
     ]
-    return {"sheet": str(command.sheet), "in training": len(shown), "held out": len(unshown)}, exhibits
+    return {"sheet": str(command.sheet), "in training": len(train), "held out": len(held_out)}, exhibits
 
 
 def side_by_side(painter: Painter, part: Captioned, name: str, how: DrawingOptions) -> list[Exhibit]:
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
     from qkv.pictures import Exhibit
 
     step = max(1, len(part) // (ON_SHEET // 2))
     chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])
     captions = [each[0] for each in chosen.captions]
-    with counting("drawing", len(captions), lines=True) as done:
+    with count_progress("drawing", len(captions), lines=True) as done:
         drawings = painter.draw_each(captions, how, done=done)
     return [
         Exhibit(f"{name}: drawn", captions, [each[0].pixels for each in drawings]),
-        Exhibit(f"{name}: the real ones", captions, list(chosen.pictures)),
+        Exhibit(f"{name}: real images", captions, list(chosen.pictures)),
     ]

@@ -13,8 +13,8 @@ from qkv.training.settings import number_of
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
-    from qkv.families.dalle.codebook_task import Sights
-    from qkv.families.dalle.task import Album
+    from qkv.families.dalle.codebook_task import ImageData
+    from qkv.families.dalle.task import CaptionedData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,18 +22,18 @@ class PlainPictures(GivenPictures):
     images: Path | None = None
     """Folder of images, or an .npz file with an array `images`."""
 
-    def read(self, settings: Any, say: Callable[[str], None]) -> Sights:
+    def read(self, settings: Any, say: Callable[[str], None]) -> ImageData:
         from qkv.data.captioned import read_plain, scene_pictures
-        from qkv.families.dalle.codebook_task import Sights
+        from qkv.data.labelled_pictures import hold_out
+        from qkv.families.dalle.codebook_task import ImageData
         from qkv.families.dalle.scene_scores import reconstructed_scenes
-        from qkv.training.picture_data import hold_out
 
         valid_size = settings.data.valid_size
         self.check()
         if self.images is None:
             train = scene_pictures("train", self.scenes, self.side).pictures
             valid = scene_pictures("valid", number_of(valid_size, self.scenes), self.side).pictures
-            return Sights(
+            return ImageData(
                 train=train,
                 valid=valid,
                 origin=f"{self.scenes:,} built-in scenes",
@@ -41,7 +41,7 @@ class PlainPictures(GivenPictures):
             )
         pictures = read_plain(self.images, self.size)
         kept, out = hold_out(len(pictures), number_of(valid_size, len(pictures)), seed=1)
-        return Sights(
+        return ImageData(
             train=pictures[kept],
             valid=pictures[out],
             origin=self.images.resolve().name,
@@ -58,13 +58,13 @@ class CaptionedPictures(GivenPictures):
     codebook: Path | None = None
     """Folder of a codebook from `qkv train codebook`, trained on similar images."""
 
-    def read(self, settings: Any, say: Callable[[str], None]) -> Album:
-        return read_album(self, settings.data.valid_size)
+    def read(self, settings: Any, say: Callable[[str], None]) -> CaptionedData:
+        return read_captioned_data(self, settings.data.valid_size)
 
     def parts(self, valid_size: str) -> tuple[Captioned, Captioned]:
         """Training and validation part."""
         from qkv.data.captioned import read_captioned, scene_pictures
-        from qkv.training.picture_data import hold_out
+        from qkv.data.labelled_pictures import hold_out
 
         self.check()
         if self.images is None:
@@ -77,11 +77,11 @@ class CaptionedPictures(GivenPictures):
         return given.take(kept.tolist()), given.take(out.tolist())
 
 
-def read_album(files: CaptionedPictures, valid_size: str) -> Album:
+def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedData:
     from qkv.data.worlds.scenes import all_captions
     from qkv.families.dalle.codes import Codes
-    from qkv.families.dalle.scene_scores import measured_on_scenes
-    from qkv.families.dalle.task import Album
+    from qkv.families.dalle.scene_scores import evaluate_scenes
+    from qkv.families.dalle.task import CaptionedData
     from qkv.families.loading import load_for
 
     files.check()
@@ -89,18 +89,18 @@ def read_album(files: CaptionedPictures, valid_size: str) -> Album:
         raise UserError("--codebook is missing: give the folder of a codebook from `qkv train codebook`.")
     codes = load_for(files.codebook, "train dalle", Codes)
     train, valid = files.parts(valid_size)
-    own, shape = codes.model.config, train.pictures.shape[1:]
+    own, shape = codes.config, train.pictures.shape[1:]
     if shape != (own.channels, own.side, own.side):
         raise UserError(
             f"the images have {shape[2]} × {shape[1]} pixels and {shape[0]} channels, but the codebook needs "
             f"{own.side} × {own.side} and {own.channels}: train a codebook on these images."
         )
     built_in = files.images is None
-    return Album(
+    return CaptionedData(
         train=train,
         valid=valid,
         codes=codes,
         origin=f"{files.scenes:,} built-in scenes" if files.images is None else files.images.resolve().name,
         world=all_captions() if built_in else [],
-        measure=measured_on_scenes if built_in else lambda painter, wanted: {},
+        measure=evaluate_scenes if built_in else lambda painter, wanted: {},
     )

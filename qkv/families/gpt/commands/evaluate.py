@@ -57,26 +57,26 @@ def main(arguments: list[str]) -> None:
     if command.json:
         print(json.dumps(facts, indent=2))
         return
-    wide = max(map(len, facts)) + 2
+    width = max(map(len, facts)) + 2
     for name, value in facts.items():
         shown = "infinite" if value is None else f"{value:,}" if isinstance(value, int) else value
-        print(f"{name.replace('_', ' '):<{wide}}{shown}")
+        print(f"{name.replace('_', ' '):<{width}}{shown}")
 
 
 def score_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
     from qkv.data.documents import read_documents
-    from qkv.evaluation.perplexity import Surprise
+    from qkv.evaluation.perplexity import TextLoss
 
     texts = read_documents(paths).texts
     documents = [generator.tokenizer.encode(text) for text in texts]
-    with counting("reading", sum(map(len, documents)), lines=True) as done:
+    with count_progress("reading", sum(map(len, documents)), lines=True) as done:
         nats = -sum(float(generator.log_probabilities_of(ids, done).double().sum()) for ids in documents)
-    return Surprise.of(texts, nats, sum(map(len, documents))).to_dict()
+    return TextLoss.of(texts, nats, sum(map(len, documents))).to_dict()
 
 
 def score_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
-    from qkv.cli.terminal import counting, say
+    from qkv.cli.terminal import count_progress, say
     from qkv.data.chorales import VOICES, is_midi, read_chorales, read_midi
 
     chorales = []
@@ -86,7 +86,7 @@ def score_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
             raise UserError(f"{path} has no part {command.part}, only {', '.join(parts)}.")
         chorales += parts[command.part]
     frames = sum(map(len, chorales))
-    with counting("reading", VOICES * frames, lines=True) as done:
+    with count_progress("reading", VOICES * frames, lines=True) as done:
         nats = generator.nats_of_music(chorales, done)
     return {
         "chorales": len(chorales),

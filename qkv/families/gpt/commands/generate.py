@@ -66,13 +66,13 @@ def write(generator: Generator, command: Generate, generation: GenerationOptions
         raise UserError("--output is for music. This model writes text to standard output.")
     from qkv.cli.terminal import err, say
 
-    def slides() -> None:
+    def on_slide() -> None:
         if err.is_terminal and sys.stdout.isatty():
             say()  # end the line that the text is on
-        warn_of_sliding(generator)
+        warn_about_sliding(generator)
 
     prompt = prompt_of(command)
-    stream = generator.stream(prompt, generation, slides)
+    stream = generator.stream(prompt, generation, on_slide)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     sys.stdout.write(prompt)
     sys.stdout.flush()
@@ -85,17 +85,17 @@ def write(generator: Generator, command: Generate, generation: GenerationOptions
 
 def prompt_of(command: Generate) -> str:
     from qkv.cli.texts import check_text, decode
-    from qkv.data.documents import with_plain_breaks
+    from qkv.data.documents import normalize_line_ends
 
     if command.prompt != "-":
         check_text(command.prompt)
-        return with_plain_breaks(command.prompt)
+        return normalize_line_ends(command.prompt)
     lines = sys.stdin.buffer.read().split(b"\n")
     return "\n".join(decode(line, number, "standard input") for number, line in enumerate(lines, 1))
 
 
 def compose(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
-    from qkv.cli.terminal import counting, say
+    from qkv.cli.terminal import count_progress, say
     from qkv.data.chorales import PER_BEAT, read_midi, write_midi
 
     if command.output is None:
@@ -104,15 +104,15 @@ def compose(generator: Generator, command: Generate, generation: GenerationOptio
         raise UserError("--stop is for text: leave it out for music.")
     check_output("--output", command.output)
     beginning = read_midi(Path(command.prompt), say) if command.prompt else []
-    with counting("composing", command.options.max_new_tokens) as done:
-        chorale = generator.compose(beginning, generation, lambda: warn_of_sliding(generator), done)
+    with count_progress("composing", command.options.max_new_tokens) as done:
+        chorale = generator.compose(beginning, generation, lambda: warn_about_sliding(generator), done)
     if not chorale:
         raise UserError("no note was generated: --max-new-tokens must be at least 4.")
     write_midi(command.output, chorale)
     say(f"{len(chorale) / PER_BEAT:g} beats in {command.output}")
 
 
-def warn_of_sliding(generator: Generator) -> None:
+def warn_about_sliding(generator: Generator) -> None:
     from qkv.cli.terminal import warn
 
     context = generator.model.config.max_length

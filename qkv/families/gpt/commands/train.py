@@ -18,9 +18,9 @@ from qkv.families.gpt.settings import (
     FineTuneTextSettings,
     GPTSettings,
     MusicSettings,
+    fine_tune_music,
+    fine_tune_text,
     fine_tuning,
-    more_music,
-    more_text,
 )
 from qkv.training.settings import for_width
 from qkv.training.trainable import Inputs, Recipe, Trainable, always
@@ -65,7 +65,7 @@ class MusicFiles(Inputs):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoreText(TextFiles):
+class FineTuneText(TextFiles):
     fine_tune: OptionalModel = None
     """Folder of the language model to fine-tune, from `qkv train gpt` or `qkv import`."""
     text: SomeFiles = ()
@@ -73,7 +73,7 @@ class MoreText(TextFiles):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoreMusic(MusicFiles):
+class FineTuneMusic(MusicFiles):
     fine_tune: OptionalModel = None
     """Folder of the music model to fine-tune."""
 
@@ -87,7 +87,7 @@ class GPTLabels(LabelInputs):
     def read(self, settings: Any, say: Callable[[str], None]) -> Labels:
         from qkv.families.gpt.labels_task import read_labels
 
-        _, labels = self.required()
+        _, labels = self.model_and_labels()
         return read_labels(labels, self.valid_labels, self.columns, settings, say)
 
 
@@ -134,14 +134,14 @@ MUSIC = Trainable(
     starts_with=frozenset(("music",)),
     usage="generate {out} -o music.mid --max-new-tokens 1024",
 )
-MORE_TEXT = Trainable(
+FINE_TUNE_TEXT = Trainable(
     name="gpt",
     summary="Fine-tune a language model on your own text, for example\n"
     "  qkv train gpt --fine-tune runs/gpt2 --text mine.txt --output runs/mine\n\n"
     "Its sizes and its vocabulary do not change.",
-    inputs=MoreText,
+    inputs=FineTuneText,
     settings=FineTuneTextSettings,
-    recipes=recipes_by_width(more_text),
+    recipes=recipes_by_width(fine_tune_text),
     nominal=100_000,
     unit="characters",
     task="qkv.families.gpt.fine_tuning:text_task",
@@ -149,14 +149,14 @@ MORE_TEXT = Trainable(
     starts_with=frozenset(("text",)),
     usage='generate {out} "…"',
 )
-MORE_MUSIC = Trainable(
+FINE_TUNE_MUSIC = Trainable(
     name="gpt",
     summary="Fine-tune a music model on your own music in four voices, for example\n"
     "  qkv train gpt --fine-tune runs/chorales --music mine.json --output runs/mine\n\n"
     "Its sizes do not change.",
-    inputs=MoreMusic,
+    inputs=FineTuneMusic,
     settings=FineTuneMusicSettings,
-    recipes=recipes_by_width(more_music),
+    recipes=recipes_by_width(fine_tune_music),
     nominal=10_000,
     unit="frames",
     task="qkv.families.gpt.fine_tuning:music_task",
@@ -164,6 +164,14 @@ MORE_MUSIC = Trainable(
     starts_with=frozenset(("music",)),
     usage="generate {out} -o music.mid --max-new-tokens 1024",
 )
+
+
+def example_texts(report: Mapping[str, Any]) -> str:
+    """As many texts as `qkv classify` needs for one prediction of this form."""
+    texts = {"entailment": 2, "similarity": 2, "choice": 3}.get(report["data"]["form"], 1)
+    return " ".join(['"…"'] * texts)
+
+
 LABELS = Trainable(
     name="gpt",
     summary="Fine-tune a language model on labelled texts, for example\n"
@@ -177,6 +185,7 @@ LABELS = Trainable(
     task="qkv.families.gpt.labels_task:labels_task",
     needs=frozenset(("fine_tune", "labels")),
     starts_with=frozenset(("labels",)),
-    usage="classify {out} {texts}",
+    usage="classify {out} {example}",
+    example=example_texts,
 )
-TRAINABLES = (TEXT, MUSIC, LABELS, MORE_TEXT, MORE_MUSIC)
+TRAINABLES = (TEXT, MUSIC, LABELS, FINE_TUNE_TEXT, FINE_TUNE_MUSIC)

@@ -14,6 +14,7 @@ from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import check_output, read_options
 from qkv.errors import UserError
 from qkv.families.translator.settings import ScoringSettings
+from qkv.runtime.running import EXACT, Running
 
 if TYPE_CHECKING:
     from qkv.evaluation.evaluation import Evaluation, Sentences
@@ -58,6 +59,7 @@ class Evaluate:
     """Tokenizer of sacrebleu; none for tokenized text. By default as in the model's report, or 13a."""
     lowercase: bool = False
     """Ignore case. By default as in the model's report."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = EXACT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,7 @@ class System:
     translations: list[str]  # empty for a model
 
     @classmethod
-    def open(cls, path: Path) -> System:
+    def open(cls, path: Path, running: Running) -> System:
         from qkv.cli.terminal import warn
         from qkv.data.parallel import read_lines
         from qkv.evaluation.overlap import read_seen
@@ -79,8 +81,7 @@ class System:
         from qkv.families.translator.product import Translator
 
         if path.is_dir():
-            # The engine gives the same translations in float32, several times faster.
-            translator = load_for(path, "evaluate", Translator).computing_in("float32", warn)
+            translator = load_for(path, "evaluate", Translator, running, warn)
             scoring = scoring_in_report(path / "report.json")
             return cls(
                 path=path, translator=translator, seen=read_seen(path), scoring=scoring, translations=[]
@@ -98,18 +99,20 @@ def main(arguments: list[str]) -> None:
     )
     check_options(command)
     from qkv.cli.terminal import warn
-    from qkv.evaluation.evaluation import merged
+    from qkv.evaluation.evaluation import merge_same_sources
     from qkv.evaluation.overlap import warning
 
-    model = System.open(command.model)
-    other = None if command.against is None else System.open(command.against)
+    model = System.open(command.model, command.running)
+    other = None if command.against is None else System.open(command.against, command.running)
     systems = [model] if other is None else [model, other]
     sentences = read_sentences(command, systems)
     check_systems(command, sentences, systems)
     scorer = scorer_for(command, model if model.translator or other is None else other)
     if other is not None and model.translator and other.translator and model.scoring != other.scoring:
         warn(f"the two models were scored with different settings: using those of {model.path} for both.")
-    sentences, belongs = merged(sentences) if command.merge else (sentences, list(range(len(sentences))))
+    sentences, belongs = (
+        merge_same_sources(sentences) if command.merge else (sentences, list(range(len(sentences))))
+    )
     hypotheses = translations_of(model, sentences, belongs, command)
     if command.output is not None:
         write_translations(command.output, [hypotheses[place] for place in belongs])
@@ -237,20 +240,20 @@ def scorer_for(command: Evaluate, system: System) -> Scorer:
 
 def translations_of(system: System, sentences: Sentences, belongs: list[int], command: Evaluate) -> list[str]:
     """One translation per sentence. If several lines of a file belong to a sentence, the first one."""
-    from qkv.cli.terminal import counting
-    from qkv.families.translator.commands.translate import without_breaks
+    from qkv.cli.terminal import count_progress
+    from qkv.families.translator.commands.translate import without_line_breaks
 
     if system.translator is None or sentences.source is None:
         by_place = dict(zip(reversed(belongs), reversed(system.translations), strict=True))  # the first wins
         return [by_place[place] for place in range(len(sentences))]
-    with counting("translating", len(sentences), lines=True) as done:
+    with count_progress("translating", len(sentences), lines=True) as done:
         translations = system.translator.translate(
             sentences.source,
             beam_size=command.beam_size,
             length_penalty=command.length_penalty,
             done=done,
         )
-    return [without_breaks(each) for each in translations]
+    return [without_line_breaks(each) for each in translations]
 
 
 def write_translations(path: Path, translations: list[str]) -> None:
@@ -267,11 +270,11 @@ def score(
     other: System | None,
     others: list[str] | None,
 ) -> Evaluation:
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
     from qkv.evaluation.evaluation import evaluate, steps_of
 
     overlap = sentences.overlap_with(model.seen)
-    with counting("scoring", steps_of(others is not None, overlap), lines=True) as done:
+    with count_progress("scoring", steps_of(others is not None, overlap), lines=True) as done:
         return evaluate(
             scorer,
             hypotheses,

@@ -39,10 +39,10 @@ class Files(Inputs):
     target_language: OptionalLanguage = None
     """Such as de; by default from the file name or the .tmx file."""
 
-    def stored(self) -> dict[str, Any]:
+    def to_stored(self) -> dict[str, Any]:
         """Includes the languages, because the run may be resumed with files of other names."""
         named = self.with_languages()
-        return super(Files, named).stored()
+        return super(Files, named).to_stored()
 
     def read(self, settings: Any, say: Callable[[str], None]) -> PairFiles:
         return read_files(self, settings.data)

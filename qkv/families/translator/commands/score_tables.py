@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from qkv.cli.terminal import escaped
+from qkv.cli.terminal import escape_markup
 from qkv.evaluation.significance import FEWEST, NAMES
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def page(evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str]) 
 
 def line(console: Console, text: str, style: str = "") -> None:
     """Print one line without wrapping."""
-    console.print(escaped(text), soft_wrap=True, style=style)
+    console.print(escape_markup(text), soft_wrap=True, style=style)
 
 
 def heading(console: Console, text: str) -> None:
@@ -47,7 +47,7 @@ def table_of(rows: Sequence[Sequence[str]], *columns: str) -> Table:
     """The first column is text, the others are numbers."""
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="")
     for number, name in enumerate(columns):
-        table.add_column(escaped(name), justify="right" if number else "left")
+        table.add_column(escape_markup(name), justify="right" if number else "left")
     for row in rows:
         table.add_row(*row)
     return table

@@ -41,7 +41,7 @@ def show_tests(report: Mapping[str, Any]) -> None:
     """Print the scores on the test parts, next to published ones."""
     from rich.table import Table
 
-    from qkv.cli.terminal import err, escaped, say
+    from qkv.cli.terminal import err, escape_markup, say
     from qkv.evaluation.overlap import without_them
 
     if not report["tests"]:
@@ -49,9 +49,9 @@ def show_tests(report: Mapping[str, Any]) -> None:
     table = Table("test part", "model", "parameters", "BLEU", "chrF", title="")
     for name, test in report["tests"].items():
         own = (f"{report['parameters']:,}", f"{test['bleu']['value']:.2f}", f"{test['chrf']['value']:.2f}")
-        table.add_row(escaped(name), "this one", *own)
+        table.add_row(escape_markup(name), "this one", *own)
         for row in published_rows(report, name):
-            table.add_row(escaped(name), row.model, row.parameters, row.bleu, "")
+            table.add_row(escape_markup(name), row.model, row.parameters, row.bleu, "")
     err.print(table)
     test = next(iter(report["tests"].values()))
     say(f"beam {test['beam_size']}, length penalty {test['length_penalty']:g}; {test['bleu']['signature']}")
@@ -80,8 +80,8 @@ TRANSFORMER = Trainable(
     task="qkv.families.translator.task:pairs_task",
     starts_with=DATA,
     usage='translate {out} "…"',
-    tells=validation_and_advice,
-    shows=show_tests,
+    summary_lines=validation_and_advice,
+    print_table=show_tests,
 )
 FINE_TUNE = Trainable(
     name="translator",
@@ -97,7 +97,7 @@ FINE_TUNE = Trainable(
     needs=frozenset(("fine_tune",)),
     starts_with=DATA,
     usage='translate {out} "…"',
-    tells=improvement,
-    shows=show_tests,
+    summary_lines=improvement,
+    print_table=show_tests,
 )
 TRAINABLES = (TRANSFORMER, FINE_TUNE)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from qkv.cli.inputs import ComputeType, OptionalFile, OptionalOutput
+from qkv.cli.inputs import OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.pace import Pace
 from qkv.cli.string_types import STRING_TYPES, StringType
 from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
-from qkv.cli.threads import check_threads, use_threads
 from qkv.errors import UserError
 from qkv.families.translator.options import DEFAULTS, PROTECTED, TranslationOptions
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 from qkv.text.glossary import Glossary
 from qkv.text.protect import Kind
 
@@ -72,10 +72,7 @@ class Translate:
     """Print an empty line instead of a translation that --min-confidence would mark."""
     ensemble: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
     """Another model with the same vocabulary. Probabilities are averaged. Can be given several times."""
-    threads: int | None = None
-    """CPU cores to use; by default all."""
-    compute_type: ComputeType = "int8"
-    """Number format: int8 is the fastest on a CPU, float32 the most accurate."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -88,7 +85,7 @@ def main(arguments: list[str]) -> None:
     )
     check(command)
     from qkv.cli.file_job import FileJob
-    from qkv.cli.terminal import counting
+    from qkv.cli.terminal import count_progress
 
     decoding = replace(command.options, alignments=command.options.alignments or command.json)
     translator = open_model(command)
@@ -100,7 +97,7 @@ def main(arguments: list[str]) -> None:
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     number, pace = 1, Pace(LINES_AT_ONCE)
     for lines in chunks(command):
-        with counting("translating", len(lines)) as done:
+        with count_progress("translating", len(lines)) as done:
             for portion in pace.portions(lines):
                 for record in records(command, translator, decoding, portion, done, first=number):
                     print(record)
@@ -120,7 +117,6 @@ def check(command: Translate) -> None:
         raise UserError("--withhold needs --min-confidence.")
     if command.min_confidence is not None and not 0 <= command.min_confidence <= 1:
         raise UserError("--min-confidence must be in [0, 1].")
-    check_threads(command.threads)
 
 
 def open_model(command: Translate) -> "Translator":
@@ -128,13 +124,11 @@ def open_model(command: Translate) -> "Translator":
     from qkv.families.loading import load_for
     from qkv.families.translator.product import Translator
 
-    use_threads(command.threads)
     translator, *others = (
-        load_for(path, "translate", Translator) for path in (command.model, *command.ensemble)
+        load_for(path, "translate", Translator, command.running, warn)
+        for path in (command.model, *command.ensemble)
     )
-    if others:
-        translator = translator.with_others(*others)
-    return translator.computing_in(command.compute_type, warn)
+    return translator.with_others(*others) if others else translator
 
 
 def check_confidence(command: Translate, translator: "Translator") -> None:
@@ -158,44 +152,44 @@ def records(
 ) -> list[str]:
     """The output lines for some input lines. `first` is the number of the first one."""
     found = []
-    for number, (line, answers) in enumerate(
+    for number, (line, hypotheses) in enumerate(
         zip(lines, translator.hypotheses(lines, decoding, done=done), strict=True), first
     ):
         if command.json:
-            found.append(as_json(command, number, line, answers))
+            found.append(as_json(command, number, line, hypotheses))
             continue
-        for answer in answers:
+        for hypothesis in hypotheses:
             columns = [str(number)] if command.options.num_hypotheses > 1 else []
-            columns.append(without_breaks(shown_text(command, answer)))
+            columns.append(without_line_breaks(shown_text(command, hypothesis)))
             if command.options.num_hypotheses > 1 or command.scores or command.options.alignments:
-                columns[-1] = columns[-1].replace("\t", " ")  # the separator of columns
+                columns[-1] = columns[-1].replace("\t", " ")  # a tab separates columns
             if command.scores:
-                sure = "" if answer.confidence is None else f"{answer.confidence:.3f}"
-                columns += [f"{answer.log_probability:.4f}", sure]
+                confidence = "" if hypothesis.confidence is None else f"{hypothesis.confidence:.3f}"
+                columns += [f"{hypothesis.log_probability:.4f}", confidence]
             if command.options.alignments:
-                shift = 1 if is_unsure(command, answer) else 0  # for the mark, which is a word
-                columns.append("" if shift and command.withhold else answer.pharaoh(shift))
+                shift = 1 if is_unsure(command, hypothesis) else 0  # the mark is a word
+                columns.append("" if shift and command.withhold else hypothesis.pharaoh(shift))
             found.append("\t".join(columns))
     return found
 
 
-def shown_text(command: Translate, answer: "Translation") -> str:
-    if not is_unsure(command, answer):
-        return answer.text
-    return "" if command.withhold else f"{UNSURE}{answer.text}"
+def shown_text(command: Translate, hypothesis: "Translation") -> str:
+    if not is_unsure(command, hypothesis):
+        return hypothesis.text
+    return "" if command.withhold else f"{UNSURE}{hypothesis.text}"
 
 
-def is_unsure(command: Translate, answer: "Translation") -> bool:
+def is_unsure(command: Translate, hypothesis: "Translation") -> bool:
     """A copied line has no confidence and is never unsure."""
-    least, sure = command.min_confidence, answer.confidence
-    return least is not None and sure is not None and sure < least
+    minimum, confidence = command.min_confidence, hypothesis.confidence
+    return minimum is not None and confidence is not None and confidence < minimum
 
 
-def is_withheld(command: Translate, answer: "Translation") -> bool:
-    return command.withhold and is_unsure(command, answer)
+def is_withheld(command: Translate, hypothesis: "Translation") -> bool:
+    return command.withhold and is_unsure(command, hypothesis)
 
 
-def as_json(command: Translate, number: int, line: str, answers: "list[Translation]") -> str:
+def as_json(command: Translate, number: int, line: str, hypotheses: "list[Translation]") -> str:
     translations = [
         {
             "text": None if is_withheld(command, each) else each.text,
@@ -208,12 +202,12 @@ def as_json(command: Translate, number: int, line: str, answers: "list[Translati
             else [[word.text, round(word.log_probability, 5)] for word in each.words],
             "alignment": None if each.alignment is None or is_withheld(command, each) else each.pharaoh(),
         }
-        for each in answers
+        for each in hypotheses
     ]
     return json.dumps({"line": number, "source": line, "translations": translations}, ensure_ascii=False)
 
 
-def without_breaks(text: str) -> str:
+def without_line_breaks(text: str) -> str:
     """Each input line gets one output line, whatever the model generates."""
     return text.replace("\r", " ").replace("\n", " ")
 
@@ -238,9 +232,9 @@ def identity(command: Translate) -> dict[str, Any]:
     from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE
     from qkv.checkpoint.files import file_hash
 
-    elsewhere = ("model", "ensemble", "input", "output", "threads")
-    options = {name: value for name, value in asdict(command).items() if name not in elsewhere}
-    del options["options"]["batch_tokens"]
+    irrelevant = ("model", "ensemble", "input", "output")
+    options = {name: value for name, value in asdict(command).items() if name not in irrelevant}
+    del options["options"]["batch_tokens"], options["running"]["threads"]
     models = [
         file_hash(folder / name)
         for folder in (command.model, *command.ensemble)

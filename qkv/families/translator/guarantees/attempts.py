@@ -9,8 +9,8 @@ from qkv.families.translator.guarantees.job import Reading, touches
 from qkv.families.translator.guarantees.places import Edit, Places, applied
 from qkv.families.translator.search import Request
 from qkv.families.translator.translations import Links
-from qkv.text.protect import glued, located, occurrences
-from qkv.text.words import FINE
+from qkv.text.protect import locate, merged_occurrences, occurrences
+from qkv.text.words import WORDS_AND_MARKS
 
 HYPHENS = ("-", "\u2010", "\u2011", "/")  # these join two words into one
 TIMES_A_PLAIN_ONE = 5  # the cost limit of all attempts, in plain translations
@@ -33,9 +33,9 @@ class Attempt:
     def holds(self, text: str) -> bool:
         reading, job = self.reading, self.reading.job
         if reading.left_out:  # spans are inserted later and must not be there yet
-            return not any(located(text, reading.names).values()) and not missing_terms(reading, text)
+            return not any(locate(text, reading.names).values()) and not missing_terms(reading, text)
         names = reading.stand_ins
-        alone = all(stand_alone(text, name, found) for name, found in located(text, names).items())
+        alone = all(stand_alone(text, name, found) for name, found in locate(text, names).items())
         return alone and job.is_kept_by(reading.back(text))
 
 
@@ -95,7 +95,7 @@ def free_limit(source: int) -> int:
 
 def spans_kept(reading: Reading, output: str) -> int:
     """How many of the job's spans occur in the output."""
-    found = located(output, reading.names)
+    found = locate(output, reading.names)
     return sum(min(count, len(found[name])) for name, count in Counter(reading.names).items())
 
 
@@ -114,9 +114,9 @@ def anchored(reading: Reading, output: str, links: Links) -> str | None:
     names = () if reading.left_out else reading.names
     edits: list[Edit] = []
     missing = Counter(names)
-    for name, found in located(output, names).items():
+    for name, found in locate(output, names).items():
         missing[name] -= len(found)
-        stuck = glued(output, name) and not name.isalnum()
+        stuck = merged_occurrences(output, name) and not name.isalnum()
         if missing[name] < 0 or stuck or not stand_alone(output, name, found):
             return None
     for name, span in zip(names, reading.job.kept, strict=False):
@@ -138,7 +138,7 @@ def anchored(reading: Reading, output: str, links: Links) -> str | None:
 
 
 def words_replaced(output: str, anchor: str) -> frozenset[str]:
-    return frozenset(FINE.findall(output)) - frozenset(FINE.findall(anchor))
+    return frozenset(WORDS_AND_MARKS.findall(output)) - frozenset(WORDS_AND_MARKS.findall(anchor))
 
 
 def stand_alone(text: str, name: str, found: Sequence[int]) -> bool:

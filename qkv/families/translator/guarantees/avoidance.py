@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from qkv.errors import UserError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Translation
-from qkv.text.protect import protected_spans, without
+from qkv.text.protect import protected_spans, remove_spans
 
 SHOWN = 60  # characters of a text in an error message
 
@@ -19,7 +19,7 @@ def first_avoided(text: str, options: TranslationOptions) -> str | None:
         return None
     tags = [kind for kind in options.protect if kind == "tags"]
     others = [kind for kind in options.protect if kind != "tags"]
-    words = without(text, protected_spans(text, tags))
+    words = remove_spans(text, protected_spans(text, tags))
     kept = [(span.start, span.end) for span in protected_spans(words, others)]
     for phrase in options.avoid:
         start = words.find(phrase)

@@ -10,18 +10,18 @@ from qkv.errors import UserError
 from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Links
-from qkv.text.entities import escaped
+from qkv.text.entities import escape
 from qkv.text.protect import (
     TAKES_NEXT_ARGUMENT,
     ProtectedSpan,
+    all_kept,
     character_in,
-    glued,
-    located,
+    locate,
+    merged_occurrences,
     occurrences,
-    parts_words,
     protected_spans,
-    replaced,
-    survive,
+    replace_spans,
+    separates_words,
 )
 
 
@@ -95,7 +95,7 @@ class Job:
                 continue
             marks.append(Mark(span.text, len(text)))
             rest = segment[last : last + 1]
-            if parts_words(text[-1:], rest):
+            if separates_words(text[-1:], rest):
                 text += " "
             elif text[-1:].isspace() and rest.isspace():
                 last += 1
@@ -103,7 +103,7 @@ class Job:
         text, marks, kept = without_edges(text, marks, kept)
         wanted = [
             Wanted(phrase, outside_spans)
-            for phrase, places in decoding.glossary.found_in(text).items()
+            for phrase, places in decoding.glossary.required_phrases(text).items()
             if (outside_spans := tuple(place for place in places if not touches(place, kept)))
         ]
         wanted += [Wanted(phrase) for phrase in decoding.contain]
@@ -119,11 +119,11 @@ class Job:
 
     def written(self, output: str) -> str:
         """The output with the entities of the source."""
-        return escaped(output, self.spellings)
+        return escape(output, self.spellings)
 
     def is_kept_by(self, text: str) -> bool:
         """Whether a translation keeps every guarantee except the tags, which are inserted at the end."""
-        return survive(text, self.kept_texts) and all(occurrences(text, each.text) for each in self.wanted)
+        return all_kept(text, self.kept_texts) and all(occurrences(text, each.text) for each in self.wanted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,7 @@ class Reading:
         free = [word for word in known if is_stand_in(word) and not occurrences(taken, word)][: len(job.kept)]
         if not job.kept or len(free) < len(job.kept):
             return None
-        return cls(job=job, text=replaced(job.text, job.kept, free), stand_ins=tuple(free))
+        return cls(job=job, text=replace_spans(job.text, job.kept, free), stand_ins=tuple(free))
 
     @classmethod
     def without_spans(cls, job: Job) -> "Reading | None":
@@ -199,7 +199,7 @@ class Reading:
         return applied(output, self.back_edits(output), self.job.written)
 
     def back_edits(self, output: str) -> list[Edit]:
-        found = located(output, self.names)
+        found = locate(output, self.names)
         edits = [
             Edit(start, start + len(name), self.pad_with_spaces(output, start, name, text), span=text)
             for name, text in dict(zip(self.names, self.job.kept_texts, strict=True)).items()
@@ -261,14 +261,14 @@ def repairs(reading: Reading, output: str) -> tuple[list[Edit], list[Mark]]:
     edits: list[Edit] = []
     absent: list[Mark] = []
     names, texts = reading.names, reading.job.kept_texts
-    everywhere = located(output, names)
+    everywhere = locate(output, names)
     for name, count in Counter(names).items():
         found = everywhere[name]
         # A name inside a longer word or a longer span does not count.
         stuck = (
             []
             if name.isalnum()
-            else [at for at in glued(output, name) if not within(at, name, names, output)]
+            else [at for at in merged_occurrences(output, name) if not within(at, name, names, output)]
         )
         edits += [Edit(start, start, " ") for start in stuck]
         edits += [Edit(start + len(name), start + len(name), " ") for start in stuck]

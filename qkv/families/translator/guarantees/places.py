@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from qkv.families.translator.translations import Links
 from qkv.text.markup import Markup, MarkupScanner, pairs
-from qkv.text.words import FINE
+from qkv.text.words import WORDS_AND_MARKS
 
 NEEDS_NO_SPACE = re.compile(r"\s|[.,;:!?)\]}\"']*(\s|$)")  # what may follow a word without a space
 
@@ -70,9 +70,9 @@ class Places:
     """
 
     def __init__(self, source: str, target: str, links: Links, whole: Sequence[Range] = ()):
-        words = [match.span() for match in FINE.finditer(target)]
+        words = [match.span() for match in WORDS_AND_MARKS.finditer(target)]
         self.numbers, self.target = joined_words(words, whole)
-        self.source = [match.span() for match in FINE.finditer(source)]
+        self.source = [match.span() for match in WORDS_AND_MARKS.finditer(source)]
         self.length = len(target)
         self.links: dict[int, list[int]] = {}
         for one, other in links:

@@ -24,8 +24,8 @@ from qkv.families.translator.guarantees.repetition import is_loop, repeats_a_wor
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.text_search import HALF, TextSearch
 from qkv.families.translator.translations import Translation, distinct
-from qkv.runtime.compute import silent
-from qkv.text.words import FINE
+from qkv.runtime.running import silent
+from qkv.text.words import WORDS_AND_MARKS
 
 NO_REPEAT = (3, 2)  # n-gram sizes that may not repeat, after a translation that was a loop
 ABOUT_AS_LONG = 1.1  # ratio of word counts
@@ -155,7 +155,7 @@ class Retry:
     def anchor(self, base: Trial, options: TranslationOptions) -> Attempt | None:
         """Score the free translation with its missing terms and spans inserted; None if a place is unknown."""
         reading, output = base.attempt.reading, self.output(base)
-        links = self.texts.links(reading.text, base.best.ids, FINE, options.target_language)
+        links = self.texts.links(reading.text, base.best.ids, WORDS_AND_MARKS, options.target_language)
         anchor = anchored(reading, output, links)
         if anchor is None or len(self.texts.tokenizer.target.encode(anchor)) + 2 > self.searcher.context:
             return None
@@ -167,7 +167,7 @@ class Retry:
         It must not contain the words that the terms replace either.
         """
         output, compared = self.output(trial), self.output(other)
-        if not other.attempt.replaced.isdisjoint(FINE.findall(output)):
+        if not other.attempt.replaced.isdisjoint(WORDS_AND_MARKS.findall(output)):
             return False
         lengths = [sum(map(has_word, text.split())) for text in (output, compared)]
         if lengths[0] < lengths[1]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from qkv.cli.options import read_options
 from qkv.cli.picture_scores import check_scenes_or_images, show_scores
-from qkv.cli.threads import check_threads, use_threads
+from qkv.cli.threads import use_threads
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
     from qkv.families.vit.product import PictureClassifier
@@ -27,8 +28,7 @@ class EvaluateClassifier:
     """Evaluate on this many built-in scenes instead, for a classifier that was trained on scenes."""
     json: bool = False
     """Print everything as one JSON document."""
-    threads: int | None = None
-    """CPU cores to use; by default all."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -39,25 +39,24 @@ def main(arguments: list[str]) -> None:
         description="Measure the accuracy of an image classifier.",
     )
     check_scenes_or_images(command.scenes, command.images)
-    check_threads(command.threads)
+    use_threads(command.running.threads)
+    from qkv.cli.terminal import warn
     from qkv.families.loading import load_for
     from qkv.families.vit.product import PictureClassifier
 
-    use_threads(command.threads)
-    model = load_for(command.model, "evaluate", PictureClassifier)
+    model = load_for(command.model, "evaluate", PictureClassifier, command.running, warn)
     show_scores(scores_of(command, model), command.json)
 
 
 def scores_of(command: EvaluateClassifier, model: PictureClassifier) -> dict[str, Any]:
     from qkv.cli.terminal import warn
-    from qkv.data.labelled_pictures import read_images_to_judge
-    from qkv.data.worlds.labelled_scenes import scenes_to_judge
-    from qkv.families.vit.task import accuracy
+    from qkv.data.labelled_pictures import read_evaluation_images
+    from qkv.data.worlds.labelled_scenes import evaluation_scenes
 
     if command.images is None:
-        name, part = "test", scenes_to_judge(command.scenes, model.form).numbered_as(model.classes)
+        name, part = "test", evaluation_scenes(command.scenes, model.form).with_class_order(model.classes)
     else:
-        name, part = read_images_to_judge(command.images, model.form, model.classes)
+        name, part = read_evaluation_images(command.images, model.form, model.classes)
         if name == "all":
             warn(f"{command.images} has no test or validation part: it may hold images of the training data.")
-    return {"part": name, "pictures": len(part), "accuracy": round(accuracy(model, part), 5)}
+    return {"part": name, "pictures": len(part), "accuracy": round(model.accuracy(part), 5)}

@@ -13,7 +13,7 @@ from qkv.errors import UserError
 
 if TYPE_CHECKING:
     from qkv.data.labelled_pictures import LabelledParts
-    from qkv.families.vit.task import Gallery
+    from qkv.families.vit.task import LabelledData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class LabelledPictures(GivenPictures):
     colours: Literal["grey", "colour"] | None = None
     """Convert all images to greyscale or colour."""
 
-    def read(self, settings: Any, say: Callable[[str], None]) -> Gallery:
+    def read(self, settings: Any, say: Callable[[str], None]) -> LabelledData:
         from qkv.data.labelled_pictures import read_image_folder
 
         valid_size = settings.data.valid_size
@@ -33,9 +33,9 @@ class LabelledPictures(GivenPictures):
         if self.images is None and self.colours is not None:
             raise UserError("the classes of built-in scenes include colours: leave out --colours.")
         if self.images is None:
-            return gallery_of_scenes(self.scenes, self.side, valid_size)
+            return scene_data(self.scenes, self.side, valid_size)
         parts = read_image_folder(self.images, size=self.size, colours=self.colours)
-        return gallery_of(parts, self.images.resolve().name, valid_size)
+        return labelled_data(parts, self.images.resolve().name, valid_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class PicturesForModel(PicturesOrScenes):
     fit: bool = False
     """Resize and convert images of another size or mode instead of rejecting them."""
 
-    def read(self, settings: Any, say: Callable[[str], None]) -> Gallery:
+    def read(self, settings: Any, say: Callable[[str], None]) -> LabelledData:
         from qkv.data.labelled_pictures import read_images_for
         from qkv.families.vit.fine_tuning import classifier_in
 
@@ -58,18 +58,18 @@ class PicturesForModel(PicturesOrScenes):
         form, valid_size = classifier_in(self.fine_tune).form, settings.data.valid_size
         self.check()
         if self.images is None:
-            return gallery_of_scenes(self.scenes, side_of_scenes(form.height), valid_size)
+            return scene_data(self.scenes, side_of_scenes(form.height), valid_size)
         parts = read_images_for(self.images, form, fit=self.fit)
-        return gallery_of(parts, self.images.resolve().name, valid_size)
+        return labelled_data(parts, self.images.resolve().name, valid_size)
 
 
-def gallery_of_scenes(count: int, side: int, valid_size: str) -> Gallery:
+def scene_data(count: int, side: int, valid_size: str) -> LabelledData:
     from qkv.data.worlds.labelled_scenes import labelled_scenes
 
-    return gallery_of(labelled_scenes(count, side), f"{count:,} built-in scenes", valid_size)
+    return labelled_data(labelled_scenes(count, side), f"{count:,} built-in scenes", valid_size)
 
 
-def gallery_of(parts: LabelledParts, origin: str, valid_size: str) -> Gallery:
-    from qkv.families.vit.task import Gallery
+def labelled_data(parts: LabelledParts, origin: str, valid_size: str) -> LabelledData:
+    from qkv.families.vit.task import LabelledData
 
-    return Gallery.of(parts.train, parts.valid, parts.test, origin, valid_size)
+    return LabelledData.of(parts.train, parts.valid, parts.test, origin, valid_size)

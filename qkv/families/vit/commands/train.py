@@ -22,7 +22,7 @@ def recipes_for_model(command: Any) -> Mapping[str, Recipe]:
     return for_width(fine_tuning, (None if base is None else width_of(base)) or NOMINAL_WIDTH)
 
 
-def head(report: Mapping[str, Any]) -> list[str]:
+def head_summary(report: Mapping[str, Any]) -> list[str]:
     tuned = report["fine_tuned"]
     how = {"kept": "same classes, so its head is kept", "new": "other classes, so its head is new"}
     return [f"fine-tuned from {tuned['from']}; {how[tuned['head']]}"]
@@ -57,6 +57,6 @@ FINE_TUNE = Trainable(
     needs=frozenset(("fine_tune",)),
     starts_with=DATA,
     usage="classify {out} picture.png",
-    tells=head,
+    summary_lines=head_summary,
 )
 TRAINABLES = (CLASSES, FINE_TUNE)

@@ -121,7 +121,7 @@ def test_a_bert_learns_numbers_for_pairs(
 @pytest.mark.parametrize(
     ("content", "options", "says"),
     [
-        ("One sentence alone.\n", "", "no next sentence to learn"),
+        ("One sentence alone.\n", "", "next sentences cannot be learned"),
         ("One sentence alone.\n", "--no-next-sentence", "too few to hold some out"),
         ("", "", "is empty"),
         ("A b. C d.\n", "--mask-share 0", "--mask-share must be above 0"),
@@ -153,15 +153,15 @@ def test_a_mistake_is_one_error_message(
             "",
             "line 41 has 42 tokens, and this model reads at most 24",
         ),
-        ("a\tx\nb\ty\n" * 20, "--valid-labels V", "line 2: the label 'z' is new"),
+        ("a\tx\nb\ty\n" * 20, "--valid-labels V", "line 2: the label 'z' is unknown"),
         ("a\tx\nb\ty\n" * 20, "--task numbers", "line 1: the label 'x' is not a number"),
-        ("a\tx\nb\ty\n" * 20, "--columns 1,5", "column 5 is to be read"),
+        ("a\tx\nb\ty\n" * 20, "--columns 1,5", "column 5 is needed"),
         (
             "a\t1.5\nb\t2.0\n" * 20 + "c\tN/A\n",
             "",
-            "line 41: the label 'N/A' is not a number, and nearly all others",
+            "line 41: the label 'N/A' is not a number, but nearly all others",
         ),
-        ("a\t0.5\nb\t1e200\n" * 20, "", "line 2: 1e200 is too large a number"),
+        ("a\t0.5\nb\t1e200\n" * 20, "", "line 2: 1e200 is too large"),
         ("a\tx\nb\ty\n" * 20 + "\u200b\tx\n", "", "line 41 is empty"),
     ],
 )
@@ -185,7 +185,7 @@ def test_an_unknown_header_is_not_a_class(
     options = ["--steps", "1", "--processes", "1"]
     assert code_of("train", "bert", "--fine-tune", trained, "--labels", labels, "--out", out, *options) == 0
     error = capsys.readouterr().err
-    assert "line 1 ('review', 'sentiment') is read as names" in error
+    assert "line 1 ('review', 'sentiment') is read as a header" in error
     assert "labels are 2 classes" in error
 
 
@@ -197,7 +197,9 @@ def test_validation_text_without_known_words_is_rejected_before_anything_is_writ
     for options in ([], ["--no-next-sentence"]):
         code = code_of("train", "bert", *files, "--steps", "2", *TINY, *options)
         shown = capsys.readouterr()
-        assert "chinese.txt has no word that is made of pieces" in refused(shown.err, shown.out, code)
+        assert "chinese.txt has no word in the vocabulary of the training text" in refused(
+            shown.err, shown.out, code
+        )
         assert not (tmp_path / "out").exists()
 
 

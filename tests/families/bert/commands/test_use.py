@@ -127,7 +127,7 @@ def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[
         ("classify M/pairs one", "an even number"),
         ("classify M/pairs --input T/blank.txt", "line 1 is not a pair"),
         ("classify M/classifier x --labels T/l.tsv", "only one of texts, --input and --labels"),
-        ("classify M/classifier --labels T/new.tsv", "line 2: the label 'awful' is new"),
+        ("classify M/classifier --labels T/new.tsv", "line 2: the label 'awful' is unknown"),
         ("classify M/classifier --labels T/missing.tsv", "line 2 has no label"),
         ("classify M/pairs --labels T/l.tsv", "this model needs two texts per row"),
         ("import T/none/here --out T/x", "there is no folder"),
@@ -196,7 +196,7 @@ def test_an_unknown_header_is_reported(
         assert code_of(*command, "--labels", tmp_path / "l.tsv") == 0
         shown = capsys.readouterr()
         assert 2 in json.loads(shown.out).values()
-        assert "l.tsv, line 1 ('one', 'other', 'gold') is read as names of the columns" in shown.err
+        assert "l.tsv, line 1 ('one', 'other', 'gold') is read as a header" in shown.err
 
 
 def test_a_text_that_is_too_long_is_rejected_not_truncated(

@@ -126,14 +126,14 @@ def test_options_that_do_not_fit_together_are_rejected(base: Path, tmp_path: Pat
     untrained("characters").save(tmp_path / "characters")
     tiny_classifier().save(tmp_path / "classifier")
     for given, sentence in (
-        ([tmp_path / "notes", "--text", text], "is a model of music: give --music to go on with it."),
-        ([base, "--music", music], "is a model of text: give --text to go on with it."),
+        ([tmp_path / "notes", "--text", text], "is a model of music. Fine-tune it on music."),
+        ([base, "--music", music], "is a model of text. Fine-tune it on text."),
         ([tmp_path / "classifier", "--text", text], "not for `qkv train gpt --fine-tune`"),
         ([tmp_path / "nowhere", "--text", text], "nowhere"),
         ([base], "--fine-tune needs --labels, --music or --text."),
         ([base, "--valid-text", text], "--fine-tune needs --labels, --music or --text."),
         ([base, "--text"], "--text"),
-        ([base, "--text", short], "less than the model's context of 9: give more."),
+        ([base, "--text", short], "fewer than the model's context length of 9: give more text."),
         ([tmp_path / "characters", "--text", text], "knows only the 14 characters of its training text"),
     ):
         code = code_of("train", "gpt", "--fine-tune", *given, "--out", tmp_path / "out")

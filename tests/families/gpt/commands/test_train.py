@@ -113,8 +113,8 @@ def test_music_is_learned_and_composed(tmp_path: Path, capsys: Output) -> None:
     ("text", "options", "sentence"),
     [
         ("", [], "is empty"),
-        ("too short", [], "fewer than the context of 16"),
-        (None, [], "There is no file"),
+        ("too short", [], "fewer than the context length of 16"),
+        (None, [], "there is no file"),
         ("fine " * 99, ["--heads", "3"], "must be a multiple of"),
         ("fine " * 99, ["--max-length", "4"], "--max-length must be at least 8"),
         ("fine " * 99, ["--valid-size", "0.9"], "--valid-size must be a number of at least 1, or a share"),
@@ -252,7 +252,7 @@ def test_a_mistake_in_composing_is_one_error_message(music: Path, tmp_path: Path
     for options, sentence in (
         ([], "give --output NAME.mid"),
         ([tmp_path / "bad.mid", *out], "not a valid MIDI file"),
-        ([tmp_path / "none.mid", *out], "There is no file"),
+        ([tmp_path / "none.mid", *out], "there is no file"),
         (["--stop", "x", *out], "--stop is for text"),
         (["--max-new-tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),
         (["--max-new-tokens", "1000000", "-o", tmp_path], "in a folder that exists"),
@@ -401,7 +401,7 @@ def test_a_music_model_is_not_fine_tuned_on_texts(music: Path, tmp_path: Path, c
     labels = labelled(tmp_path / "a.tsv", examples("classification"))
     code = code_of("train", "gpt", "--fine-tune", music, "--labels", labels, "--out", tmp_path / "m", *ONCE)
     shown = capsys.readouterr()
-    assert "makes music, and labels belong to texts" in refused(shown.err, shown.out, code)
+    assert "is a music model, but labels need a text model" in refused(shown.err, shown.out, code)
 
 
 def test_an_unknown_label_is_named(base: Path, tmp_path: Path, capsys: Output) -> None:
@@ -410,4 +410,4 @@ def test_an_unknown_label_is_named(base: Path, tmp_path: Path, capsys: Output) -
     given = ["--fine-tune", base, "--labels", labels, "--valid-labels", other]
     code = code_of("train", "gpt", *given, "--out", tmp_path / "m")
     shown = capsys.readouterr()
-    assert "line 2: the label 'prime' is new" in refused(shown.err, shown.out, code)
+    assert "line 2: the label 'prime' is unknown" in refused(shown.err, shown.out, code)

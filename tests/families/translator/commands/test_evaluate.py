@@ -19,7 +19,7 @@ from qkv.cli import main, terminal
 from qkv.core.pairs import TranslationModel
 from qkv.engine import Engine, NoEngineError
 from qkv.evaluation.overlap import SEEN_FILE, seen_in, write_seen
-from qkv.families.translator.commands.translate import without_breaks
+from qkv.families.translator.commands.translate import without_line_breaks
 
 SENTENCES = 60
 
@@ -88,7 +88,7 @@ def test_the_engine_gives_the_translations_of_the_model(
 
     monkeypatch.setattr(TranslationModel, "begin", refuse)
     answer_of(capsys, model, "--source", "a.en", "--reference", "a.xx", "--output", "said.xx")
-    assert Path("said.xx").read_text().split("\n") == [*map(without_breaks, expected), ""]
+    assert Path("said.xx").read_text().split("\n") == [*map(without_line_breaks, expected), ""]
 
 
 def test_progress_is_printed_without_a_terminal(
@@ -329,7 +329,7 @@ def test_sentences_in_the_training_data_are_counted_and_excluded(
     first = ", ".join(map(str, seen[:3]))
     assert error.startswith(
         f"warning: {len(seen)} of {SENTENCES} test sentences occur in the training data of model "
-        f"({overlap['same_translation']} with the very same translation; lines {first}, …): "
+        f"({overlap['same_translation']} with the same translation; lines {first}, …): "
     )
     assert error.endswith(f"without them BLEU is {without['bleu']['value']:.2f}.\n")
 

@@ -23,7 +23,7 @@ TRAINING_MISTAKES = {
     "a folder for a file": (["--target", "."], "is a folder"),
     "one validation file": (["--valid-source", "a.en"], "either as --valid-source and --valid-target, or as --valid-pairs"),
     "two files and pairs": (["--pairs", "a.tsv"], "--source and --target, or --pairs, or --data"),
-    "too large a vocabulary": (["--vocab-size", "5000"], "the data fill a vocabulary of"),
+    "too large a vocabulary": (["--vocab-size", "5000"], "the data yield a vocabulary of"),
     "too small a vocabulary": (["--vocab-size", "10"], "a vocabulary of 10 is too small"),
     "an unknown recipe": (["--recipe", "paper-bas"], "there is no recipe 'paper-bas'; did you mean paper-base?"),
     "no step": (["--steps", "0"], "--steps must be at least 1"),
@@ -121,7 +121,7 @@ def test_only_the_first_process_prints_an_error(files: Path) -> None:
     before = content(files)
     running = process(*training(files, "--vocab-size", "5000", "--processes", "2"))
     out, error = running.communicate(timeout=60)
-    assert "the data fill a vocabulary of" in refused(error.decode(), out.decode(), running.returncode)
+    assert "the data yield a vocabulary of" in refused(error.decode(), out.decode(), running.returncode)
     assert content(files) == before
 
 

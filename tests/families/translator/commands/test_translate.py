@@ -53,7 +53,7 @@ def test_every_line_is_translated_in_order_with_any_batch_size(
     with standard_input(("\n".join(LINES) + ending).encode(), tmp_path):
         assert code_of("translate", model) == 0
     answers = capsys.readouterr().out.split("\n")
-    translator = qkv.load(model).computing_in("int8")
+    translator = qkv.load(model)
     assert answers == [*(translate_command.without_breaks(translator.translate(line)) for line in LINES), ""]
     assert [answers[place] for place in (1, 3, 4, 5, 6)] == ["", " ", "👍", "\x07\x1b", "4 5 6"]
 
@@ -134,7 +134,7 @@ def test_the_largest_length_penalty_works(model: Path, capsys: pytest.CaptureFix
 
 
 def test_a_line_on_a_pipe_is_translated_before_the_next_is_sent(model: Path) -> None:
-    translator = qkv.load(model).computing_in("int8")
+    translator = qkv.load(model)
     with process("translate", str(model)) as running:
         assert running.stdin is not None
         assert running.stdout is not None

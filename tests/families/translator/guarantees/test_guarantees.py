@@ -16,9 +16,9 @@ from qkv.families.translator.guarantees.places import Mark
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.text_search import knows_entities
 from qkv.text.glossary import Glossary
-from qkv.text.protect import BY_DEFAULT, KINDS, Kind, occurrences, protected_spans, survive
+from qkv.text.protect import BY_DEFAULT, KINDS, Kind, all_kept, occurrences, protected_spans
 from qkv.text.tokenizer import Tokenizer
-from qkv.text.words import FINE
+from qkv.text.words import WORDS_AND_MARKS
 
 words = st.sampled_from(
     ["the", "cat", "danced", "my", "friends", "like", "tomatoes", "and", "are", "in", "a"]
@@ -69,7 +69,7 @@ def test_every_protected_span_survives_as_often_as_it_was_there(text: str, stand
 def test_every_term_of_a_glossary_comes_out_in_its_form(text: str, terms: dict[str, str]) -> None:
     glossary = Glossary.of(terms.items())
     answer = WITHOUT.translate(text, TranslationOptions(glossary=glossary))
-    for term in glossary.found_in(text):
+    for term in glossary.required_phrases(text):
         assert occurrences(answer, term), (term, answer)
 
 
@@ -399,10 +399,10 @@ def test_all_spans_are_kept_for_any_output_and_alignment(data: st.DataObject) ->
     reading = Reading.plain(Job.of(source, TranslationOptions()))
     parts = st.one_of(words, st.sampled_from([*reading.job.kept_texts, ".", ","]))
     said = " ".join(data.draw(st.lists(parts, max_size=8)))
-    sizes = [len(FINE.findall(text)) for text in (reading.text, said)]
+    sizes = [len(WORDS_AND_MARKS.findall(text)) for text in (reading.text, said)]
     anywhere = st.tuples(*(st.integers(0, max(0, size - 1)) for size in sizes))
     links = data.draw(st.lists(anywhere, max_size=6)) if all(sizes) else []
-    assert survive(completed(reading, said, links), reading.job.kept_texts)
+    assert all_kept(completed(reading, said, links), reading.job.kept_texts)
 
 
 def test_the_words_in_whose_place_a_term_stands_are_known() -> None:

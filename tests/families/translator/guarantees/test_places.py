@@ -8,7 +8,7 @@ from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Translation, together
-from qkv.text.words import FINE
+from qkv.text.words import WORDS_AND_MARKS
 
 TAG = re.compile(r"<(/?)(\w+)( n='\d+')?(/?)>")
 
@@ -79,7 +79,7 @@ def placed_anyhow(source: str, chance: random.Random) -> str:
     reading = Reading.plain(Job.of(source, TranslationOptions()))
     known = ["die", "Katze", "tanzte", ".", "?", *reading.job.kept_texts]
     said = chance.choice([" ", " ", ""]).join(chance.choice(known) for _ in range(chance.randrange(9)))
-    sizes = [len(FINE.findall(text)) for text in (reading.text, said)]
+    sizes = [len(WORDS_AND_MARKS.findall(text)) for text in (reading.text, said)]
     count = chance.randrange(12) if all(sizes) else 0
     links = [(chance.randrange(sizes[0]), chance.randrange(sizes[1])) for _ in range(count)]
     return completed(reading, said, links)

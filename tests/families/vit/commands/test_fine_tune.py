@@ -80,7 +80,7 @@ def test_a_fine_tuned_model_keeps_its_head_when_fine_tuned_again(
         (["--colours=grey"], "--colours cannot be combined with --fine-tune."),
         (["--recipe", "mnist"], "there is no recipe 'mnist'"),
         (["--fit", "--epochs", "-1"], "--epochs must be more than 0"),
-        ([], "is 11 × 11 pixels large and not 8 × 8: convert it, or choose to fit images"),
+        ([], "is 11 × 11 pixels instead of 8 × 8: convert it, fit images to the model"),
         (["--fit", "--scenes", "100"], "give either --images with a folder, or --scenes"),
     ],
 )

@@ -13,14 +13,13 @@ from drawings import SHORT_RUN, TINY_BLOCKS, halves, untrained_classifier, untra
 from PIL import Image
 
 from qkv.data.captioned import scene_pictures
-from qkv.data.worlds.labelled_scenes import scenes_to_judge
-from qkv.families.dalle.codebook_task import reconstruction
+from qkv.data.labelled_pictures import hold_out
+from qkv.data.worlds.labelled_scenes import evaluation_scenes
+from qkv.families.dalle.codes import reconstruction
 from qkv.families.dalle.product import Painter
 from qkv.families.dalle.scene_scores import reconstructed_scenes
 from qkv.families.loading import load
 from qkv.families.vit.product import PictureClassifier
-from qkv.families.vit.task import accuracy
-from qkv.training.picture_data import hold_out
 
 Output = pytest.CaptureFixture[str]
 JUDGED = ["--measured-captions", "2", "--measured-candidates", "2"]
@@ -225,8 +224,8 @@ def test_a_classifier_of_scenes_is_evaluated_on_scenes(tmp_path: Path, capsys: O
     assert (found["part"], found["pictures"]) == ("test", 40)
     classifier = load(out)
     assert isinstance(classifier, PictureClassifier)
-    judged = scenes_to_judge(40, classifier.form).numbered_as(classifier.classes)
-    assert found["accuracy"] == pytest.approx(accuracy(classifier, judged))
+    judged = evaluation_scenes(40, classifier.form).with_class_order(classifier.classes)
+    assert found["accuracy"] == pytest.approx(classifier.accuracy(judged))
 
 
 def test_a_codebook_is_evaluated_on_images_and_on_scenes(tmp_path: Path, capsys: Output) -> None:
@@ -311,11 +310,11 @@ def animated(path: Path) -> None:
 
 
 BAD_PICTURES = {
-    "another size": ("a.png", lambda path: Image.new("RGB", (9, 8)).save(path), "is 9 × 8 pixels large"),
+    "another size": ("a.png", lambda path: Image.new("RGB", (9, 8)).save(path), "is 9 × 8 pixels instead of"),
     "another mode": ("a.png", lambda path: Image.new("CMYK", (8, 8)).save(path, "TIFF"), "has the mode CMYK"),
     "truncated": ("a.png", lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0"), "cannot be read|damaged"),
     "animated": ("a.gif", animated, "is animated"),
-    "no picture": ("a.png", lambda path: path.write_text("text"), "cannot be read as a picture"),
+    "no picture": ("a.png", lambda path: path.write_text("text"), "cannot be read as an image"),
     "not there": ("a.png", lambda path: None, "there is no file"),
 }
 
@@ -365,7 +364,7 @@ def test_an_image_that_cannot_be_classified_is_one_error_message(
         (["train", "vit", "--scenes", "3", "--out", "OUT"], "--scenes must be from 100 to 1,000,000"),
         (["train", "vit", "--scenes", "100", "--size", "40", "--out", "OUT"], "or a multiple of that"),
         (["train", "vit", "--scenes", "100", "--colours", "grey", "--out", "OUT"], "leave out --colours"),
-        (["train", "vit", "--images", "one", "--out", "OUT"], "holds one class"),
+        (["train", "vit", "--images", "one", "--out", "OUT"], "has one class"),
         (["train", "codebook", "--images", "one", "--out", "OUT"], "too few to hold some out"),
         (["evaluate", "MODEL", "--scenes", "-1"], "--scenes must be from 1 to"),
         (["evaluate", "MODEL", "--images", "one", "--part", "valid"], "--part needs --scenes"),

@@ -1,7 +1,6 @@
 """Augment a batch of images with torch.
 
-Every choice is a number between 0 and 1 passed in, so the result for an image depends neither on its neighbours in
-the batch nor on the process that computes it.
+All random numbers are arguments, so the result for an image does not depend on the rest of the batch or on the process.
 """
 
 from collections.abc import Callable
@@ -13,34 +12,34 @@ from torch import Tensor
 from qkv.data.augmentation import ERASURES, MOVES, PER_OPERATION, Augmentation
 
 
-def augmented(pictures: Tensor, draws: Tensor, options: Augmentation) -> Tensor:
-    """pictures (B, C, height, width) as bytes, draws (B, options.draws); values between 0 and 1 come back.
+def augment(pictures: Tensor, draws: Tensor, options: Augmentation) -> Tensor:
+    """Augment images (B, C, height, width) of bytes with random numbers (B, options.draws); returns values from 0 to 1.
 
-    All geometric operations are one matrix, so that pixels are interpolated once.
+    All geometric operations are combined into one matrix, so that pixels are interpolated only once.
     """
     x = pictures.float() / 255
     moves, drawn, erasures = draws.split([MOVES, PER_OPERATION * options.operations, ERASURES], dim=1)
     matrices = move_matrices(moves, (x.shape[2], x.shape[3]), options)  # (B, 2, 3)
-    changes = [*BENDS, *(COLOURINGS if options.augment_colours else ())]
+    changes = [*GEOMETRIC, *(COLOUR_CHANGES if options.augment_colours else ())]
     for number in range(options.operations):
         which, strength = drawn[:, PER_OPERATION * number :][:, :PER_OPERATION].unbind(1)
-        chosen = (which * (1 + len(changes))).long()  # the last of them does nothing
+        chosen = (which * (1 + len(changes))).long()  # the last choice is no operation
         strength = (2 * strength - 1) * options.magnitude  # (B)
         for index, change in enumerate(changes):
             rows = (chosen == index).nonzero()[:, 0]
-            if len(rows) and index < len(BENDS):
-                bend = BENDS[index](strength[rows], x.shape[3] / x.shape[2])
-                matrices[rows] = composed(matrices[rows], bend)
+            if len(rows) and index < len(GEOMETRIC):
+                bend = GEOMETRIC[index](strength[rows], x.shape[3] / x.shape[2])
+                matrices[rows] = compose(matrices[rows], bend)
             elif len(rows):
                 x[rows] = change(x[rows], strength[rows, None, None, None]).clamp(0, 1)
-    return erased(bent(x, matrices, exact=not options.operations), erasures, options.erase)
+    return erase_rectangle(warp(x, matrices, exact=not options.operations), erasures, options.erase)
 
 
-# Geometry: matrices (B, 2, 3) that say where each pixel is taken from, in halves of the picture's sides
+# Geometry: matrices (B, 2, 3) from output to input coordinates, from −1 to 1
 
 
 def matrix(rows: Tensor, **entries: Tensor) -> Tensor:
-    """The identity but for these entries, named by row and column."""
+    """The identity with some entries replaced. Their names give row and column: e02 is row 0, column 2."""
     made = torch.eye(2, 3).repeat(len(rows), 1, 1)
     for name, values in entries.items():
         made[:, int(name[1]), int(name[2])] = values
@@ -53,31 +52,31 @@ def move_matrices(moves: Tensor, size: tuple[int, int], options: Augmentation) -
     return matrix(moves, e02=2 * across / size[1], e12=2 * down / size[0], e00=flipped)
 
 
-def composed(first: Tensor, second: Tensor) -> Tensor:
+def compose(first: Tensor, second: Tensor) -> Tensor:
     last = torch.tensor([0.0, 0.0, 1.0]).expand(len(first), 1, 3)
     return first @ torch.cat([second, last], dim=1)
 
 
 def rotation(strength: Tensor, aspect: float) -> Tensor:
-    """The aspect is width / height: the halves of both sides are not of one length, and what is turned keeps its angles."""
+    """The aspect ratio (width / height) corrects for coordinates from −1 to 1 on sides of different length."""
     angle = strength * torch.pi / 4
     sine, cosine = angle.sin(), angle.cos()
     return matrix(strength, e00=cosine, e01=-sine / aspect, e10=sine * aspect, e11=cosine)
 
 
-BENDS: list[Callable[[Tensor, float], Tensor]] = [
+GEOMETRIC: list[Callable[[Tensor, float], Tensor]] = [
     rotation,
-    lambda strength, aspect: matrix(strength, e01=strength * 0.5),  # sheared
+    lambda strength, aspect: matrix(strength, e01=strength * 0.5),  # shear
     lambda strength, aspect: matrix(strength, e10=strength * 0.5),
-    lambda strength, aspect: matrix(strength, e02=strength * 0.6),  # moved
+    lambda strength, aspect: matrix(strength, e02=strength * 0.6),  # shift
     lambda strength, aspect: matrix(strength, e12=strength * 0.6),
     lambda strength, aspect: matrix(
         strength, e00=(0.5 * strength).exp(), e11=(0.5 * strength).exp()
-    ),  # larger, smaller
+    ),  # scale
 ]
 
 
-def bent(x: Tensor, matrices: Tensor, *, exact: bool) -> Tensor:
+def warp(x: Tensor, matrices: Tensor, *, exact: bool) -> Tensor:
     grid = F.affine_grid(matrices, list(x.shape), align_corners=False)
     mode = "nearest" if exact else "bilinear"
     return F.grid_sample(x, grid, mode=mode, padding_mode="border", align_corners=False)
@@ -86,27 +85,25 @@ def bent(x: Tensor, matrices: Tensor, *, exact: bool) -> Tensor:
 # Colours: x (B, C, height, width) and a strength (B, 1, 1, 1) between −1 and 1
 
 
-def away_from(x: Tensor, middle: Tensor, strength: Tensor) -> Tensor:
+def scale_contrast(x: Tensor, middle: Tensor, strength: Tensor) -> Tensor:
     return middle + (x - middle) * (1 + strength)
 
 
-def sharpened(x: Tensor, strength: Tensor) -> Tensor:
-    return away_from(x, F.avg_pool2d(x, 3, stride=1, padding=1, count_include_pad=False), strength)
+def sharpen(x: Tensor, strength: Tensor) -> Tensor:
+    return scale_contrast(x, F.avg_pool2d(x, 3, stride=1, padding=1, count_include_pad=False), strength)
 
 
-COLOURINGS: list[Callable[[Tensor, Tensor], Tensor]] = [
+COLOUR_CHANGES: list[Callable[[Tensor, Tensor], Tensor]] = [
     lambda x, strength: x * (1 + strength),  # brightness
-    lambda x, strength: away_from(x, x.mean((1, 2, 3), keepdim=True), strength),  # contrast
-    lambda x, strength: away_from(x, x.mean(1, keepdim=True), strength),  # saturation
-    sharpened,
-    lambda x, strength: torch.where(x <= 1 - strength.abs() / 2, x, 1 - x),  # solarised
-    lambda x, strength: (
-        (x * (levels := 2 ** (8 - 6 * strength.abs()).round())).floor() / levels
-    ),  # fewer shades
+    lambda x, strength: scale_contrast(x, x.mean((1, 2, 3), keepdim=True), strength),  # contrast
+    lambda x, strength: scale_contrast(x, x.mean(1, keepdim=True), strength),  # saturation
+    sharpen,
+    lambda x, strength: torch.where(x <= 1 - strength.abs() / 2, x, 1 - x),  # solarize
+    lambda x, strength: (x * (levels := 2 ** (8 - 6 * strength.abs()).round())).floor() / levels,  # posterize
 ]
 
 
-def erased(x: Tensor, draws: Tensor, share: float) -> Tensor:
+def erase_rectangle(x: Tensor, draws: Tensor, share: float) -> Tensor:
     """Random erasing (Zhong et al., 2020): a rectangle of a tenth to a half of each side."""
     if not share:
         return x

@@ -11,24 +11,28 @@ from qkv.training.shares import Moments, Share
 from qkv.training.spread import Spread, gather, shard_like
 
 
-class Optimiser:
+class Optimizer:
     """Updates all weights of a model from the gradients of all processes."""
 
     def __init__(self, spread: Spread, settings: TrainingSettings):
         self.spread = spread
-        self.adamw = AdamW([share for share in spread.shares if share.alike.rule == "adamw"], settings)
-        self.muon = [Muon(share, spread.products) for share in spread.shares if share.alike.rule == "muon"]
+        self.adamw = AdamW(
+            [share for share in spread.shares if share.parameter_group.rule == "adamw"], settings
+        )
+        self.muon = [
+            Muon(share, spread.products) for share in spread.shares if share.parameter_group.rule == "muon"
+        ]
 
     def step(self, rate: float, finite: Tensor) -> None:
         """Update nothing if `finite`, a tensor on the model's device, is false."""
         self.adamw.step(rate, finite)
         for stack in self.muon:
             stack.step(rate, finite)
-        self.spread.updated()
+        self.spread.wait_for_updates()
 
     def tensors(self) -> dict[str, Tensor]:
         """`3.exp_avg` is AdamW's running mean for parameter 3, `muon.128x256` the momentum of Muon's matrices of a shape."""
-        return self.adamw.tensors() | {f"muon.{stack.name}": stack.kept() for stack in self.muon}
+        return self.adamw.tensors() | {f"muon.{stack.name}": stack.stacked_momentum() for stack in self.muon}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         self.adamw.restore(tensors)
@@ -40,7 +44,7 @@ class AdamW:
     """torch's AdamW, with its state in the memory of the shares."""
 
     def __init__(self, shares: Sequence[Share], settings: TrainingSettings):
-        groups = [{"params": share.own, "weight_decay": share.alike.decay} for share in shares]
+        groups = [{"params": share.own, "weight_decay": share.parameter_group.decay} for share in shares]
         self.fused = torch.optim.AdamW(
             groups or [{"params": []}],
             lr=0.0,
@@ -97,7 +101,7 @@ class Muon:
 
     def __init__(self, share: Share, products: Products | None = None):
         self.share, self.momentum, self.products = share, share.moments(), products
-        rows, columns = share.alike.parameters[0].shape
+        rows, columns = share.parameter_group.parameters[0].shape
         self.upright = rows > columns
         self.size = SIZE * max(rows, columns) ** 0.5
         self.name = f"{rows}x{columns}"
@@ -112,21 +116,21 @@ class Muon:
         for momentum, gradient in zip(self.momentum.own, gradients, strict=True):
             momentum.lerp_(gradient, torch.where(finite, 1 - MOMENTUM, 0.0))
         ahead = gradients.lerp(torch.stack(self.momentum.own), MOMENTUM)  # Nesterov
-        steps = self.oriented(orthogonal(self.oriented(ahead), self.products)) * (rate_or_none * self.size)
+        steps = self.orient(orthogonal(self.orient(ahead), self.products)) * (rate_or_none * self.size)
         for matrix, step in zip(self.share.own, steps, strict=True):
-            if self.share.alike.decay:
-                matrix.mul_(1 - rate_or_none * self.share.alike.decay)
+            if self.share.parameter_group.decay:
+                matrix.mul_(1 - rate_or_none * self.share.parameter_group.decay)
             matrix.sub_(shard_like(step, matrix))
 
-    def oriented(self, matrices: Tensor) -> Tensor:
+    def orient(self, matrices: Tensor) -> Tensor:
         """Transpose, if needed, so that there are no more rows than columns. Applied twice, it undoes itself."""
         return matrices.transpose(-1, -2) if self.upright else matrices
 
-    def kept(self) -> Tensor:
-        return self.oriented(torch.stack(self.momentum.each))
+    def stacked_momentum(self) -> Tensor:
+        return self.orient(torch.stack(self.momentum.each))
 
     def restore(self, kept: Tensor) -> None:
-        for momentum, values in zip(self.momentum.each, self.oriented(kept), strict=True):
+        for momentum, values in zip(self.momentum.each, self.orient(kept), strict=True):
             momentum.copy_(values)
 
 

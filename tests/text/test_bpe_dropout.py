@@ -1,6 +1,6 @@
 import pytest
 
-from qkv.text.subword_dropout import SubwordDropout
+from qkv.text.bpe_dropout import BPEDropout
 from qkv.text.tokenizer import Tokenizer
 
 TEXTS = [
@@ -17,17 +17,17 @@ def tokenizer() -> Tokenizer:
 
 
 def test_without_dropout_it_is_the_tokenizer_itself(tokenizer: Tokenizer) -> None:
-    assert SubwordDropout(tokenizer, TEXTS, 0.0).encode_all(1) == tokenizer.encode_all(TEXTS)
+    assert BPEDropout(tokenizer, TEXTS, 0.0).encode_all(1) == tokenizer.encode_all(TEXTS)
 
 
 def test_every_cut_says_the_same_text(tokenizer: Tokenizer) -> None:
-    dropout = SubwordDropout(tokenizer, TEXTS, 0.3)
+    dropout = BPEDropout(tokenizer, TEXTS, 0.3)
     for seed in range(5):
         assert [tokenizer.decode(ids) for ids in dropout.encode_all(seed)] == TEXTS
 
 
 def test_words_are_cut_in_many_ways(tokenizer: Tokenizer) -> None:
-    dropout = SubwordDropout(tokenizer, TEXTS, 0.3)
+    dropout = BPEDropout(tokenizer, TEXTS, 0.3)
     cuts = {tuple(dropout.encode_all(seed)[0]) for seed in range(20)}
     assert len(cuts) > 10
     plain = len(tokenizer.encode(TEXTS[0]))
@@ -36,18 +36,16 @@ def test_words_are_cut_in_many_ways(tokenizer: Tokenizer) -> None:
 
 
 def test_a_higher_dropout_gives_more_tokens(tokenizer: Tokenizer) -> None:
-    sizes = [
-        sum(map(len, SubwordDropout(tokenizer, TEXTS, share).encode_all(1))) for share in (0.0, 0.1, 0.4)
-    ]
+    sizes = [sum(map(len, BPEDropout(tokenizer, TEXTS, share).encode_all(1))) for share in (0.0, 0.1, 0.4)]
     assert sizes[0] < sizes[1] < sizes[2]
 
 
 def test_nearly_certain_dropout_leaves_single_letters(tokenizer: Tokenizer) -> None:
-    pieces = SubwordDropout(tokenizer, ["works"], 0.999999).encode_all(1)[0]
+    pieces = BPEDropout(tokenizer, ["works"], 0.999999).encode_all(1)[0]
     assert len(pieces) == len(" works")
 
 
 def test_the_seed_decides(tokenizer: Tokenizer) -> None:
-    dropout = SubwordDropout(tokenizer, TEXTS, 0.2)
+    dropout = BPEDropout(tokenizer, TEXTS, 0.2)
     assert dropout.encode_all(7) == dropout.encode_all(7)
     assert dropout.encode_all(7) != dropout.encode_all(8)

@@ -18,7 +18,7 @@ class Fields:
         return found  # type: ignore[return-value]
 
     def message(self, number: int) -> bytes:
-        """Its parts concatenated, which merges messages."""
+        """All values concatenated, which merges the messages."""
         return b"".join(self.messages(number))
 
     def bytes(self, number: int) -> bytes:

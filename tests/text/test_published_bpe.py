@@ -12,17 +12,17 @@ from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.options import GenerationOptions
 from qkv.families.gpt.product import Generator, GeneratorDefaults
-from qkv.text.published_pieces import PublishedPieces
+from qkv.text.published_bpe import PublishedBPE
 from qkv.text.tokenizer import BYTES
 
 ENDS_WORDS = ["<unk>", "d", "o", "g", "d</w>", "o</w>", "g</w>", ".</w>"]
 
 
-def published(folder: Path, *, byte_level: bool) -> PublishedPieces:
+def published(folder: Path, *, byte_level: bool) -> PublishedBPE:
     pieces = [*BYTES, "<|endoftext|>"] if byte_level else ENDS_WORDS
     (folder / "vocab.json").write_text(json.dumps({piece: n for n, piece in enumerate(pieces)}))
     (folder / "merges.txt").write_text("#version: 0.2\n")
-    found = PublishedPieces.of_merges(folder / "vocab.json", folder / "merges.txt", byte_level=byte_level)
+    found = PublishedBPE.of_merges(folder / "vocab.json", folder / "merges.txt", byte_level=byte_level)
     found.end = len(pieces) - 1 if byte_level else 0
     return found
 
@@ -35,8 +35,8 @@ def test_the_start_of_a_text_is_the_end_token(byte_level: bool, tmp_path: Path) 
 
 def test_a_continuation_begins_with_a_space_if_tokens_end_words(tmp_path: Path) -> None:
     tokenizer = published(tmp_path, byte_level=False)
-    assert [tokenizer.between(prompt) for prompt in ("dog", "dog ", "dog\n", "")] == [" ", "", "", ""]
-    assert published(tmp_path, byte_level=True).between("dog") == ""
+    assert [tokenizer.separator_after(prompt) for prompt in ("dog", "dog ", "dog\n", "")] == [" ", "", "", ""]
+    assert published(tmp_path, byte_level=True).separator_after("dog") == ""
 
 
 def test_a_continuation_is_not_glued_to_its_prompt(tmp_path: Path) -> None:

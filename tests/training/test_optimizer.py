@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from qkv.engine.int16 import Int16
-from qkv.training.distributed import Alone
-from qkv.training.optimiser import Optimiser, orthogonal
+from qkv.training.distributed import SingleProcess
+from qkv.training.optimizer import Optimizer, orthogonal
 from qkv.training.settings import TrainingSettings
-from qkv.training.shares import alike
+from qkv.training.shares import parameter_groups
 from qkv.training.spread import Shared
 
 SETTINGS = TrainingSettings(
@@ -30,7 +30,7 @@ YES = torch.tensor(True)  # the gradients are numbers
 
 
 def spread_of(model: nn.Module, settings: TrainingSettings = SETTINGS) -> Shared:
-    return Shared(model, Alone(), settings)
+    return Shared(model, SingleProcess(), settings)
 
 
 def gradients_into(spread: Shared, seed: int) -> None:
@@ -69,7 +69,7 @@ def test_a_model_that_is_trained_in_16_bits_has_muon_in_them_too(
 ) -> None:
     model = nn.Sequential(nn.Linear(64, 80))
     spread = spread_of(model, replace(SETTINGS, precision="int16"))
-    optimiser = Optimiser(spread, SETTINGS)
+    optimiser = Optimizer(spread, SETTINGS)
     gradients_into(spread, 1)
     asked: list[tuple[int, ...]] = []
     multiply = Int16.multiply
@@ -93,7 +93,7 @@ def test_the_singular_vectors_stay() -> None:
 
 def test_the_linear_layers_are_its_own_and_nothing_else() -> None:
     model = make_model()
-    kinds = alike(model, SETTINGS)
+    kinds = parameter_groups(model, SETTINGS)
     own = [id(p) for kind in kinds if kind.rule == "muon" for p in kind.parameters]
     others = [id(p) for kind in kinds if kind.rule == "adamw" for p in kind.parameters]
     assert set(own) == {id(model[i].weight) for i in range(1, 5)}  # type: ignore[index]
@@ -109,7 +109,7 @@ def test_a_step_has_the_size_of_an_adamw_step(rate: float, shape: tuple[int, int
     spread = spread_of(model)
     before = model.weight.detach().clone()
     gradients_into(spread, 1)
-    Optimiser(spread, SETTINGS).step(rate, YES)
+    Optimizer(spread, SETTINGS).step(rate, YES)
     size = (model.weight - before).square().mean().sqrt().item()
     assert 0.2 * rate < size < 0.6 * rate  # AdamW's are 0.2 to 0.4 times the rate in practice
 
@@ -126,7 +126,7 @@ def test_weight_decay_pulls_matrices_towards_zero_and_leaves_words_and_biases(
         settings = replace(SETTINGS, optimizer=optimiser, weight_decay=decay)
         spread = spread_of(model, settings)
         gradients_into(spread, 1)
-        Optimiser(spread, settings).step(1e-2, YES)
+        Optimizer(spread, settings).step(1e-2, YES)
         after.append(model.state_dict())
     pulled = {name: after[1][name] - after[0][name] for name in before}
     torch.testing.assert_close(pulled["1.weight"], -0.005 * before["1.weight"], atol=1e-6, rtol=0)
@@ -139,13 +139,13 @@ def test_its_state_comes_back() -> None:
     for interrupted in (False, True):
         model = make_model()
         spread = spread_of(model)
-        optimiser = Optimiser(spread, SETTINGS)
+        optimiser = Optimizer(spread, SETTINGS)
         for step in range(6):
             gradients_into(spread, step)
             optimiser.step(1e-2, YES)
             if interrupted and step == 2:
                 kept = {name: tensor.clone() for name, tensor in optimiser.tensors().items()}
-                optimiser = Optimiser(spread, SETTINGS)
+                optimiser = Optimizer(spread, SETTINGS)
                 optimiser.restore(kept)
         runs.append(model.state_dict())
     for name in runs[0]:
@@ -159,7 +159,7 @@ def test_gradients_that_are_no_numbers_move_neither_weights_nor_state(
     model = make_model()
     settings = replace(SETTINGS, optimizer=optimiser, weight_decay=0.5)
     spread = spread_of(model, settings)
-    own = Optimiser(spread, settings)
+    own = Optimizer(spread, settings)
     gradients_into(spread, 1)
     own.step(1e-2, YES)
     before = {name: tensor.clone() for name, tensor in {**model.state_dict(), **own.tensors()}.items()}

@@ -1,7 +1,7 @@
 """WordPiece, the tokenizer of BERT: "##" marks a token that continues a word.
 
-Learned from the user's own text with Hugging Face's `tokenizers`, or taken from a published tokenizer.json or
-vocab.txt. A character that no piece has makes its whole word [UNK].
+It is learned with Hugging Face's `tokenizers`, or read from a published tokenizer.json or vocab.txt. A word with an unknown
+character is [UNK] as a whole.
 """
 
 import json
@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from tokenizers import Tokenizer as Pieces
+from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from qkv.errors import UserError
@@ -21,17 +21,17 @@ CONTINUES = "##"
 ALPHABET = 1_000  # characters with their own token
 
 
-class WordPieces:
-    def __init__(self, pieces: Pieces, where: str = "the tokenizer"):
-        self.pieces = pieces
+class WordPieceTokenizer:
+    def __init__(self, library: LibraryTokenizer, where: str = "the tokenizer"):
+        self.library = library
         # Text that happens to contain "[SEP]" is plain text; the library must not truncate or pad.
-        self.pieces.encode_special_tokens = True
-        self.pieces.no_truncation()
-        self.pieces.no_padding()
-        ids = {token: pieces.token_to_id(token) for token in SPECIAL}
+        self.library.encode_special_tokens = True
+        self.library.no_truncation()
+        self.library.no_padding()
+        ids = {token: library.token_to_id(token) for token in SPECIAL}
         missing = [token for token, number in ids.items() if number is None]
         if missing:
-            raise UserError(f"{where} lacks {', '.join(missing)}: it is not one of BERT's.")
+            raise UserError(f"{where} lacks {', '.join(missing)}: it is not a tokenizer of BERT.")
         self.pad, self.unknown, self.begin, self.separator, self.mask = (
             number or 0 for number in ids.values()
         )
@@ -41,7 +41,7 @@ class WordPieces:
         """Learn a vocabulary of at most `size` tokens; it is smaller if there is nothing more to merge."""
         if size <= len(SPECIAL):
             raise UserError(f"a vocabulary of {size} is too small: there are {len(SPECIAL)} special tokens.")
-        empty = untrained({token: number for number, token in enumerate(SPECIAL)}, lowercase)
+        empty = empty_tokenizer({token: number for number, token in enumerate(SPECIAL)}, lowercase)
         words = word_counts(empty, texts)
         first, later = alphabet(words, min(ALPHABET, size // 4))
         trainer = trainers.WordPieceTrainer(
@@ -55,24 +55,26 @@ class WordPieces:
             continuing_subword_prefix=CONTINUES,
             show_progress=False,
         )
-        learner = untrained({token: number for number, token in enumerate(SPECIAL)}, lowercase)
+        learner = empty_tokenizer({token: number for number, token in enumerate(SPECIAL)}, lowercase)
         learner.train_from_iterator(words.elements(), trainer)
         learned = sorted(learner.get_vocab().items(), key=lambda item: item[1])
-        return cls(untrained({piece: number for number, (piece, _) in enumerate(learned[:size])}, lowercase))
+        return cls(
+            empty_tokenizer({token: number for number, (token, _) in enumerate(learned[:size])}, lowercase)
+        )
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """From tokenizer.json, or from vocab.txt, which has a token on each line and no setting for case."""
+        """Load tokenizer.json, or vocab.txt, which has one token per line and is read as lower-case."""
         if path.suffix == ".txt":
             return cls.from_vocabulary(path, lowercase=True)
         try:
-            pieces = Pieces.from_file(str(path))
+            library = LibraryTokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception for everything
             raise UserError(f"{path} is not a tokenizer file ({error}).") from None
-        kind = json.loads(pieces.to_str())["model"]["type"]
+        kind = json.loads(library.to_str())["model"]["type"]
         if kind != "WordPiece":
             raise UserError(f"{path} is a {kind} tokenizer, but BERT uses WordPiece.")
-        return cls(pieces, str(path))
+        return cls(library, str(path))
 
     @classmethod
     def from_vocabulary(cls, path: Path, *, lowercase: bool) -> Self:
@@ -86,46 +88,46 @@ class WordPieces:
         if len(set(words)) < len(words):
             raise UserError(f"{path} has a token twice, so its line numbers are not the ids.")
         if UNKNOWN not in words:
-            raise UserError(f"{path} lacks {UNKNOWN}: it is not one of BERT's.")
-        return cls(untrained({word: number for number, word in enumerate(words)}, lowercase), str(path))
+            raise UserError(f"{path} lacks {UNKNOWN}: it is not a vocabulary of BERT.")
+        return cls(empty_tokenizer({word: number for number, word in enumerate(words)}, lowercase), str(path))
 
     def text(self) -> str:
         """The content of tokenizer.json, which the tokenizers library can read, with tokens sorted by id."""
-        content = json.loads(self.pieces.to_str(pretty=False))
+        content = json.loads(self.library.to_str(pretty=False))
         vocabulary = content["model"]["vocab"]
         content["model"]["vocab"] = dict(sorted(vocabulary.items(), key=lambda item: item[1]))
         return json.dumps(content, ensure_ascii=False)
 
-    def text_with_marks(self) -> str:
-        """The same for other programs, with the template that adds [CLS] and [SEP]."""
-        pieces = Pieces.from_str(self.text())
-        pieces.post_processor = processors.TemplateProcessing(
+    def text_with_template(self) -> str:
+        """The content of tokenizer.json for other programs, with the template that adds [CLS] and [SEP]."""
+        library = LibraryTokenizer.from_str(self.text())
+        library.post_processor = processors.TemplateProcessing(
             single=f"{BEGIN} $A {SEPARATOR}",
             pair=f"{BEGIN} $A {SEPARATOR} $B:1 {SEPARATOR}:1",
             special_tokens=[(BEGIN, self.begin), (SEPARATOR, self.separator)],
         )
-        return str(pieces.to_str(pretty=False))
+        return str(library.to_str(pretty=False))
 
     def __len__(self) -> int:
-        return int(self.pieces.get_vocab_size())
+        return int(self.library.get_vocab_size())
 
     def encode(self, text: str) -> list[int]:
-        return list(self.pieces.encode(text, add_special_tokens=False).ids)
+        return list(self.library.encode(text, add_special_tokens=False).ids)
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        return [list(encoding.ids) for encoding in self.pieces.encode_batch(texts, add_special_tokens=False)]
+        return [list(encoding.ids) for encoding in self.library.encode_batch(texts, add_special_tokens=False)]
 
     def encode_with_masks(self, text: str) -> list[int]:
-        """The same, but [MASK] in the text is the mask token."""
+        """Like `encode`, but [MASK] in the text is the mask token."""
         first, *rest = self.encode_all(text.split(MASK))
         return [*first, *(number for part in rest for number in (self.mask, *part))]
 
     def decode(self, ids: Sequence[int]) -> str:
-        return str(self.pieces.decode(list(ids), skip_special_tokens=True))
+        return str(self.library.decode(list(ids), skip_special_tokens=True))
 
     def show(self, ids: Sequence[int]) -> list[str]:
         """Readable tokens."""
-        return [str(self.pieces.id_to_token(number)) for number in ids]
+        return [str(self.library.id_to_token(number)) for number in ids]
 
     @cached_property
     def special(self) -> frozenset[int]:
@@ -137,7 +139,7 @@ class WordPieces:
         """For every id, whether the token continues a word."""
         return [token.startswith(CONTINUES) for token in self.show(range(len(self)))]
 
-    def joined(self, texts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    def join_texts(self, texts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
         """[CLS] text [SEP], or [CLS] text [SEP] text [SEP], and the index of the text at each position."""
         ids, segments = [self.begin], [0]
         for number, text in enumerate(texts):
@@ -146,13 +148,13 @@ class WordPieces:
         return ids, segments
 
 
-def word_counts(pieces: Pieces, texts: Iterable[str]) -> Counter[str]:
-    normalise, cut = pieces.normalizer.normalize_str, pieces.pre_tokenizer.pre_tokenize_str
+def word_counts(library: LibraryTokenizer, texts: Iterable[str]) -> Counter[str]:
+    normalise, cut = library.normalizer.normalize_str, library.pre_tokenizer.pre_tokenize_str
     return Counter(word for text in texts for word, _ in cut(normalise(text)))
 
 
 def alphabet(words: Counter[str], most: int) -> tuple[list[str], list[str]]:
-    """The most frequent letters at the start of words, and those of them that also continue words."""
+    """The most frequent letters, and the continuation tokens of those that occur inside words."""
     letters: Counter[str] = Counter()
     later: set[str] = set()
     for word, count in words.items():
@@ -163,10 +165,12 @@ def alphabet(words: Counter[str], most: int) -> tuple[list[str], list[str]]:
     return sorted(kept), [f"{CONTINUES}{letter}" for letter in sorted(kept) if letter in later]
 
 
-def untrained(vocabulary: dict[str, int], lowercase: bool) -> Pieces:
-    pieces = Pieces(models.WordPiece(vocabulary, unk_token=UNKNOWN, continuing_subword_prefix=CONTINUES))
-    pieces.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
-    pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    pieces.decoder = decoders.WordPiece(CONTINUES)
-    pieces.add_special_tokens([token for token in SPECIAL if token in vocabulary])
-    return pieces
+def empty_tokenizer(vocabulary: dict[str, int], lowercase: bool) -> LibraryTokenizer:
+    library = LibraryTokenizer(
+        models.WordPiece(vocabulary, unk_token=UNKNOWN, continuing_subword_prefix=CONTINUES)
+    )
+    library.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    library.decoder = decoders.WordPiece(CONTINUES)
+    library.add_special_tokens([token for token in SPECIAL if token in vocabulary])
+    return library

@@ -1,7 +1,7 @@
-"""The tokenizer of a published Marian translator: one vocabulary, and a SentencePiece model for each language.
+"""The tokenizer of published Marian translators: one vocabulary, and a SentencePiece model for each language.
 
-Text is normalised, so decoding does not return it exactly. Unknown characters become the unknown token.
-A model with several target languages first reads a token that selects one, such as ">>fra<<".
+Text is normalised, so decoding does not restore it exactly. Unknown characters become the unknown token.
+If a model has several target languages, a source starts with a token that selects one, such as ">>fra<<".
 """
 
 import base64
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from qkv.errors import UserError
-from qkv.text.tokenizer import ANEW
+from qkv.text.tokenizer import WORD_STARTS
 from qkv.text.unigram import SPACE, UnigramModel
 from qkv.text.words import Span
 
@@ -21,8 +21,8 @@ FORMAT = "sentence pieces"
 MARKER = re.compile(r">>[^<>]*<<")
 
 
-class SentencePieces:
-    """`models` are those of the source and target side. `encode` is for sources, `target.encode` for targets."""
+class MarianTokenizer:
+    """`models` are for the source and target side. `encode` is for sources, `target.encode` for targets."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class SentencePieces:
     ):
         self.vocabulary, self.models, self.side = vocabulary, models, side
         self.pad, self.start, self.end, self.unknown = pad, start, end, unknown
-        self.language = language  # the default, unless a text selects another
-        self.ids = {piece: number for number, piece in enumerate(vocabulary)}
+        self.language = language  # the default target language
+        self.ids = {token: number for number, token in enumerate(vocabulary)}
         self.special = {pad, end, unknown}
         if language is not None and self.marker(language) not in self.ids:
             known = ", ".join(self.languages)
@@ -48,12 +48,12 @@ class SentencePieces:
             )
 
     @cached_property
-    def target(self) -> "SentencePieces":
+    def target(self) -> "MarianTokenizer":
         return self.other(side=1)
 
-    def other(self, *, side: int = 0, language: str | None = None) -> "SentencePieces":
+    def other(self, *, side: int = 0, language: str | None = None) -> "MarianTokenizer":
         """The same vocabulary for the other side, or with another default target language."""
-        return SentencePieces(
+        return MarianTokenizer(
             self.vocabulary,
             self.models,
             pad=self.pad,
@@ -67,7 +67,7 @@ class SentencePieces:
     @cached_property
     def languages(self) -> list[str]:
         """The available target languages."""
-        return sorted(piece[2:-2] for piece in self.vocabulary if MARKER.fullmatch(piece))
+        return sorted(token[2:-2] for token in self.vocabulary if MARKER.fullmatch(token))
 
     @staticmethod
     def marker(language: str) -> str:
@@ -80,7 +80,7 @@ class SentencePieces:
         try:
             stored: dict[str, Any] = json.loads(text)
             models = [base64.b64decode(stored[side], validate=True) for side in ("source", "target")]
-            vocabulary = [str(piece) for piece in stored["vocabulary"]]
+            vocabulary = [str(token) for token in stored["vocabulary"]]
             numbers = {name: int(stored[name]) for name in ("pad", "start", "end", "unknown")}
             language = stored["language"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -122,15 +122,15 @@ class SentencePieces:
         return [self.encode(text) for text in texts]
 
     def encode_with_spans(self, text: str) -> tuple[list[int], list[Span]]:
-        """Ids, and the range of bytes of each in the text."""
+        """Ids, and the byte range of each token in the text."""
         marker, rest = self.without_marker(text)
         ids, spans = ([], []) if marker is None else ([self.number(marker)], [(0, 0)])
-        normal, origins, pieces = self.models[self.side].cut(rest)
+        normal, origins, tokens = self.models[self.side].segment(rest)
         before = len(text) - len(rest)
         bytes_before = [len(text[:before].encode("utf-8", "replace"))]  # for every character of the rest
         for letter in rest:
             bytes_before.append(bytes_before[-1] + len(letter.encode("utf-8", "replace")))
-        for start, end, _ in pieces:
+        for start, end, _ in tokens:
             ids.append(self.number(normal[start:end]))
             last = origins[end] if end < len(origins) else len(rest)
             spans.append((bytes_before[origins[start]], bytes_before[max(origins[start], last)]))
@@ -146,8 +146,8 @@ class SentencePieces:
                 return self.marker(self.language), text
         return None, text
 
-    def number(self, piece: str) -> int:
-        return self.ids.get(piece, self.unknown)
+    def number(self, token: str) -> int:
+        return self.ids.get(token, self.unknown)
 
     # From ids to text ----------------------------------------------------------------------------------------
 
@@ -159,10 +159,10 @@ class SentencePieces:
         return "" if number in self.special else self.vocabulary[number].replace(SPACE, " ")
 
     def spans(self, ids: Sequence[int]) -> list[Span]:
-        """The range of bytes of each token in the decoded text."""
-        said = "".join(map(self.letters, ids))
-        first = len(said) - len(said.lstrip())  # decoding strips white space, one byte each
-        size = len(said.strip().encode())
+        """The byte range of each token in the decoded text."""
+        text = "".join(map(self.letters, ids))
+        first = len(text) - len(text.lstrip())  # decoding strips white space, one byte each
+        size = len(text.strip().encode())
         found, end = [], -first
         for number in ids:
             start, end = end, end + len(self.letters(number).encode())
@@ -174,9 +174,9 @@ class SentencePieces:
         return [self.letters(number).encode() for number in range(len(self))]
 
     @cached_property
-    def begins_anew(self) -> list[bool]:
-        """For every id, whether it starts a new word: it begins with a space or a closing mark, or is the end."""
-        found = [piece[:1] in ANEW for piece in self.token_bytes]
+    def starts_word(self) -> list[bool]:
+        """For every id, whether the previous word ends before it: at a space, a punctuation mark or the end token."""
+        found = [token[:1] in WORD_STARTS for token in self.token_bytes]
         found[self.end] = True
         return found
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from qkv.data.augment import augment, rotation
 from qkv.data.augmentation import Augmentation
-from qkv.data.augmented import augmented, rotation
 
 EVERYTHING = Augmentation(crop=2, flip=True, operations=2, magnitude=0.6, erase=0.5)
 
@@ -20,12 +20,12 @@ def draws(options: Augmentation, count: int = 40, seed: int = 3) -> torch.Tensor
 
 def test_where_nothing_is_asked_for_nothing_changes() -> None:
     options = Augmentation()
-    assert torch.equal(augmented(pictures(), draws(options), options), pictures().float() / 255)
+    assert torch.equal(augment(pictures(), draws(options), options), pictures().float() / 255)
 
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_values_stay_between_black_and_white(channels: int) -> None:
-    changed = augmented(pictures(channels=channels), draws(EVERYTHING), EVERYTHING)
+    changed = augment(pictures(channels=channels), draws(EVERYTHING), EVERYTHING)
     assert changed.shape == (40, channels, 9, 12)
     assert changed.isfinite().all()
     assert changed.min() >= 0
@@ -33,15 +33,15 @@ def test_values_stay_between_black_and_white(channels: int) -> None:
 
 
 def test_what_a_picture_becomes_depends_on_no_other() -> None:
-    whole = augmented(pictures(), draws(EVERYTHING), EVERYTHING)
+    whole = augment(pictures(), draws(EVERYTHING), EVERYTHING)
     rows = torch.tensor([31, 4, 17])
-    alone = augmented(pictures()[rows], draws(EVERYTHING)[rows], EVERYTHING)
+    alone = augment(pictures()[rows], draws(EVERYTHING)[rows], EVERYTHING)
     torch.testing.assert_close(whole[rows], alone)
 
 
 def test_a_flip_is_a_mirror_and_half_of_all_are_flipped() -> None:
     options = Augmentation(flip=True)
-    changed, plain = augmented(pictures(), draws(options), options), pictures().float() / 255
+    changed, plain = augment(pictures(), draws(options), options), pictures().float() / 255
     same = [torch.equal(one, other) for one, other in zip(changed, plain, strict=True)]
     mirrored = [torch.equal(one, other.flip(2)) for one, other in zip(changed, plain, strict=True)]
     assert all(one != other for one, other in zip(same, mirrored, strict=True))
@@ -53,7 +53,7 @@ def test_a_crop_moves_by_whole_pixels_and_draws_out_the_edge() -> None:
     numbers = torch.tensor([[0.99, 0.5, 0.9], [0.5, 0.0, 0.9]])  # one row down, one column to the left
     numbers = torch.cat([numbers, torch.ones(2, options.draws - 3)], dim=1)
     plain = pictures(2).float() / 255
-    changed = augmented(pictures(2), numbers, options)
+    changed = augment(pictures(2), numbers, options)
     assert torch.equal(changed[0], torch.cat([plain[0, :, 1:], plain[0, :, -1:]], dim=1))
     assert torch.equal(changed[1], torch.cat([plain[1, :, :, :1], plain[1, :, :, :-1]], dim=2))
 
@@ -61,22 +61,22 @@ def test_a_crop_moves_by_whole_pixels_and_draws_out_the_edge() -> None:
 def test_operations_change_most_pictures_and_with_no_strength_none() -> None:
     strong, weak = (Augmentation(operations=2, magnitude=magnitude) for magnitude in (0.5, 0.0))
     plain = pictures().float() / 255
-    changes = (augmented(pictures(), draws(strong), strong) - plain).abs().amax((1, 2, 3))
+    changes = (augment(pictures(), draws(strong), strong) - plain).abs().amax((1, 2, 3))
     assert (changes > 0.02).sum() >= 30
-    nothing = augmented(pictures(), draws(weak), weak) - plain
+    nothing = augment(pictures(), draws(weak), weak) - plain
     assert nothing.abs().max() < 5e-3  # but for rounding to fewer shades, of which there are still 256
 
 
 def test_without_colours_only_the_geometry_changes() -> None:
     options = Augmentation(operations=2, magnitude=0.8, augment_colours=False)
     plain = torch.full((40, 1, 9, 12), 77, dtype=torch.uint8)
-    torch.testing.assert_close(augmented(plain, draws(options), options), plain.float() / 255)
+    torch.testing.assert_close(augment(plain, draws(options), options), plain.float() / 255)
 
 
 def test_a_rectangle_is_painted_over_in_the_share_that_was_asked_for() -> None:
     options = Augmentation(erase=0.5)
     plain = pictures().float() / 255
-    changed = augmented(pictures(), draws(options), options) != plain
+    changed = augment(pictures(), draws(options), options) != plain
     hit = changed.flatten(1).any(1)
     assert 10 <= hit.sum() <= 30
     area = changed[hit].float().mean((1, 2, 3))

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 from published import mixed_lines, write_marian_tokenizer
-from transformers import MarianTokenizer
+from transformers import MarianTokenizer as TheirTokenizer
 
 from qkv.errors import UserError
-from qkv.text.sentence_pieces import SentencePieces
+from qkv.text.marian_tokenizer import MarianTokenizer
 from qkv.text.unigram import UnigramModel
 from qkv.text.vocabulary import load_vocabulary
-from qkv.text.words import SPACED, owners, spans
+from qkv.text.words import SPACE_SEPARATED, spans, words_of_tokens
 
-Both = tuple[SentencePieces, Any]
+Both = tuple[MarianTokenizer, Any]
 
 
 @pytest.fixture(scope="module")
@@ -23,11 +23,11 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     vocabulary = write_marian_tokenizer(folder, ("fra", "deu"))
     models = [UnigramModel((folder / f"{side}.spm").read_bytes(), side) for side in ("source", "target")]
     end, unknown, pad = (vocabulary[piece] for piece in ("</s>", "<unk>", "<pad>"))
-    ours = SentencePieces(
+    ours = MarianTokenizer(
         list(vocabulary), (models[0], models[1]), pad=pad, start=pad, end=end, unknown=unknown
     )
     with pytest.warns(UserWarning, match="sacremoses"):  # a hint of transformers, which changes nothing here
-        yield ours, MarianTokenizer.from_pretrained(folder)
+        yield ours, TheirTokenizer.from_pretrained(folder)
 
 
 def test_a_thousand_lines_have_the_ids_of_hugging_face_on_both_sides(both: Both) -> None:
@@ -42,12 +42,12 @@ def test_a_thousand_lines_have_the_ids_of_hugging_face_on_both_sides(both: Both)
 
 def test_a_wanted_language_goes_before_every_text_that_names_none(both: Both) -> None:
     plain = both[0]
-    ours = SentencePieces.from_text(plain.text().replace('"language": null', '"language": "fra"'), "here")
+    ours = MarianTokenizer.from_text(plain.text().replace('"language": null', '"language": "fra"'), "here")
     assert ours.encode("the dog") == plain.encode(">>fra<< the dog")
     assert ours.encode(">>deu<< the dog") == plain.encode(">>deu<< the dog")
     assert ours.target.encode("the dog") == plain.target.encode("the dog")
     with pytest.raises(UserError, match="no target language 'spa': choose from deu, fra"):
-        SentencePieces.from_text(plain.text().replace('"language": null', '"language": "spa"'), "here")
+        MarianTokenizer.from_text(plain.text().replace('"language": null', '"language": "spa"'), "here")
 
 
 def test_a_saved_tokenizer_is_recognised_and_read_back(both: Both, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_saved_tokenizer_is_recognised_and_read_back(both: Both, tmp_path: Pat
     path = tmp_path / "tokenizer.json"
     path.write_text(ours.text(), encoding="utf-8")
     again = load_vocabulary(path)
-    assert isinstance(again, SentencePieces)
+    assert isinstance(again, MarianTokenizer)
     assert again.text() == ours.text()
     assert len(again) == len(ours)
     path.write_text(ours.text()[:-50], encoding="utf-8")
@@ -66,7 +66,7 @@ def test_a_saved_tokenizer_is_recognised_and_read_back(both: Both, tmp_path: Pat
 def test_tokens_map_to_the_bytes_of_the_text(both: Both) -> None:
     text = "  the ﬁne   dog, über ½ Häuser"
     ids, places = both[0].encode_with_spans(text)
-    found = owners(places, spans(text, SPACED))
+    found = words_of_tokens(places, spans(text, SPACE_SEPARATED))
     assert sorted({each for each in found if each is not None}) == list(range(6))
     assert [each for each in found if each is not None] == sorted(each for each in found if each is not None)
     assert len(ids) == len(places)

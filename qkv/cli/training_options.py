@@ -1,0 +1,117 @@
+"""The options of `qkv train`: those of a trainable, with the defaults of a recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+
+import tyro
+
+from qkv.cli.fields import OptionField, option_fields, with_values
+from qkv.cli.options import read_options
+from qkv.errors import UserError
+from qkv.training.settings import RunSettings, TrainingSettings, find_recipe
+from qkv.training.trainable import Inputs, Trainable
+
+GivenInputs = TypeVar("GivenInputs", bound=Inputs)
+Settings = TypeVar("Settings", bound=RunSettings)
+OUTPUT = ("--output", "--out", "-o")
+COMMON = {
+    "output", "recipe", "resume", "steps", "minutes", "epochs", "seed", "architecture", "width", "depth", "encoder-depth",
+    "decoder-depth", "heads", "dropout", "max-length", "vocab-size", "batch-tokens", "learning-rate", "patience",
+    "precision", "language-token",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainCommand(Generic[GivenInputs, Settings]):
+    inputs: Annotated[GivenInputs, tyro.conf.arg(name="")]
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"], metavar="DIR")]
+    """Folder for the model. It must be new or empty."""
+    recipe: Annotated[str, tyro.conf.arg(metavar="NAME")] = "automatic"
+    """A named set of settings; "automatic" fits them to the amount of data."""
+    resume: bool = False
+    """Resume the run in --output, which remembers all other options. If there is none, start it."""
+    tensorboard: bool = False
+    """Also write the log for TensorBoard, to OUTPUT/training/tensorboard."""
+    settings: Annotated[Settings, tyro.conf.arg(name="")]
+
+
+Command = TrainCommand[Any, Any]
+
+
+def flag_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def fields_of(trainable: Trainable, default: Any = None) -> list[OptionField]:
+    return option_fields(command_type(trainable), default)
+
+
+def command_type(trainable: Trainable) -> Any:
+    return TrainCommand[trainable.inputs, trainable.settings]  # type: ignore[name-defined]
+
+
+def help_defaults(trainable: Trainable, arguments: list[str]) -> Command:
+    """The defaults in the help: those of the given recipe and architecture."""
+    recipe, architecture = option_value(arguments, "--recipe"), option_value(arguments, "--architecture")
+    default = nominal_command(trainable, recipe)
+    paths = [field.path for field in fields_of(trainable) if field.name == "architecture"]
+    if architecture is None or not paths:
+        return default
+    return nominal_command(trainable, recipe, with_values(default, {paths[0]: architecture}))
+
+
+def nominal_command(trainable: Trainable, recipe: str | None, command: Command | None = None) -> Command:
+    """A command with the settings of a recipe for the nominal amount of data."""
+    settings = find_recipe(recipe or "automatic", trainable.recipes(command))(trainable.nominal)
+    made: Command = command_type(trainable)(inputs=trainable.inputs(), output=tyro.MISSING, settings=settings)
+    return made
+
+
+def parse(trainable: Trainable, arguments: list[str], default: Command) -> Command:
+    inputs = {field.name for field in option_fields(trainable.inputs)}
+    return read_options(
+        command_type(trainable),
+        arguments,
+        prog=f"qkv train {trainable.name}",
+        description=description(trainable),
+        default=default,
+        common=COMMON | inputs,
+    )
+
+
+def description(trainable: Trainable) -> str:
+    recipes = "\n".join(
+        f"  {name}: {' '.join((recipe.__doc__ or '').split())}"
+        for name, recipe in trainable.recipes(None).items()
+    )
+    return (
+        f"{trainable.summary}\n\nRecipes:\n{recipes}\n\n"
+        f"Defaults are those of the recipe. The automatic ones are shown for {trainable.nominal:,} {trainable.unit}."
+    )
+
+
+def option_value(arguments: list[str], *names: str) -> str | None:
+    """The value of an option, before parsing; None if it is not given."""
+    for index, argument in enumerate(arguments):
+        given, equals, value = argument.partition("=")
+        if given.replace("_", "-") not in names:
+            continue
+        if equals:
+            return value
+        if index + 1 < len(arguments):
+            return arguments[index + 1]
+    return None
+
+
+def output_in(arguments: list[str]) -> Path:
+    out = option_value(arguments, *OUTPUT)
+    if out is None:
+        raise UserError("--resume needs --output with the folder of the run.")
+    return Path(out)
+
+
+def with_training(command: Command, training: TrainingSettings) -> Command:
+    return replace(command, settings=replace(command.settings, training=training))

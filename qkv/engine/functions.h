@@ -1,0 +1,29 @@
+// The functions that Python calls. kernel.cpp is compiled once for every instruction-set level and defines one table of
+// them each time; dispatch.cpp chooses a table. Both sides see models, requests and sessions as opaque pointers.
+
+#pragma once
+
+#include <cstdint>
+
+enum Status : int32_t { OK, NO_MEMORY, FAILED };
+
+struct Functions {
+    void* (*begin)(const void* model, const int32_t* ids, const int32_t* lengths, int32_t sentences, int32_t look_block,
+                   int32_t threads);  // null if memory is short
+    void (*end)(void* session);
+    Status (*step)(void* session, const int32_t* ids, int32_t positions, float* logits);
+    Status (*select)(void* session, const int32_t* rows, int32_t count);
+    const float* (*looked)(void* session);
+    Status (*search)(void* session, const void* wish, int32_t longest, int32_t* ids, float* gains, int32_t* counts,
+                     double* scores, int32_t* finished);
+    Status (*encode)(const void* model, const int32_t* ids, const int32_t* segments, const int32_t* lengths, int32_t texts,
+                     int32_t pooling, int32_t threads, float* to);
+    int32_t (*has_int16)();
+    Status (*multiply_int16)(const float* a, int64_t a_stride, int32_t a_along, const float* b, int64_t b_stride,
+                             int32_t b_along, float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add);
+    Status (*read)(void* session, const int32_t* ids, int32_t positions, float* states, float* logits);
+};
+
+// The table of one level: functions_avx2 and so on.
+#define QKV_JOIN(a, b) a##b
+#define QKV_TABLE(level) QKV_JOIN(functions_, level)

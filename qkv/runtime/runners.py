@@ -1,0 +1,68 @@
+"""What computes a model without torch: the compiled engine, or NumPy if that is unavailable."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from qkv.engine import GPTEngine, NoEngineError
+from qkv.engine.reference.encoder import NumpyEncoder
+from qkv.engine.reference.gpt import NumpyGPT
+from qkv.engine.texts import TextEngine
+from qkv.families.bert.config import EncoderConfig
+from qkv.families.gpt.config import GPTConfig
+from qkv.runtime.network import Network, Weights
+from qkv.runtime.running import Running, Warn
+
+WITHOUT_ENGINE = (
+    "the compiled engine is unavailable, so NumPy computes the same results more slowly: {error}."
+)
+Compiled = TypeVar("Compiled")
+Reference = TypeVar("Reference")
+
+
+def compiled_or_reference(
+    compiled: Callable[[], Compiled], reference: Callable[[], Reference], warn: Warn
+) -> Compiled | Reference:
+    """The compiled engine, or the NumPy model and one warning."""
+    try:
+        return compiled()
+    except NoEngineError as error:
+        warn(WITHOUT_ENGINE.format(error=error))
+    return reference()
+
+
+def open_gpt(
+    config: GPTConfig, weights: Weights, running: Running, warn: Warn, *, prefix: str = ""
+) -> GPTEngine | NumpyGPT:
+    """A language model. `prefix` is what the names of its weights begin with."""
+    int8, threads = running.int8, running.thread_count
+    return compiled_or_reference(
+        lambda: GPTEngine(config, weights, int8=int8, threads=threads, prefix=prefix),
+        lambda: NumpyGPT(config, weights, int8=int8, prefix=prefix),
+        warn,
+    )
+
+
+def open_encoder(
+    config: EncoderConfig, weights: Weights, running: Running, warn: Warn, *, prefix: str = "encoder."
+) -> TextEngine | NumpyEncoder:
+    """An encoder of texts. `prefix` is what the names of its weights begin with."""
+    int8, threads = running.int8, running.thread_count
+    return compiled_or_reference(
+        lambda: TextEngine(config, weights, int8=int8, threads=threads, prefix=prefix),
+        lambda: NumpyEncoder(config, weights, int8=int8, prefix=prefix),
+        warn,
+    )
+
+
+def torch_or_reference(
+    network: Network[Any, Any], running: Running, reference: Callable[[bool], Reference]
+) -> Any:
+    """For models that the compiled engine does not know: the torch model if it is asked for, otherwise NumPy.
+
+    `reference` gets whether to compute in int8. Without compiled loops int8 saves no time, so it must be asked for.
+    """
+    if running.on_torch:
+        from qkv.runtime.torch_models import placed
+
+        return placed(network.model, running)
+    return reference(running.compute_type == "int8")

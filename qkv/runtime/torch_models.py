@@ -1,0 +1,39 @@
+"""Torch models: load arrays of weights into them, and run them on a device in a number format."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import torch
+
+from qkv.checkpoint.header import check_shapes
+from qkv.errors import UserError
+from qkv.runtime.running import Running
+
+Model = TypeVar("Model", bound=torch.nn.Module)
+
+
+def with_weights(model: Model, weights: Mapping[str, Any], where: str = "the model") -> Model:
+    """The model with these weights, arrays or tensors. One error reports all that is missing, unknown or misshapen."""
+    own = ((name, tuple(tensor.shape)) for name, tensor in model.state_dict().items())
+    check_shapes(own, {name: tuple(each.shape) for name, each in weights.items()}, where)
+    model.load_state_dict({name: torch.as_tensor(each) for name, each in weights.items()})
+    return model
+
+
+def placed(model: Model, running: Running) -> Model:
+    """The model on a device and in a number format; a copy if it is changed."""
+    if not is_available(running.device):
+        raise UserError(f"this machine has no device '{running.device}' that torch can use. Use the CPU.")
+    if running.threads is not None:
+        torch.set_num_threads(running.threads)
+    if running.device == "cpu" and running.compute_type != "bf16":
+        return model
+    kind = torch.bfloat16 if running.compute_type == "bf16" else torch.float32
+    return copy.deepcopy(model).to(device=running.device, dtype=kind)
+
+
+def is_available(device: str) -> bool:
+    if device == "cuda":
+        return torch.cuda.is_available()
+    return device == "cpu" or torch.backends.mps.is_available()

@@ -1,0 +1,57 @@
+"""Claim an output folder for one run, so that nothing is overwritten."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from qkv.checkpoint.files import make_folders
+from qkv.checkpoint.state import LOCK_FILE, only_one_run, states_in
+from qkv.errors import UserError
+from qkv.training.run_file import RUN_FILE
+
+CLAIMED: set[Path] = set()  # run folders that this process has locked
+
+
+@contextmanager
+def claim_output(out: Path, *, resume: bool) -> Iterator[None]:
+    """Hold OUT for one run. This is the only place that checks that nothing is overwritten.
+
+    A command claims its folder before it reads the data, so `train` may find it claimed.
+    """
+    folder = out / "training"
+    if folder.resolve() in CLAIMED:
+        yield
+        return
+    if out.is_file():
+        raise UserError(f"{out} is a file. Choose another output folder.")
+    created = [path for path in (out, folder) if not path.exists()]
+    make_folders(folder)
+    try:
+        with only_one_run(folder):
+            if not resume:
+                check_not_overwriting(out)
+            CLAIMED.add(folder.resolve())
+            yield
+    finally:
+        CLAIMED.discard(folder.resolve())
+        if not (folder / RUN_FILE).exists():
+            remove_empty(created)
+
+
+def remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders that were created for a run which never started."""
+    for folder in reversed(folders):
+        (folder / LOCK_FILE).unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def check_not_overwriting(out: Path) -> None:
+    if (out / "training" / RUN_FILE).exists():
+        raise UserError(f"{out} already holds a training run. Resume it, or choose another output folder.")
+    if states_in(out / "training"):
+        raise UserError(
+            f"{out / 'training'} holds checkpoints but no {RUN_FILE}. Restore that file, or choose another output folder."
+        )
+    if any(path.name != "training" for path in out.iterdir()):
+        raise UserError(f"{out} is not empty. Choose another output folder.")

@@ -1,0 +1,18 @@
+"""What a run makes."""
+
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from torch import nn
+
+
+class Product(Protocol):
+    """What a run makes: a model with everything that is needed to use it."""
+
+    @property
+    def model(self) -> nn.Module: ...  # with `loss(batch)`
+
+    def save(self, folder: Path) -> None: ...  # as a bundle
+
+
+ProductType = TypeVar("ProductType", bound=Product)

@@ -1,0 +1,89 @@
+"""Messages of the library name things as Python does. Only the command line knows flags."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import qkv
+from qkv.families import FAMILIES
+
+PACKAGE = Path(qkv.__file__).parent
+FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+
+# Texts with a flag that are no messages, by module.
+ALLOWED = {
+    # A record names the commands that accept a kind of bundle, and the options that select its evaluator. Only the
+    # command line and `load_for` read them.
+    **{
+        f"families/{family}/__init__.py": (f"train {family} --fine-tune", "--text", "--music", "--images", "--scenes")
+        for family in FAMILIES
+    },
+    "families/bert/labels_task.py": ("train bert --fine-tune",),
+    "families/gpt/fine_tuning.py": ("train gpt --fine-tune",),
+    "families/gpt/labels_task.py": ("train gpt --fine-tune",),
+    "families/translator/fine_tuning.py": ("train translator --fine-tune",),
+    "families/vit/fine_tuning.py": ("train vit --fine-tune",),
+    # The alias of an option is stated with the option.
+    "families/translator/options.py": ("--beam",),
+    # A model card shows a command to try.
+    "families/dalle/codebook_task.py": ("qkv train dalle --codebook .",),
+    "families/gpt/task.py": ("qkv generate . -o music.mid --max-new-tokens 1024",),
+    "families/translator/report.py": ("`qkv translate . --scores`",),
+}  # fmt: skip
+
+
+def is_of_the_command_line(module: str) -> bool:
+    parts = module.split("/")
+    return parts[0] == "cli" or (parts[0] == "families" and "commands" in parts)
+
+
+MODULES = sorted(
+    module
+    for path in PACKAGE.rglob("*.py")
+    if not is_of_the_command_line(module := path.relative_to(PACKAGE).as_posix())
+)
+
+
+def texts_in(source: str) -> list[str]:
+    """All string literals, also the parts of f-strings, except docstrings."""
+    tree = ast.parse(source)
+    docstrings = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+    ]
+
+
+def flags_in(source: str, allowed: tuple[str, ...] = ()) -> list[str]:
+    found = []
+    for text in texts_in(source):
+        for each in allowed:
+            text = text.replace(each, "")
+        found += FLAG.findall(text)
+    return found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_message_outside_the_command_line_mentions_a_flag(module: str) -> None:
+    source = (PACKAGE / module).read_text(encoding="utf-8")
+    assert flags_in(source, ALLOWED.get(module, ())) == []
+
+
+def test_a_flag_is_found_in_a_message_and_not_in_a_docstring() -> None:
+    source = '"""See --help."""\nraise UserError(f"{path} is too long. Give --max-length {most}.")'
+    assert flags_in(source) == ["--max-length"]
+    assert flags_in(source, ("--max-length",)) == []
+    assert flags_in('"a -- b", "a--b", "-----"') == []
+
+
+def test_every_exception_is_still_needed() -> None:
+    for module, allowed in ALLOWED.items():
+        texts = texts_in((PACKAGE / module).read_text(encoding="utf-8"))
+        assert any(each in text for text in texts for each in allowed), module
