@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test test-all test-browser check clean
+.PHONY: help setup demo test test-all test-browser check dist clean
 
 help:
 	@echo "make demo          install, train the built-in English-German translator and show it (about 3 minutes)"
@@ -11,6 +11,7 @@ help:
 	@echo "make test-all      also run the slow tests: full demos in three directions, 200 kills (about half an hour)"
 	@echo "make test-browser  test the explorer in Chromium (needs chromium and its driver)"
 	@echo "make check         install, lint and type-check"
+	@echo "make dist          build an sdist and a wheel with the compiled engine (all platforms: make dist FOR=--all)"
 	@echo "make setup         install into $(VENV)"
 
 setup: $(STAMP)
@@ -39,9 +40,16 @@ test-browser: setup
 	$(BIN)/python -m pytest tests/browser -m browser -rs
 
 check: setup
-	$(BIN)/ruff format --check qkv tests benchmarks
-	$(BIN)/ruff check qkv tests benchmarks
+	$(BIN)/ruff format --check qkv tests benchmarks tools setup.py
+	$(BIN)/ruff check qkv tests benchmarks tools setup.py
 	$(BIN)/mypy
 
+# The compiler and the checks of wheels are downloaded here alone: nothing else needs them.
+dist: setup
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--config-settings editable_mode=compat --editable '.[dist]'
+	$(BIN)/python tools/dist.py $(FOR)
+	$(BIN)/python -m twine check --strict dist/*
+
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

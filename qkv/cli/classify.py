@@ -94,8 +94,6 @@ def open_model(command: Classify) -> "Classifier":
         if not hasattr(model, "fitting"):
             raise UserError(f"--fit is for images, but {command.model} reads text.")
         model = model.fitting()
-    if hasattr(model, "computing_in"):
-        model = model.computing_in("float32", warn)
     classifier: Classifier = model
     return classifier
 

@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 Window = tuple[int, int]  # reads stream[first:last] and predicts stream[first + 1 : last + 1]
 
 
-def stream_of(documents: Iterable[Sequence[int]], end: int) -> Tensor:
+def stream_of(documents: Iterable[Sequence[int]], end: int) -> NDArray[np.int64]:
     """Concatenate documents, with an end token before the first and after each."""
     ids = [end]
     for document in documents:
         ids += document
         ids.append(end)
-    return torch.tensor(ids)
+    return np.array(ids)
 
 
 def windows_of(length: int, max_length: int, offset: int) -> list[Window]:

@@ -28,13 +28,13 @@ edges = st.sampled_from(
 @settings(max_examples=500)
 @given(st.one_of(st.binary(max_size=8), st.lists(edges, max_size=6).map(bytes), st.text().map(str.encode)))
 def test_the_automaton_accepts_exactly_what_python_decodes(content: bytes) -> None:
-    assert (next_state(WHOLE, content) == WHOLE) == is_whole(content)
+    assert (after(WHOLE, content) == WHOLE) == is_whole(content)
 
 
 @settings(max_examples=100)
 @given(st.text(min_size=1, max_size=3).map(str.encode), st.integers(0, 11))
 def test_whatever_begins_a_character_is_allowed(content: bytes, cut: int) -> None:
-    assert next_state(WHOLE, content[: cut % len(content)]) != NO
+    assert after(WHOLE, content[: cut % len(content)]) != NO
 
 
 def test_a_vocabulary_of_bytes_may_end_between_characters_only() -> None:

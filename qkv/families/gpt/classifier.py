@@ -3,21 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.batching import token_batches
+from qkv.engine.reference.functions import softmax
+from qkv.engine.rounding import Floats
 from qkv.errors import InputError, UserError
 from qkv.families.gpt.config import TaskConfig
-from qkv.families.gpt.model import GPTForTask, TaskBatch
 from qkv.families.gpt.product import TokenType, facts_of_gpt, tokenizer_for
-from qkv.runtime.compute import silent
+from qkv.families.gpt.runner import TaskRunner, build_task_model, open_classifier
+from qkv.runtime.network import Network, network_of
 from qkv.runtime.predictions import Prediction, check_inputs
-from qkv.runtime.weights import build_model
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.text.tokenizer import Tokenizer
 
 Form = Literal["classification", "entailment", "similarity", "choice"]
@@ -50,11 +51,36 @@ class ClassifierDefaults:
 
 
 class GPTClassifier:
-    def __init__(self, model: GPTForTask, tokenizer: Tokenizer, defaults: ClassifierDefaults):
-        self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
+    """A language model fine-tuned for a task, with its vocabulary.
+
+    Args:
+        runner: What computes the model: the compiled engine, NumPy, or a torch model.
+        tokenizer: Its vocabulary.
+        defaults: How examples are read, and the classes.
+        network: Config and weights of the model; not needed if the runner is a torch model.
+    """
+
+    def __init__(
+        self,
+        runner: TaskRunner,
+        tokenizer: Tokenizer,
+        defaults: ClassifierDefaults,
+        network: Network[TaskConfig, Any] | None = None,
+    ):
+        self.runner, self.tokenizer, self.defaults = runner, tokenizer, defaults
+        self.network = Network.of(runner) if network is None else network
 
     def __repr__(self) -> str:
-        return f"GPTClassifier({self.defaults.form}, {', '.join(self.classes) or self.model.config.task})"
+        return f"GPTClassifier({self.defaults.form}, {', '.join(self.classes) or self.config.task})"
+
+    @property
+    def config(self) -> TaskConfig:
+        return self.network.config
+
+    @property
+    def model(self) -> Any:
+        """The same model in torch, for training."""
+        return self.network.model
 
     @property
     def reads(self) -> Literal["text", "pairs", "choices"]:
@@ -65,7 +91,7 @@ class GPTClassifier:
         return self.defaults.classes
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(TaskConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(ClassifierDefaults, config, f"{where}/config.json")
@@ -77,58 +103,67 @@ class GPTClassifier:
             if not 0 <= token < architecture.gpt.vocab_size:
                 raise UserError(f"{where}/config.json: {token} is not a token id of this model.")
         tokenizer = tokenizer_for(defaults.token_type, where / TOKENIZER_FILE, architecture.gpt)
-        model = build_model(GPTForTask, architecture, bundle)
-        return cls(model, tokenizer, defaults)
+        network = network_of(bundle, architecture, build_task_model)
+        return cls(open_classifier(network, running, warn), tokenizer, defaults, network)
+
+    def running(self, running: Running, warn: Warn = silent) -> "GPTClassifier":
+        """The same model with its current weights on another engine, device or number format."""
+        runner = open_classifier(self.network, running, warn)
+        return GPTClassifier(runner, self.tokenizer, self.defaults, self.network)
 
     def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        config = {"model": to_dict(self.config), **to_dict(self.defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(folder, "gpt-classifier", config, self.model.state_dict(), files)
+        save_bundle(folder, "gpt-classifier", config, self.network.weights, files)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
         return {
             "kind": f"gpt, fine-tuned for {self.defaults.form}",
             **({"classes": ", ".join(self.classes)} if self.classes else {}),
-            **facts_of_gpt(self.model.gpt, self.defaults.token_type),
-            "parameters": f"{sum(p.numel() for p in self.model.parameters()):,}",
+            "parameters": f"{self.network.parameters:,}",
+            **facts_of_gpt(self.config.gpt, self.defaults.token_type),
         }
 
-    def readings(self, texts: Sequence[str]) -> list[Tensor]:
+    def readings(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of every reading of an example."""
         start, last = self.defaults.start, self.defaults.last
         last = self.tokenizer.end if last is None else last
-        context = self.model.config.gpt.max_length
+        context = self.config.gpt.max_length
         each = [self.tokenizer.encode(text) for text in texts]
         ways = orders(self.defaults.form, each)
-        return [torch.tensor(laid_out(way, start, last, context)) for way in ways]
+        return [laid_out(way, start, last, context) for way in ways]
 
-    @torch.inference_mode()
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = silent
     ) -> list[Prediction]:
         """A prediction for each input: a class, a number, or the best choice."""
-        self.model.eval()
         check_inputs(inputs, self.reads)
         refuse_empty(inputs)
-        device = self.model.gpt.tokens.weight.device
         examples = [self.readings(texts) for texts in inputs]
         predictions: list[Prediction | None] = [None] * len(inputs)
         for rows in batches_of(examples, TOKENS_AT_ONCE, seed=None):
-            answer = torch.zeros(len(rows))
-            batch = TaskBatch.of([examples[row] for row in rows], answer, self.tokenizer.pad).to(device)
-            scores = self.model(batch.text.ids, batch.last).float().cpu()
+            scores = self.scores([examples[row] for row in rows])
             for row, own in zip(rows, scores, strict=True):
                 predictions[row] = self.prediction(inputs[row], own)
             done(len(rows))
         return [prediction for prediction in predictions if prediction is not None]
 
-    def prediction(self, texts: tuple[str, ...], scores: Tensor) -> Prediction:
-        if self.model.config.task == "value":
+    def scores(self, examples: Sequence[Sequence[list[int]]]) -> Floats:
+        """Scores of examples that have the same number of readings, W."""
+        readings = [ids for each in examples for ids in each]
+        ids = np.full((len(readings), max(map(len, readings))), self.tokenizer.pad)  # (B · W, T)
+        for row, own in zip(ids, readings, strict=True):
+            row[: len(own)] = own
+        last = np.array([len(own) - 1 for own in readings]).reshape(len(examples), -1)  # (B, W)
+        return self.runner.task_scores(ids, last)
+
+    def prediction(self, texts: tuple[str, ...], scores: Floats) -> Prediction:
+        if self.config.task == "value":
             middle, spread = self.defaults.scale
             return Prediction.on_scale(middle + spread * float(scores[0]))
         names = self.classes or texts[1:]
-        return Prediction.of(names, scores.softmax(-1).tolist())
+        return Prediction.of(names, softmax(scores).tolist())
 
 
 def refuse_empty(inputs: Sequence[tuple[str, ...]]) -> None:
@@ -166,7 +201,7 @@ def laid_out(texts: Sequence[list[int]], start: int, last: int, context: int) ->
     return [token for text in kept for token in (start, *text)] + [last]
 
 
-def batches_of(examples: Sequence[Sequence[Tensor]], budget: int, seed: int | None) -> list[list[int]]:
+def batches_of(examples: Sequence[Sequence[Sequence[int]]], budget: int, seed: int | None) -> list[list[int]]:
     """Batches of examples of similar length with the same number of readings."""
     groups: dict[int, list[int]] = {}
     for row, readings in enumerate(examples):

@@ -8,7 +8,6 @@ from statistics import fmean, pstdev
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
 
 from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes, save_report
 from qkv.checkpoint.files import file_hash
@@ -149,7 +148,7 @@ class ExampleData:
     """Examples in batches of similar length (implements the loop's Data protocol)."""
 
     def __init__(
-        self, readings: list[list[Tensor]], answers: Sequence[float], batch_tokens: int, *, shuffled: bool
+        self, readings: list[list[list[int]]], answers: Sequence[float], batch_tokens: int, *, shuffled: bool
     ):
         self.readings, self.batch_tokens, self.shuffled = readings, batch_tokens, shuffled
         self.answers = torch.tensor(answers)

@@ -6,7 +6,7 @@ residual branches. A model fine-tuned for a task has one more matrix.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -34,9 +34,10 @@ class TextBatch:
     real: Tensor  # (N) positions in the flattened target that count towards the loss
 
     @classmethod
-    def of(cls, rows: Sequence[Tensor], pad: int) -> Self:
-        """From rows that are one token longer than the input; shorter rows are padded at the end."""
-        padded = nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=pad)
+    def of(cls, rows: Sequence[Any], pad: int) -> Self:
+        """From rows of ids that are one token longer than the input; shorter rows are padded at the end."""
+        tensors = [torch.as_tensor(row) for row in rows]
+        padded = nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=pad)
         lengths = torch.tensor([len(row) - 1 for row in rows])
         counts = torch.arange(padded.shape[1] - 1)[None] < lengths[:, None]
         return cls(padded[:, :-1], padded[:, 1:], counts.flatten().nonzero().squeeze(1))
@@ -100,7 +101,18 @@ class GPT(nn.Module):
         return self.tokens.weight.device
 
     def begin(self) -> "GPTStep":
-        return GPTStep(self)
+        """Start to read a batch of texts. The model is put in evaluation mode."""
+        return GPTStep(self.eval())
+
+    @torch.inference_mode()
+    def logits(self, ids: Any) -> Any:
+        """Logits of all positions from and to NumPy arrays, in evaluation mode: the interface that products use."""
+        return self.eval()(torch.as_tensor(ids, device=self.device)).float().cpu().numpy()
+
+    @torch.inference_mode()
+    def states(self, ids: Any) -> Any:
+        """The same for the states before the output layer."""
+        return self.eval().read(torch.as_tensor(ids, device=self.device)).float().cpu().numpy()
 
 
 def initialize(model: GPT) -> None:
@@ -133,6 +145,7 @@ class GPTStep:
         """Whether the beginning of the text was dropped."""
         return self.first > 0
 
+    @torch.no_grad()
     def __call__(self, ids: Tensor) -> Tensor:
         """The newest ids, (B, T), in; logits of the next token, (B, V), out."""
         self.said = ids if self.said is None else torch.cat([self.said, ids], dim=1)
@@ -159,11 +172,11 @@ class TaskBatch:
     answer: Tensor  # (B) a class, a choice, or a number
 
     @classmethod
-    def of(cls, examples: Sequence[Sequence[Tensor]], answer: Tensor, pad: int) -> Self:
+    def of(cls, examples: Sequence[Sequence[Sequence[int]]], answer: Tensor, pad: int) -> Self:
         """From the tokens of every reading of every example; all have the same number of readings."""
         rows = [tokens for readings in examples for tokens in readings]
         # One more token, neither read nor predicted, so that the last token is read.
-        text = TextBatch.of([F.pad(tokens, (0, 1), value=pad) for tokens in rows], pad)
+        text = TextBatch.of([[*tokens, pad] for tokens in rows], pad)
         places = torch.tensor([len(tokens) - 1 for tokens in rows])
         ends = torch.arange(len(rows)) * text.ids.shape[1] + places
         real = text.real[~torch.isin(text.real, ends)]
@@ -198,6 +211,13 @@ class GPTForTask(nn.Module):
         else:
             scores = self.head(states.sum(1))
         return scores
+
+    @torch.inference_mode()
+    def task_scores(self, ids: Any, last: Any) -> Any:
+        """The same from and to NumPy arrays, in evaluation mode: the interface that products use."""
+        device = self.head.weight.device
+        given = (torch.as_tensor(each, device=device) for each in (ids, last))
+        return self.eval()(*given).float().cpu().numpy()
 
     def loss(self, batch: TaskBatch) -> Tensor:
         """The loss of the labels; in training also λ times the language model's loss (equation 5 of the paper)."""

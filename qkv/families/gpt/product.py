@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
-from qkv.data.windows import sliding_windows, stream_of
+from qkv.data.windows import Window, sliding_windows, stream_of
+from qkv.decoding.arrays import NUMPY, arrays_for, is_finite
 from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import TakeTurns
 from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
-from qkv.engine.gpt import GPTEngine
 from qkv.errors import UserError
 from qkv.families.gpt.config import GPTConfig
-from qkv.families.gpt.model import GPT, TextBatch
 from qkv.families.gpt.options import GenerationOptions
-from qkv.runtime.compute import Compute, continuing_in, silent
-from qkv.runtime.weights import build_model
+from qkv.families.gpt.runner import GPTRunner, build_gpt, open_generator
+from qkv.runtime.network import Network, network_of
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.text.characters import CharacterTokenizer
 from qkv.text.notes import VOICES, Frame, Notes
 from qkv.text.published_bpe import PublishedBPE
@@ -36,7 +36,7 @@ TOKENIZERS: dict[TokenType, type[Tokenizer]] = {
     "published": PublishedBPE,
 }
 TOKENS_AT_ONCE = 4_096  # tokens scored in one batch
-SCORES_AT_ONCE = 2**25  # logits in one batch: fewer tokens if the vocabulary is large
+SCORES_AT_ONCE = 2**24  # logits in one batch: fewer tokens if the vocabulary is large
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,37 +51,60 @@ class GeneratorDefaults:
 
 
 class Generator:
+    """A language model with its vocabulary.
+
+    Args:
+        runner: What computes the model: the compiled engine, NumPy, or a torch model.
+        tokenizer: Its vocabulary.
+        defaults: Whatever else the model was saved with.
+        network: Config and weights of the model; not needed if the runner is a torch model.
+    """
+
     def __init__(
-        self, model: GPT, tokenizer: Tokenizer, defaults: GeneratorDefaults, engine: GPTEngine | None = None
+        self,
+        runner: GPTRunner,
+        tokenizer: Tokenizer,
+        defaults: GeneratorDefaults,
+        network: Network[GPTConfig, Any] | None = None,
     ):
-        self.model, self.tokenizer, self.defaults = model, tokenizer, defaults
-        self.engine = engine  # generates in place of the model
+        self.runner, self.tokenizer, self.defaults = runner, tokenizer, defaults
+        self.network = Network.of(runner) if network is None else network
 
     def __repr__(self) -> str:
-        config = self.model.config
+        config = self.config
         return f"Generator({self.defaults.token_type}, vocabulary {config.vocab_size:,}, context {config.max_length:,})"
 
+    @property
+    def config(self) -> GPTConfig:
+        return self.network.config
+
+    @property
+    def model(self) -> Any:
+        """The same model in torch, for training, tracing and exporting."""
+        return self.network.model
+
     @classmethod
-    def from_bundle(cls, bundle: Bundle) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(GPTConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(GeneratorDefaults, config, f"{where}/config.json")
         tokenizer = tokenizer_for(defaults.token_type, where / TOKENIZER_FILE, architecture)
-        model = build_model(GPT, architecture, bundle)
-        return cls(model, tokenizer, defaults)
+        network = network_of(bundle, architecture, build_gpt)
+        return cls(open_generator(network, running, warn), tokenizer, defaults, network)
+
+    def running(self, running: Running, warn: Warn = silent) -> "Generator":
+        """The same model with its current weights on another engine, device or number format."""
+        runner = open_generator(self.network, running, warn)
+        return Generator(runner, self.tokenizer, self.defaults, self.network)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
-        return {"kind": "gpt, a language model", **facts_of_gpt(self.model, self.defaults.token_type)}
+        facts = facts_of_gpt(self.config, self.defaults.token_type)
+        return {"kind": "gpt, a language model", "parameters": f"{self.network.parameters:,}", **facts}
 
     def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
-        save_bundle(folder, "gpt", config, self.model.state_dict(), {TOKENIZER_FILE: self.tokenizer.text()})
-
-    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Generator":
-        """The same model on the engine in float32 or int8, or on torch in bf16. `warn` is called if there is no engine."""
-        model, engine = continuing_in(self.model, compute, warn)
-        return Generator(model, self.tokenizer, self.defaults, engine)
+        config = {"model": to_dict(self.config), **to_dict(self.defaults)}
+        save_bundle(folder, "gpt", config, self.network.weights, {TOKENIZER_FILE: self.tokenizer.text()})
 
     # Generating ------------------------------------------------------------------------------------------
 
@@ -131,34 +154,32 @@ class Generator:
             raise UserError("this model generates text, not music.")
         return self.tokenizer
 
-    @torch.inference_mode()
     def stream_ids(
         self, prompt: list[int], generation: GenerationOptions, slides: Callable[[], None]
     ) -> Iterator[int]:
         """Without a prompt, start a new document: read the end of the one before."""
-        self.model.eval()
-        config, device = self.model.config, self.model.tokens.weight.device
-        read = torch.tensor([prompt or [config.end]], device=device)  # (1, T)
-        step: Any = (self.engine or self.model).begin()
-        limits = torch.tensor([generation.max_new_tokens], device=device)
+        end, arrays = self.config.end, arrays_for(self.runner.device)
+        read = arrays.asarray([prompt or [end]])  # (1, T)
+        limits = arrays.asarray([generation.max_new_tokens])
+        step = self.runner.begin()
         if read.shape[1] > 1:
             step(read[:, :-1])
         greedy = generation.temperature == 0
         choose = likeliest if greedy else Draw(generation.sampling, [generation.seed], limits)
         told = False
-        for stride in walk(step, read[:, -1], config.end, limits, choose, [self.turns(len(prompt))]):
+        for stride in walk(step, read[:, -1], end, limits, choose, [self.turns(len(prompt))]):
             if step.slid and not told:
                 told = True
                 slides()
             token = int(stride.ids[0])
-            if not stride.scores.isfinite().all():
+            if not is_finite(stride.scores).all():
                 raise UserError("the model's scores are not finite: its weights are broken. Train it again.")
-            if token != config.end:
+            if token != end:
                 yield token
 
     def turns(self, before: int) -> TakeTurns:
         """Tokens allowed next: any but the special ones in text; in music those of the voice whose turn it is."""
-        vocab, end = self.model.config.vocab_size, self.model.config.end
+        vocab, end = self.config.vocab_size, self.config.end
         if isinstance(self.tokenizer, Notes):
             voices = [list(self.tokenizer.of_voice(voice)) for voice in range(len(VOICES))]
             voices[0].append(end)  # music ends between two frames
@@ -169,15 +190,15 @@ class Generator:
 
     # Scoring ---------------------------------------------------------------------------------------
 
-    def log_probabilities(self, text: str, done: Callable[[int], None] = silent) -> Tensor:
+    def log_probabilities(self, text: str, done: Callable[[int], None] = silent) -> NDArray[np.float32]:
         """Log-probability of every token of a text, read as a document of its own."""
         return self.log_probabilities_of(self.encode(text), done)
 
-    @torch.inference_mode()
-    def log_probabilities_of(self, ids: Sequence[int], done: Callable[[int], None] = silent) -> Tensor:
+    def log_probabilities_of(
+        self, ids: Sequence[int], done: Callable[[int], None] = silent
+    ) -> NDArray[np.float32]:
         """Log-probability of each token given those before it, in the windows that `generate` uses. (N)"""
-        self.model.eval()
-        config, device = self.model.config, self.model.tokens.weight.device
+        config = self.config
         stream = stream_of([ids], config.end)[:-1]  # the end of the text is not scored
         if len(stream) < 2:
             raise UserError("a text without tokens has no likelihood. Give some text.")
@@ -186,19 +207,29 @@ class Generator:
         found = []
         for start in range(0, len(windows), at_once):
             part = windows[start : start + at_once]
-            batch = TextBatch.of([stream[first : last + 1] for (first, last), _ in part], pad=0).to(device)
-            scores = self.model(batch.ids).float().log_softmax(-1)  # (B, T, V)
-            own = scores.gather(-1, batch.target[..., None])[..., 0].cpu()  # (B, T)
+            own = self.log_probabilities_in(stream, [window for window, _ in part])
             for row, ((first, last), counted) in zip(own, part, strict=True):
                 found.append(row[last - first - counted : last - first])
                 done(counted)
-        return torch.cat(found)
+        return np.concatenate(found)
+
+    def log_probabilities_in(
+        self, stream: NDArray[np.int64], windows: Sequence[Window]
+    ) -> NDArray[np.float32]:
+        """Log-probability of the token after each position of some windows; the rest of a row has no meaning. (B, T)"""
+        ids = np.zeros((len(windows), 1 + max(last - first for first, last in windows)), np.int64)
+        for row, (first, last) in zip(ids, windows, strict=True):
+            row[: last + 1 - first] = stream[first : last + 1]
+        logits = self.runner.logits(ids[:, :-1])  # (B, T, V)
+        scores = NUMPY.log_softmax(logits.reshape(-1, logits.shape[-1]))  # (B · T, V)
+        found: NDArray[np.float32] = scores[np.arange(len(scores)), ids[:, 1:].reshape(-1)]
+        return found.reshape(len(windows), -1)
 
     def nats_of_music(self, pieces: Sequence[Sequence[Frame]], done: Callable[[int], None] = silent) -> float:
         """The negative log-likelihood of all notes, summed over all pieces."""
         notes = self.notes()
         each = [self.log_probabilities_of(notes.encode_frames(frames), done) for frames in pieces]
-        return -sum(float(part.double().sum()) for part in each)
+        return -sum(float(part.sum(dtype=np.float64)) for part in each)
 
     def choose(self, prompt: str, choices: Sequence[str]) -> list[float]:
         """Log-probability of each continuation of a prompt, for zero-shot tasks."""
@@ -224,11 +255,9 @@ def tokenizer_for(pieces: TokenType, path: Path, config: GPTConfig) -> Tokenizer
     return tokenizer
 
 
-def facts_of_gpt(model: GPT, pieces: TokenType) -> dict[str, str]:
-    config = model.config
+def facts_of_gpt(config: GPTConfig, token_type: TokenType) -> dict[str, str]:
     return {
-        "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
-        "vocabulary": f"{config.vocab_size:,} {pieces}",
+        "vocabulary": f"{config.vocab_size:,} {token_type}",
         "stack": config.stack.sentence(),
         "positions": config.positions,
         "context": f"{config.max_length:,} tokens; longer texts slide",

@@ -3,12 +3,13 @@
 import random
 from collections.abc import Callable
 
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.data.windows import Window, windows_of
 from qkv.families.gpt.model import TextBatch
 
-Stream = Callable[[int], Tensor]  # the tokens of the epoch with this seed
+Stream = Callable[[int], NDArray[np.int64]]  # the tokens of the epoch with this seed
 
 
 class StreamData:

@@ -13,6 +13,7 @@ from qkv.errors import UserError
 from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, laid_out, orders
 from qkv.families.gpt.config import TaskConfig
 from qkv.families.gpt.model import GPTForTask
+from qkv.runtime.running import Running
 
 START, END = 1, 2
 
@@ -51,6 +52,22 @@ def test_predictions_do_not_depend_on_their_neighbours() -> None:
         [alone] = model.classify([pair])
         assert alone.label == prediction.label
         assert alone.probabilities == pytest.approx(dict(prediction.probabilities), abs=1e-5)
+
+
+@pytest.mark.parametrize("form", ["classification", "entailment", "similarity", "choice"])
+def test_the_engine_predicts_what_the_model_does(form: Form) -> None:
+    model = classifier(form, ("no", "yes", "both") if form in ("classification", "entailment") else ())
+    inputs = [("the cat", "sang", "danced"), ("the dog danced the", "the", "a")]
+    counts = {"classification": 1, "choice": 3}
+    given = [texts[: counts.get(form, 2)] for texts in inputs]
+    exact, rounded = (
+        model.running(Running(compute_type=compute)).classify(given) for compute in ("float32", "int8")
+    )
+    for one, other, near in zip(model.classify(given), exact, rounded, strict=True):
+        assert one.label == other.label or one.number is not None
+        assert other.probabilities == pytest.approx(dict(one.probabilities), abs=1e-5)
+        assert near.probabilities == pytest.approx(dict(one.probabilities), abs=0.05)
+        assert (other.number or 0) == pytest.approx(one.number or 0, abs=1e-4)
 
 
 def test_similarity_is_the_same_in_both_orders() -> None:
@@ -95,7 +112,7 @@ def test_a_text_that_is_no_tuple_of_texts_is_rejected() -> None:
 def test_the_start_is_that_with_which_it_was_trained(tmp_path: Path) -> None:
     model = classifier("classification", ("no", "yes"))
     model.defaults = replace(model.defaults, start=END)
-    assert model.readings(["a"])[0].tolist() == [END, *model.tokenizer.encode("a"), END]
+    assert model.readings(["a"])[0] == [END, *model.tokenizer.encode("a"), END]
     model.save(tmp_path)
     assert qkv.load(tmp_path).defaults.start == END
     config = json.loads((tmp_path / "config.json").read_text())
@@ -111,7 +128,7 @@ def test_the_answer_is_read_off_the_token_with_which_it_was_trained(tmp_path: Pa
     model = classifier("classification", ("no", "yes"))
     assert model.readings(["a"])[0][-1] == END  # as models that were saved before
     model.defaults = replace(model.defaults, last=START)
-    assert model.readings(["a"])[0].tolist() == [START, *model.tokenizer.encode("a"), START]
+    assert model.readings(["a"])[0] == [START, *model.tokenizer.encode("a"), START]
     model.save(tmp_path)
     assert qkv.load(tmp_path).defaults.last == START
     config = json.loads((tmp_path / "config.json").read_text())
@@ -129,5 +146,6 @@ def test_a_saved_classifier_gives_the_same_output(tmp_path: Path) -> None:
     model = classifier("classification", ("no", "yes"))
     model.save(tmp_path)
     again = qkv.load(tmp_path)
-    assert again.classify([("the cat",)]) == model.classify([("the cat",)])
+    [found], [wanted] = again.classify([("the cat",)]), model.running(Running()).classify([("the cat",)])
+    assert found == wanted  # both in int8, the default
     assert again.facts()["classes"] == "no, yes"

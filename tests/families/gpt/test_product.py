@@ -1,23 +1,27 @@
 """Continuing texts: the same seed the same text, greedy is the likeliest, windows slide, and likelihoods add up."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pytest
 import torch
 from language_models import TEXT, untrained
 
 import qkv
-from qkv.engine import NoEngineError
+from qkv.engine import GPTEngine, NoEngineError
+from qkv.engine.reference.gpt import NumpyGPT
 from qkv.errors import UserError
 from qkv.families.gpt.config import first_read
 from qkv.families.gpt.options import GenerationOptions
 from qkv.families.gpt.product import Generator, TokenType
+from qkv.runtime.runners import WITHOUT_ENGINE
+from qkv.runtime.running import EXACT, Running
 
 texts = pytest.mark.parametrize(
     "generator", [untrained("subwords"), untrained("characters")], ids=["subwords", "characters"]
 )
+SEED = 2  # of a long text
 GREEDY = GenerationOptions(max_new_tokens=15, temperature=0)
 
 
@@ -56,7 +60,7 @@ def test_the_same_seed_gives_the_same_text_and_another_another(generator: Genera
 
 @texts
 def test_a_text_comes_bit_by_bit_and_is_the_same(generator: Generator) -> None:
-    generation = GenerationOptions(max_new_tokens=25, temperature=1.0, seed=2)
+    generation = GenerationOptions(max_new_tokens=25, temperature=1.0, seed=SEED)
     bits = list(generator.stream("the", generation))
     assert len(bits) > 3
     assert "".join(bits) == generator.generate("the", generation)
@@ -92,10 +96,11 @@ def test_without_a_prompt_a_document_is_begun_after_an_end() -> None:
 
 def test_it_ends_before_the_stop() -> None:
     generator = untrained("characters")
-    free = GenerationOptions(max_new_tokens=40, temperature=1.0, seed=2)
-    whole = generator.generate("the", free)
+    whole = generator.generate("the", GenerationOptions(max_new_tokens=40, temperature=1.0, seed=SEED))
     stop = whole[10:12]
-    cut = generator.generate("the", replace(free, stop=stop))
+    cut = generator.generate(
+        "the", GenerationOptions(max_new_tokens=40, temperature=1.0, seed=SEED, stop=stop)
+    )
     assert cut == whole.partition(stop)[0]
 
 
@@ -130,7 +135,7 @@ def test_likelihoods_are_those_of_the_windows_in_which_is_generated(generator: G
     for place in range(1, len(stream)):
         window = torch.tensor([stream[first_read(place, 9) : place]])
         each.append(generator.model(window)[0, -1].log_softmax(-1)[stream[place]])
-    torch.testing.assert_close(found, torch.stack(each), atol=1e-4, rtol=1e-4)
+    np.testing.assert_allclose(found, torch.stack(each), atol=1e-4, rtol=1e-4)
 
 
 def test_a_large_vocabulary_is_scored_in_smaller_portions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +166,7 @@ def test_an_empty_text_has_no_likelihood() -> None:
 def test_a_saved_model_gives_the_same_output(pieces: str, tmp_path: Path) -> None:
     generator = untrained(pieces)  # type: ignore[arg-type]
     generator.save(tmp_path)
-    again = qkv.load(tmp_path)
+    again = qkv.load(tmp_path, EXACT)
     assert isinstance(again, Generator)
     ids = [5, 6, 7]
     assert list(again.stream_ids(ids, GREEDY, lambda: None)) == list(
@@ -209,8 +214,8 @@ def broken_compiler(*_: object, **__: object) -> None:
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_the_engine_continues_as_the_model_does(pieces: TokenType, temperature: float) -> None:
     generator, generation = untrained(pieces), GenerationOptions(max_new_tokens=40, temperature=temperature)
-    by_engine = generator.computing_in("float32")
-    if by_engine.engine is None:
+    by_engine = generator.running(EXACT)
+    if not isinstance(by_engine.runner, GPTEngine):
         pytest.skip("the engine cannot be built here")
     for prompt in ("", "the dog", TEXT[:80]):
         assert by_engine.generate(prompt, generation) == generator.generate(prompt, generation)
@@ -218,7 +223,7 @@ def test_the_engine_continues_as_the_model_does(pieces: TokenType, temperature: 
 
 def test_the_engine_composes_what_the_model_does() -> None:
     generator, generation = untrained("notes"), GenerationOptions(max_new_tokens=40, temperature=1.0)
-    assert generator.computing_in("float32").compose([], generation) == generator.compose([], generation)
+    assert generator.running(EXACT).compose([], generation) == generator.compose([], generation)
 
 
 @pytest.mark.parametrize("compute", ["float32", "int8"])
@@ -226,19 +231,18 @@ def test_without_a_compiler_the_text_is_the_same_and_one_sentence_says_so(
     compute: Literal["float32", "int8"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generator, generation = untrained("subwords"), GenerationOptions(max_new_tokens=30, temperature=0)
-    by_engine = generator.computing_in(compute)
-    monkeypatch.setattr("qkv.runtime.compute.TensorGPTEngine", broken_compiler)
+    running = Running(compute_type=compute)
+    by_engine = generator.running(running)
+    monkeypatch.setattr("qkv.runtime.runners.GPTEngine", broken_compiler)
     told: list[str] = []
-    by_torch = generator.computing_in(compute, told.append)
-    assert by_torch.engine is None
-    assert told == [
-        "generating without the fast engine, with the same results but slower: there is no C++ compiler."
-    ]
-    assert by_torch.generate("the dog", generation) == by_engine.generate("the dog", generation)
+    by_numpy = generator.running(running, told.append)
+    assert isinstance(by_numpy.runner, NumpyGPT)
+    assert told == [WITHOUT_ENGINE.format(error="there is no C++ compiler")]
+    assert by_numpy.generate("the dog", generation) == by_engine.generate("the dog", generation)
 
 
 def test_bf16_continues_a_text_and_leaves_the_model_as_it_is() -> None:
     generator = untrained("subwords")
-    smaller = generator.computing_in("bf16")
+    smaller = generator.running(Running(compute_type="bf16"))
     assert smaller.generate("the dog", GREEDY)
     assert generator.model.tokens.weight.dtype is torch.float32

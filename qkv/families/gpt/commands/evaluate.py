@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.threads import use_threads
 from qkv.errors import UserError
+from qkv.runtime.running import EXACT, Running
 
 if TYPE_CHECKING:
     from qkv.families.gpt.product import Generator
@@ -31,6 +33,7 @@ class EvaluateText:
     """Part of a file of chorales to use."""
     json: bool = False
     """Print everything as one JSON document."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = EXACT
 
 
 def main(arguments: list[str]) -> None:
@@ -41,12 +44,14 @@ def main(arguments: list[str]) -> None:
         description="Perplexity of a language model per token and per word, and bits per byte, which can be compared "
         "between any two models. Long texts are read in overlapping windows.",
     )
+    use_threads(command.running.threads)
+    from qkv.cli.terminal import warn
     from qkv.families.gpt.product import Generator
     from qkv.families.loading import load_for
 
     if bool(command.text) == bool(command.music):
         raise UserError("give either --text or --music.")
-    generator = load_for(command.model, "evaluate", Generator)
+    generator = load_for(command.model, "evaluate", Generator, command.running, warn)
     if (generator.defaults.token_type == "notes") != bool(command.music):
         wanted = (
             "--music, because it is a music model" if command.text else "--text, because it is a text model"
@@ -71,7 +76,9 @@ def score_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
     texts = read_documents(paths).texts
     documents = [generator.tokenizer.encode(text) for text in texts]
     with count_progress("reading", sum(map(len, documents)), lines=True) as done:
-        nats = -sum(float(generator.log_probabilities_of(ids, done).double().sum()) for ids in documents)
+        nats = -sum(
+            float(generator.log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents
+        )
     return TextLoss.of(texts, nats, sum(map(len, documents))).to_dict()
 
 

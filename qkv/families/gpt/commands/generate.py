@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from qkv.cli.inputs import ComputeType
 from qkv.cli.options import check_output, read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 from qkv.families.gpt.options import GenerationOptions
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
     from qkv.families.gpt.product import Generator
@@ -30,10 +30,7 @@ class Generate:
     options: Annotated[GenerationOptions, tyro.conf.arg(name="")] = field(default_factory=GenerationOptions)
     output: OutputFile = None
     """File for music, .mid."""
-    threads: int | None = None
-    """CPU cores to use; by default all."""
-    compute_type: ComputeType = "float32"
-    """Number format: int8 is the fastest on a CPU, and can change a few words."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -56,9 +53,8 @@ def open_model(command: Generate) -> Generator:
     from qkv.families.gpt.product import Generator
     from qkv.families.loading import load_for
 
-    use_threads(command.threads)
-    generator = load_for(command.model, "generate", Generator)
-    return generator.computing_in(command.compute_type, warn)
+    use_threads(command.running.threads)
+    return load_for(command.model, "generate", Generator, command.running, warn)
 
 
 def write(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
@@ -115,7 +111,7 @@ def compose(generator: Generator, command: Generate, generation: GenerationOptio
 def warn_about_sliding(generator: Generator) -> None:
     from qkv.cli.terminal import warn
 
-    context = generator.model.config.max_length
+    context = generator.config.max_length
     warn(
         f"the text is longer than the model's context of {context:,} tokens: from here on the model sees only the last "
         f"{context // 2:,} to {context:,} tokens."
