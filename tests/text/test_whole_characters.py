@@ -8,7 +8,7 @@ from qkv.text.tokenizer import Tokenizer
 from qkv.text.whole_characters import WHOLE, moves, whole_characters
 
 
-def next_state(state: int, content: bytes) -> int:
+def after(state: int, content: bytes) -> int:
     return int(over_tokens(moves(), [content])[state, 0])
 
 
