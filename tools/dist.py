@@ -45,14 +45,20 @@ TARGETS = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Build an sdist and wheels that contain the compiled engine.")
+    parser = argparse.ArgumentParser(
+        description="Build an sdist and wheels that contain the compiled engine."
+    )
     parser.add_argument("--all", action="store_true", help="cross-compile the wheels of all platforms")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="the folder for them")
     options = parser.parse_args()
     here = compiling(ROOT).this_platform()
-    chosen = [each for each in TARGETS if options.all or (each.system, each.family) == (here.system, here.family)]
+    chosen = [
+        each for each in TARGETS if options.all or (each.system, each.family) == (here.system, here.family)
+    ]
     if not chosen:
-        sys.exit(f"there is no target for {here.system} on {here.family}; --all builds the wheels of other platforms.")
+        sys.exit(
+            f"there is no target for {here.system} on {here.family}; --all builds the wheels of other platforms."
+        )
     options.output.mkdir(parents=True, exist_ok=True)
     sdist = build_sdist(options.output)
     for target in chosen:
@@ -78,7 +84,16 @@ def build_wheel(sdist: Path, target: Target, output: Path) -> Path:
         [source] = Path(temporary).iterdir()
         add_library(source, target)
         made = Path(temporary) / "made"
-        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(made), str(source)]
+        command = [
+            sys.executable,
+            "-m",
+            "build",
+            "--wheel",
+            "--no-isolation",
+            "--outdir",
+            str(made),
+            str(source),
+        ]
         run(*command, **{PLATFORM: target.tag})
         [wheel] = made.iterdir()
         return Path(shutil.move(wheel, output / wheel.name))
@@ -101,7 +116,8 @@ def compiling(root: Path) -> ModuleType:
     """qkv/engine/compiling.py of a source tree, without the package and what it imports."""
     path = root / "qkv" / "engine" / "compiling.py"
     spec = importlib.util.spec_from_file_location(f"compiling_{abs(hash(path))}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module: Any = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look for it
     spec.loader.exec_module(module)

@@ -131,20 +131,10 @@ def searched(
         own = arrays.log_softmax(step(newest.reshape(-1, 1)))  # (B·W, V)
         if beam.coverage:
             paths.seen = attention_so_far(paths.seen, step, beams)
-        each, generated = arrays.repeat(rows, beams), paths.generated.reshape(len(own), -1)
-        ruled = under(own, generated, each)
-        origin, token, scores = candidates(arrays, ruled, paths.scores, beam.width)  # (B, K) best first
-        if contain is not None:
-            following = contain.following(generated, each)
-            origin, token, scores = with_following(
-                arrays, (origin, token, scores), ruled, paths.scores, following
-            )
-        grown = grown_by(arrays, paths.picked(line, origin), token, scores, own[line * beams + origin, token])
-        if contain is not None:
-            count = token.shape[1]
-            levels = contain.level(grown.generated.reshape(-1, length), arrays.repeat(rows, count))
-            order = interleave_levels(levels.reshape(-1, count), grown.scores)
-            grown, origin, token = grown.picked(line, order), origin[line, order], token[line, order]
+        generated = paths.generated.reshape(len(own), -1)
+        ruled = under(own, generated, arrays.repeat(rows, beams))
+        grown, origin = continued(arrays, own, ruled, paths, rows, beam.width, contain)  # (B, K) best first
+        token = grown.generated[:, :, -1]
         place = arrays.arange(token.shape[1])
         ended = (token == end) | (length >= bounds)[:, None]
         # Only the best W may finish: an end that W others beat is no likelier than what a beam drops.
@@ -152,12 +142,13 @@ def searched(
         # The best W that continue. If fewer are left, beams of score minus infinity fill up the rest.
         continuing = arrays.argsort(place + len(place) * ended)[:, : beam.width]  # (B, W)
         live = arrays.where(ended, NEVER, grown.scores)[line, continuing]
+        best = [max(scores) for scores in live.tolist()]
         going = [
             index
-            for index, (row, scores_of) in enumerate(zip(sentences, live.tolist(), strict=True))
-            if (best := max(scores_of)) > NEVER
+            for index, row in enumerate(sentences)
+            if best[index] > NEVER
             and beam.has_patience(finished[row].ended)
-            and finished[row].beaten_by(best / beam.penalty(limits[row]))
+            and finished[row].beaten_by(best[index] / beam.penalty(limits[row]))
         ]
         if not going:
             break
@@ -169,6 +160,34 @@ def searched(
         paths, newest = grown.picked(line, continuing), token[line, continuing]
         paths.scores = live[keep]
     return [sentence.best for sentence in finished]
+
+
+def continued(
+    arrays: Arrays,
+    own: Array,
+    ruled: Array,
+    paths: Paths,
+    rows: Array,
+    width: int,
+    contain: MustContain | None,
+) -> tuple[Paths, Array]:
+    """The candidates, best first, and the beam that each continues, (B, K).
+
+    The next ids of the beams have the log-probabilities `own` and the scores `ruled`, (B·W, V).
+    """
+    beams, line = paths.scores.shape[1], arrays.arange(len(rows))[:, None]  # (B, 1)
+    origin, token, scores = candidates(arrays, ruled, paths.scores, width)
+    if contain is not None:
+        following = contain.following(paths.generated.reshape(len(own), -1), arrays.repeat(rows, beams))
+        best = origin, token
+        origin, token, scores = with_following(arrays, best, ruled, paths.scores, following)
+    grown = grown_by(arrays, paths.picked(line, origin), token, scores, own[line * beams + origin, token])
+    if contain is None:
+        return grown, origin
+    _, count, length = grown.generated.shape
+    levels = contain.level(grown.generated.reshape(-1, length), arrays.repeat(rows, count))
+    order = interleave_levels(levels.reshape(-1, count), scores)
+    return grown.picked(line, order), origin[line, order]
 
 
 Candidates = tuple[Array, Array, Array]
@@ -188,10 +207,10 @@ def candidates(arrays: Arrays, ruled: Array, scores: Array, width: int) -> Candi
 
 
 def with_following(
-    arrays: Arrays, best: Candidates, ruled: Array, scores: Array, following: tuple[Array, Array]
+    arrays: Arrays, best: tuple[Array, Array], ruled: Array, scores: Array, following: tuple[Array, Array]
 ) -> Candidates:
     """Add for every beam its best continuation and those that its phrases need."""
-    origin, token, _ = best
+    origin, token = best
     sentences, beams = scores.shape
     vocab = ruled.shape[1]
     line = arrays.arange(sentences)[:, None]

@@ -38,7 +38,7 @@ LEVELS: dict[
         "avx512": AVX512,
         "avx512vnni": (*AVX512, "-mavx512vnni"),
     },
-    "aarch64": {BASELINE: (), "dotprod": ("-march=armv8.2-a+dotprod",)},
+    "aarch64": {BASELINE: (), "dotprod": ("-mcpu=generic+dotprod",)},
 }
 SUFFIXES = {"linux": "so", "darwin": "dylib", "windows": "dll"}
 FAMILIES = {"amd64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}

@@ -40,11 +40,16 @@ constexpr int32_t NO_NUMBER = 0x7f800000;  // from here on, the bits of a float 
 
 static_assert(HEIGHT % ROWS == 0 && HEIGHT % WIDE == 0 && DEPTH % COLUMNS == 0);
 
-typedef float F __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
-typedef int32_t I __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
+typedef float F __attribute__((vector_size(4 * WIDE)));
+typedef int32_t I __attribute__((vector_size(4 * WIDE)));
+typedef float LooseF __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));  // in memory, at any address
+typedef int32_t LooseI __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
 
-inline F load(const float* from) { return *reinterpret_cast<const F*>(from); }
-inline I bits(const float* from) { return *reinterpret_cast<const I*>(from) & 0x7fffffff; }  // without the sign
+inline F load(const float* from) { return *reinterpret_cast<const LooseF*>(from); }
+inline I load(const int32_t* from) { return *reinterpret_cast<const LooseI*>(from); }
+inline void store(float* to, F x) { *reinterpret_cast<LooseF*>(to) = x; }
+inline void store(int32_t* to, I x) { *reinterpret_cast<LooseI*>(to) = x; }
+inline I bits(const float* from) { return *reinterpret_cast<const LooseI*>(from) & 0x7fffffff; }  // without the sign
 inline I larger(I a, I b) { return a > b ? a : b; }
 
 #if QKV_INT16 == 16
@@ -152,10 +157,7 @@ void pack_columns(const float* from, int64_t stride, int count, int depth, int32
     for (int k = 0; k < depth; k++) {
         const float* row = from + k * stride;
         int c = 0;
-        for (; c + WIDE <= count; c += WIDE) {
-            I& place = *reinterpret_cast<I*>(most + c);
-            place = larger(place, bits(row + c));
-        }
+        for (; c + WIDE <= count; c += WIDE) store(most + c, larger(load(most + c), bits(row + c)));
         for (; c < count; c++) {
             int32_t rest;
             std::memcpy(&rest, row + c, sizeof rest);
@@ -183,8 +185,7 @@ void pack_columns(const float* from, int64_t stride, int count, int depth, int32
             for (int v = 0; v < VECTORS; v++) {
                 const int c = group * SIZE + v * WIDE;
                 const F scale = load(before + c);
-                *reinterpret_cast<I*>(to + v * WIDE) =
-                    paired(rounded(load(first + c) * scale), rounded(load(second + c) * scale));
+                store(to + v * WIDE, paired(rounded(load(first + c) * scale), rounded(load(second + c) * scale)));
             }
         }
     }
@@ -195,7 +196,7 @@ void pack_columns(const float* from, int64_t stride, int count, int depth, int32
 inline void multiply_panels(const int32_t* a, const int32_t* b, int pairs, I sums[ROWS][2]) {
     I sum[ROWS][2] = {};
     for (int k = 0; k < pairs; k++, a += ROWS, b += COLUMNS) {
-        const I left = *reinterpret_cast<const I*>(b), right = *reinterpret_cast<const I*>(b + WIDE);
+        const I left = load(b), right = load(b + WIDE);
 #pragma GCC unroll 12
         for (int r = 0; r < ROWS; r++) {
             const __m512i pair = _mm512_set1_epi32(a[r]);
@@ -221,7 +222,7 @@ inline void add_row(const int32_t& pair, const I& left, const I& right, I& sum_l
 inline void multiply_panels(const int32_t* a, const int32_t* b, int pairs, I sums[ROWS][2]) {
     I l0{}, r0{}, l1{}, r1{}, l2{}, r2{}, l3{}, r3{}, l4{}, r4{}, l5{}, r5{};
     for (int k = 0; k < pairs; k++, a += ROWS, b += COLUMNS) {
-        const I left = *reinterpret_cast<const I*>(b), right = *reinterpret_cast<const I*>(b + WIDE);
+        const I left = load(b), right = load(b + WIDE);
         add_row(a[0], left, right, l0, r0);
         add_row(a[1], left, right, l1, r1);
         add_row(a[2], left, right, l2, r2);
@@ -254,11 +255,11 @@ inline void store(const I sums[ROWS][2], const float* a_scales, const float* b_s
         F results[2] = {__builtin_convertvector(sums[r][0], F) * (left * a_scales[r]),
                         __builtin_convertvector(sums[r][1], F) * (right * a_scales[r])};
         if (tile.columns == COLUMNS) {
-            F *first = reinterpret_cast<F*>(to), *second = reinterpret_cast<F*>(to + WIDE);
-            *first = tile.add ? *first + results[0] : results[0];
-            *second = tile.add ? *second + results[1] : results[1];
+            store(to, tile.add ? load(to) + results[0] : results[0]);
+            store(to + WIDE, tile.add ? load(to + WIDE) + results[1] : results[1]);
         } else {
-            const float* each = reinterpret_cast<const float*>(results);
+            float each[COLUMNS];
+            store(each, results[0]), store(each + WIDE, results[1]);
             for (int c = 0; c < tile.columns; c++) to[c] = tile.add ? to[c] + each[c] : each[c];
         }
     }

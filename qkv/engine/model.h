@@ -18,9 +18,12 @@ constexpr int TOKENS = 256;        // of sources that are encoded together: what
 constexpr float LEVELS = 127;      // what a rounded input can be, from 0
 constexpr float NEVER = -std::numeric_limits<float>::infinity();
 
-typedef float Floats __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t Ints __attribute__((vector_size(32), aligned(4), may_alias));
-typedef uint8_t Bytes __attribute__((vector_size(8), aligned(1), may_alias));
+typedef float Floats __attribute__((vector_size(32)));
+typedef int32_t Ints __attribute__((vector_size(32)));
+typedef uint8_t Bytes __attribute__((vector_size(8)));
+// The same in memory at any address. Only for loading and storing: clang forgets about it where a type is a template's.
+typedef float LooseFloats __attribute__((vector_size(32), aligned(4), may_alias));
+typedef uint8_t LooseBytes __attribute__((vector_size(8), aligned(1), may_alias));
 
 struct Linear {
     const void* weight;            // (outputs / 16, inputs / 4, 16, 4) of int8, or (outputs / 16, inputs, 16) of float

@@ -249,7 +249,7 @@ class Packed:
             Wanted(f"{name}.sum", (outputs,), np.float32),
         ]
         struct.weight, struct.scale, struct.sum = self.place(
-            wanted, lambda *to: pack_int8(weight(), *to, self.release)
+            wanted, lambda *to: pack_int8(weight(), to[0], to[1], to[2], self.release)
         )
         return struct
 

@@ -171,7 +171,7 @@ struct Input {
         step.get()[row] = range / LEVELS;
         for (int i = 0; i < width; i += LANES) {
             const Ints whole = __builtin_convertvector((load(x + i) - bottom) * up + 0.5f, Ints);
-            *reinterpret_cast<Bytes*>(to + i) = bytes_of(whole);
+            *reinterpret_cast<LooseBytes*>(to + i) = bytes_of(whole);
         }
     }
 };

@@ -14,8 +14,8 @@
 
 namespace {
 
-inline Floats load(const float* from) { return *reinterpret_cast<const Floats*>(from); }
-inline void store(float* to, Floats x) { *reinterpret_cast<Floats*>(to) = x; }
+inline Floats load(const float* from) { return *reinterpret_cast<const LooseFloats*>(from); }
+inline void store(float* to, Floats x) { *reinterpret_cast<LooseFloats*>(to) = x; }
 inline Floats all(float x) { return Floats{} + x; }
 inline Floats larger(Floats a, Floats b) { return a > b ? a : b; }
 inline Floats smaller(Floats a, Floats b) { return a < b ? a : b; }

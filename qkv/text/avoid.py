@@ -15,9 +15,25 @@ def automaton(phrase: str, tokens: Sequence[bytes]) -> NDArray[np.int16]:
     wanted = phrase.encode("utf-8")
     if not wanted:
         raise UserError("an empty phrase cannot be avoided: every text contains it.")
-    back = failure_links(wanted)
-    rows = [[next_state(state, token, wanted, back) for token in tokens] for state in range(len(wanted))]
-    return np.array(rows, np.int16)
+    return over_tokens(moves(wanted), tokens)
+
+
+def over_tokens(moves: NDArray[np.int16], tokens: Sequence[bytes]) -> NDArray[np.int16]:
+    """From an automaton over bytes to one over tokens, (states, V).
+
+    `moves` (states + 1, 256) has the state after each byte. Its last state is final and stands for NO.
+    """
+    lengths = np.fromiter(map(len, tokens), np.int64, len(tokens))
+    starts, content = lengths.cumsum() - lengths, np.frombuffer(b"".join(tokens), np.uint8)
+    order = (-lengths).argsort()  # the longest first, so that the tokens with another byte are the first ones
+    final = len(moves) - 1
+    after = np.repeat(np.arange(final, dtype=np.int16)[:, None], len(tokens), axis=1)
+    for place in range(int(lengths.max(initial=0))):
+        longer = order[: np.count_nonzero(lengths > place)]
+        after[:, : len(longer)] = moves[after[:, : len(longer)], content[starts[longer] + place]]
+    found = np.empty_like(after)
+    found[:, order] = np.where(after == final, NO, after)
+    return found
 
 
 def stack_tables(tables: Sequence[NDArray[np.int16]]) -> NDArray[np.int16]:
@@ -28,22 +44,13 @@ def stack_tables(tables: Sequence[NDArray[np.int16]]) -> NDArray[np.int16]:
     return found
 
 
-def failure_links(wanted: bytes) -> list[int]:
-    """The failure function of the Knuth–Morris–Pratt algorithm."""
-    back, length = [0] * len(wanted), 0
-    for place in range(1, len(wanted)):
-        while length and wanted[place] != wanted[length]:
-            length = back[length - 1]
-        length += wanted[place] == wanted[length]
-        back[place] = length
-    return back
-
-
-def next_state(state: int, token: bytes, wanted: bytes, back: Sequence[int]) -> int:
-    for byte in token:
-        while state and byte != wanted[state]:
-            state = back[state - 1]
-        state += byte == wanted[state]
-        if state == len(wanted):
-            return NO
-    return state
+def moves(wanted: bytes) -> NDArray[np.int16]:
+    """How many bytes of the phrase match after each byte (Knuth, Morris, Pratt), (length + 1, 256)."""
+    found = np.zeros((len(wanted) + 1, 256), np.int16)
+    back = 0  # the state of a text that is one byte behind
+    for state, byte in enumerate(wanted):
+        found[state] = found[back]
+        found[state, byte] = state + 1
+        back = int(found[back, byte]) if state else 0
+    found[-1] = len(wanted)
+    return found

@@ -95,12 +95,12 @@ class MarkupScanner:
 
     def next_end(self, end: re.Pattern[str], place: int) -> int:
         """The end of the next match, or -1. Each part of the text is searched only once."""
-        begin, behind = self.ends.get(end, (-1, 0))
-        if behind >= 0 and begin < place:
+        begin, stop = self.ends.get(end, (-1, 0))
+        if stop >= 0 and begin < place:
             match = end.search(self.text, place)
-            begin, behind = (match.start(), match.end()) if match else (-1, -1)
-            self.ends[end] = begin, behind
-        return behind
+            begin, stop = (match.start(), match.end()) if match else (-1, -1)
+            self.ends[end] = begin, stop
+        return stop
 
     def declaration(self, start: int) -> Markup | None:
         match = DECLARATION.match(self.text, start)

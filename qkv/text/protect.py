@@ -200,10 +200,10 @@ class VisibleText:
         """The position in the original text, after the closing tags of the text before it."""
         if cut == 0:
             return 0
-        place, behind = self.origins[cut - 1] + 1, self.origins[cut]
-        while place in self.closing and place < behind:
+        place, following = self.origins[cut - 1] + 1, self.origins[cut]
+        while place in self.closing and place < following:
             place = self.closing[place]
-        return min(place, behind)
+        return min(place, following)
 
 
 def is_hidden_from_model(span: ProtectedSpan) -> bool:

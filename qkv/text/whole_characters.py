@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from qkv.text.avoid import NO
+from qkv.text.avoid import NO, over_tokens
 
 MORE = range(0x80, 0xC0)  # bytes that continue a character
 WHOLE, ONE, TWO, THREE = range(4)  # between characters, or this many bytes before the end of one
@@ -31,12 +31,15 @@ MOVES: dict[int, list[tuple[range, int]]] = {
     NOT_OVERLONG_4: [(range(0x90, 0xC0), TWO)],
     NOT_TOO_LARGE: [(range(0x80, 0x90), TWO)],
 }
-NEXT = {
-    (state, byte): next_state
-    for state, moves in MOVES.items()
-    for bytes_, next_state in moves
-    for byte in bytes_
-}
+
+
+def moves() -> NDArray[np.int16]:
+    """The state after each byte, (states + 1, 256). The last state is final: the text is not valid."""
+    found = np.full((len(MOVES) + 1, 256), len(MOVES), np.int16)
+    for state, each in MOVES.items():
+        for bytes_, after in each:
+            found[state, bytes_] = after
+    return found
 
 
 def whole_characters(tokens: Sequence[bytes], end: int) -> NDArray[np.int16] | None:
@@ -44,16 +47,8 @@ def whole_characters(tokens: Sequence[bytes], end: int) -> NDArray[np.int16] | N
 
     None if all tokens are whole characters. The end token may follow only after a whole character.
     """
-    if all(next_state(WHOLE, token) == WHOLE for token in tokens):
+    table = over_tokens(moves(), tokens)
+    if (table[WHOLE] == WHOLE).all():
         return None
-    table = np.array([[next_state(state, token) for token in tokens] for state in MOVES], np.int16)
     table[1:, end] = NO
     return table
-
-
-def next_state(state: int, token: bytes) -> int:
-    for byte in token:
-        state = NEXT.get((state, byte), NO)
-        if state == NO:
-            break
-    return state

@@ -8,6 +8,7 @@ import torch
 from tables import END, START, TableStep, in_both, log_probability_after
 from torch import Tensor
 
+from qkv.core.pairs import TranslationStep
 from qkv.core.stack_config import StackConfig
 from qkv.decoding.arrays import Array, Arrays, arrays_for, arrays_of
 from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
@@ -249,7 +250,9 @@ def translator(seed: int) -> Translator:
 @torch.no_grad()
 def test_scores_equal_those_of_a_full_forward_pass_over_the_output(seed: int, alpha: float) -> None:
     model = translator(seed)
-    answers = beam_search(model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, beam(4, alpha, best=3))
+    answers = beam_search(
+        TranslationStep(model, SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, beam(4, alpha, best=3)
+    )
     for row, found in enumerate(answers):
         assert len(found) == 3
         for hypothesis in found:
@@ -262,10 +265,10 @@ def test_scores_equal_those_of_a_full_forward_pass_over_the_output(seed: int, al
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_hypotheses_of_a_model_do_not_depend_on_batch_neighbours(seed: int) -> None:
     model = translator(seed)
-    together = beam_search(model.begin(SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, beam(3, 0.6))
+    together = beam_search(TranslationStep(model, SOURCE), MODEL_START, MODEL_END, MODEL_LIMITS, beam(3, 0.6))
     for row in range(3):
         one = slice(row, row + 1)
-        step = model.begin(SOURCE[one, : int((SOURCE[row] != 0).sum())])
+        step = TranslationStep(model, SOURCE[one, : int((SOURCE[row] != 0).sum())])
         (alone,) = beam_search(step, MODEL_START[one], MODEL_END, MODEL_LIMITS[one], beam(3, 0.6))
         assert alone[0].ids == together[row][0].ids
         assert alone[0].score == pytest.approx(together[row][0].score, abs=1e-5)
@@ -275,7 +278,7 @@ def test_hypotheses_of_a_model_do_not_depend_on_batch_neighbours(seed: int) -> N
 def test_a_full_width_beam_over_a_model_finds_the_best_of_all_sequences() -> None:
     model, limit, vocab = translator(1), 3, 11
     (found,) = beam_search(
-        model.begin(SOURCE[:1]), MODEL_START[:1], MODEL_END, torch.tensor([limit]), beam(1100, 0.6)
+        TranslationStep(model, SOURCE[:1]), MODEL_START[:1], MODEL_END, torch.tensor([limit]), beam(1100, 0.6)
     )
     every = torch.cartesian_prod(*[torch.arange(vocab)] * limit)  # (V³, 3)
     read = torch.cat([torch.ones(len(every), 1, dtype=torch.long), every[:, :-1]], dim=1)

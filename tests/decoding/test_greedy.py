@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from qkv.core.pairs import TranslationStep
 from qkv.core.stack_config import StackConfig
 from qkv.decoding.greedy import greedy
 from qkv.families.translator.config import TranslatorConfig
@@ -124,7 +125,7 @@ SOURCE = torch.tensor([[3, 4, 5, 6, 7, 8, 2], [9, 10, 3, 2, 0, 0, 0], [5, 5, 2, 
 @torch.no_grad()
 def test_cached_greedy_decoding_equals_full_forward_passes() -> None:
     model = translator()
-    answers = greedy(model.begin(SOURCE), torch.tensor([1, 1, 1]), 2, torch.tensor([8, 5, 6]))
+    answers = greedy(TranslationStep(model, SOURCE), torch.tensor([1, 1, 1]), 2, torch.tensor([8, 5, 6]))
     for row, answer in enumerate(answers):
         read = torch.tensor([[1, *answer.ids]])
         log_probability = model(SOURCE[row : row + 1], read)[0].log_softmax(-1)
@@ -138,11 +139,11 @@ def test_a_model_may_be_decoded_to_the_last_position_of_its_context() -> None:
     model = translator()
     with torch.no_grad():
         model.tokens.weight[2] = 0  # the end is never the likeliest
-    answers = greedy(model.begin(SOURCE), torch.tensor([1, 1, 1]), 2, torch.tensor([9, 9, 9]))
+    answers = greedy(TranslationStep(model, SOURCE), torch.tensor([1, 1, 1]), 2, torch.tensor([9, 9, 9]))
     assert max(len(answer.ids) for answer in answers) == 9
 
 
 def test_decoding_leaves_no_gradient_behind() -> None:
     model = translator()
-    greedy(model.begin(SOURCE), torch.tensor([1, 1, 1]), 2, torch.tensor([4, 4, 4]))
+    greedy(TranslationStep(model, SOURCE), torch.tensor([1, 1, 1]), 2, torch.tensor([4, 4, 4]))
     assert all(parameter.grad is None for parameter in model.parameters())

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from engine_levels import folder_of_all_levels
 from torch import Tensor
 
 from qkv.core.loss import output_cross_entropy
 from qkv.core.products import ByTorch, multiplied_by
 from qkv.engine import int16
 from qkv.engine.int16 import Int16, gain, int16_pays, three_products
-from qkv.engine.library import CACHE, NoEngineError, library
+from qkv.engine.library import CACHE, LEVEL, NoEngineError, library
 
 DEPTH, LIMIT = 512, 2047  # of int16.h
 
@@ -67,7 +68,8 @@ def for_avx2() -> Int16:
     """The loops of processors with AVX2 alone, which others never take."""
     products = Int16()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("qkv.engine.library.FOR_THIS_PROCESSOR", ("-march=haswell",))
+        patch.setattr("qkv.engine.library.PREBUILT", folder_of_all_levels())
+        patch.setenv(LEVEL, "avx2")
         try:
             products.library = library.__wrapped__()
         except NoEngineError as error:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from qkv.core.block import ACTIVATIONS as IN_TORCH
 from qkv.core.pairs import TranslationModel
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import CrossHeads
@@ -97,14 +98,7 @@ def assert_close(found: Any, wanted: torch.Tensor) -> None:
     np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-5, atol=2e-5)
 
 
-def padded(sources: list[list[int]]) -> torch.Tensor:
-    longest = max(map(len, sources))
-    return torch.tensor([[*source, *[PAD] * (longest - len(source))] for source in sources])
-
-
 def test_activations_are_torchs_to_seven_digits() -> None:
-    from qkv.core.block import ACTIVATIONS as IN_TORCH
-
     x = np.linspace(-12, 12, 20_001, dtype=np.float32)
     assert ACTIVATIONS.keys() == IN_TORCH.keys()
     for name, activation in ACTIVATIONS.items():
@@ -120,7 +114,7 @@ def test_steps_equal_the_torch_model_also_after_rows_are_reordered(config: Any) 
     look = CrossHeads(block=0, heads=(0,) if config.cross_attention_shape[1] == 1 else (0, 2))
     steps = (
         open_reference(config, weights_of(model), int8=False).begin(SOURCES, look),
-        model.begin(padded(SOURCES), look),
+        model.begin(SOURCES, look),
     )
     ids = [[START, 5], [START, 6], [START, 7]]
     for place, rows in enumerate([None, [2, 0, 0, 1], None, [3, 1], None]):
@@ -147,7 +141,7 @@ def greedy_ids(step: Any, rows: int, make: Any) -> list[list[int]]:
 def test_greedy_decoding_gives_the_same_tokens(config: Any) -> None:
     model = torch_translator(config)
     found = greedy_ids(open_reference(config, weights_of(model), int8=False).begin(SOURCES), 3, np.array)
-    assert found == greedy_ids(model.begin(padded(SOURCES)), 3, torch.tensor)
+    assert found == greedy_ids(model.begin(SOURCES), 3, torch.tensor)
 
 
 @every_translator

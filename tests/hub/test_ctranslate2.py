@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from qkv.core.pairs import TranslationStep
 from qkv.core.stack_config import StackConfig
 from qkv.decoding.greedy import greedy
 from qkv.families.translator.config import TranslatorConfig
@@ -51,7 +52,7 @@ def test_it_gives_the_same_output_there(config: TranslatorConfig, tmp_path: Path
     save_translator(model, PIECES, tmp_path / "folder")
     there = ctranslate2.Translator(str(tmp_path / "folder"), compute_type="float32", intra_threads=1)
     for source in ([3, 4, 5, 6, 7], [9, 10, 3], [5]):
-        step = model.begin(torch.tensor([[*source, 2]]))
+        step = TranslationStep(model, torch.tensor([[*source, 2]]))
         [wanted] = greedy(step, torch.tensor([1]), 2, torch.tensor([12]))
         given = [[PIECES[token] for token in source]]
         [found] = there.translate_batch(given, beam_size=1, max_decoding_length=12, return_scores=True)

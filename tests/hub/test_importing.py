@@ -176,8 +176,8 @@ def test_all_faults_of_the_weights_are_in_one_message(tmp_path: Path) -> None:
         ({"scale_embedding": False}, "scale_embedding is False; qkv supports only True"),
         ({"normalize_before": True}, "normalize_before is True"),
         ({"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings is False"),
-        ({"rotary_embedding": True}, "qkv does not know what rotary_embedding"),
-        ({"model_type": "bart"}, "a model of the type 'bart', which qkv cannot read"),
+        ({"rotary_embedding": True}, "unknown settings: rotary_embedding"),
+        ({"model_type": "bart"}, "has the model type 'bart', which qkv cannot read"),
         (
             {"auto_map": {"AutoModel": "model.Mine"}},
             "needs custom code .auto_map., which qkv never runs",

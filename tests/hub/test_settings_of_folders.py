@@ -207,7 +207,7 @@ def test_settings_with_the_value_that_changes_nothing_are_let_through(bert: Path
     open_published(bert)
     for changes, match in (
         ({"emb_size": 7}, "emb_size is 7; qkv supports only 12"),
-        ({"pruned_heads": {"0": [1]}}, "does not know what pruned_heads"),
+        ({"pruned_heads": {"0": [1]}}, "unknown settings: pruned_heads"),
         (
             {"sbert_ce_default_activation_function": "torch.nn.Sigmoid"},
             "sbert_ce_default_activation_function",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
-from qkv.core.pairs import TranslationBatch
+from qkv.core.pairs import TranslationBatch, TranslationStep
 from qkv.core.positions import sinusoid
 from qkv.core.stack_config import StackConfig
 from qkv.decoding.beam import Beam, beam_search, power_penalty
@@ -227,7 +227,7 @@ def test_greedy_output_equals_generate(activation: Activation) -> None:
     wanted = generated(theirs, beams=1)
     assert len({tuple(ids) for ids in wanted}) > 8  # they are not all alike, and of several lengths
     assert {len(ids) for ids in wanted} >= {1, 2, 3, 4, 5, 6}
-    assert [answer.ids for answer in greedy(ours.begin(ASKED), STARTS, END, LIMITS)] == wanted
+    assert [answer.ids for answer in greedy(TranslationStep(ours, ASKED), STARTS, END, LIMITS)] == wanted
 
 
 @activations
@@ -235,7 +235,7 @@ def test_greedy_output_equals_generate(activation: Activation) -> None:
 def test_beam_output_equals_generate(activation: Activation, width: int) -> None:
     ours, theirs = taught_pair(activation)
     answers = beam_search(
-        ours.begin(ASKED), STARTS, END, LIMITS, Beam(width=width, penalty=power_penalty(0.0))
+        TranslationStep(ours, ASKED), STARTS, END, LIMITS, Beam(width=width, penalty=power_penalty(0.0))
     )
     wanted = generated(theirs, beams=width)
     assert [answer[0].ids for answer in answers] == wanted
@@ -249,7 +249,7 @@ def test_all_hypotheses_of_a_beam_and_their_scores_equal_those_of_generate(
 ) -> None:
     ours, theirs = taught_pair("relu")
     settings = Beam(width=width, penalty=power_penalty(penalty), best=width)
-    answers = beam_search(ours.begin(ASKED), STARTS, END, LIMITS, settings)
+    answers = beam_search(TranslationStep(ours, ASKED), STARTS, END, LIMITS, settings)
     wanted = generated_with_scores(theirs, width, penalty)
     assert [[each.ids for each in row] for row in answers] == [[ids for ids, _ in row] for row in wanted]
     scores = [each.score for row in answers for each in row]

@@ -32,3 +32,13 @@ def test_only_a_token_that_completes_the_phrase_is_forbidden(phrase: str, ids: l
         assert (state == NO) == (wanted in text)
         if state == NO:
             break
+
+
+def test_every_state_is_the_longest_match_of_what_was_said() -> None:
+    wanted = "abcabä".encode()
+    table = automaton("abcabä", PIECES)
+    for state in range(len(wanted)):
+        for number, piece in enumerate(PIECES):
+            text = wanted[:state] + piece
+            longest = max(n for n in range(len(wanted)) if text.endswith(wanted[:n]))
+            assert table[state, number] == (NO if wanted in text else longest)

@@ -41,9 +41,9 @@ def linearise(sentence: Sentence) -> Line:
     line = Line()
     _clause(line, sentence.main, 0, sentence.question)
     for clause in sentence.between:
-        beside = Line()
-        _clause(beside, clause, 0, False)
-        line.insert("and", beside)
+        coordinate = Line()
+        _clause(coordinate, clause, 0, False)
+        line.insert("and", coordinate)
     if sentence.subordinate is not None and sentence.conjunction is not None:
         if sentence.between:
             line.add(",", 0)

@@ -83,9 +83,9 @@ def linearise(sentence: Sentence) -> Line:
     line = Line()
     _main_clause(line, sentence.main, sentence.question)
     for clause in sentence.between:
-        beside = Line()
-        _main_clause(beside, clause, False)
-        line.insert("und", beside)
+        coordinate = Line()
+        _main_clause(coordinate, clause, False)
+        line.insert("und", coordinate)
     if sentence.subordinate is not None and sentence.conjunction is not None:
         line.add(",", 0)
         line.add(sentence.conjunction.german, CONJUNCTION)

@@ -147,10 +147,10 @@ def sample_apart(random: Random, clauses: int) -> Sentence:
     sentence = _referring(random, random.random() < 0.25)
     while sentence.question:
         sentence = _referring(random, False)
-    return replace(sentence, between=tuple(_beside(random) for _ in range(clauses)))
+    return replace(sentence, between=tuple(_coordinate(random) for _ in range(clauses)))
 
 
-def _beside(random: Random) -> Clause:
+def _coordinate(random: Random) -> Clause:
     verb, subject = _pick(random, _PERSONAL), _pick(random, _PERSONS)
     tense, modal = _tense(random, verb)
     clause = _doing(random, verb, subject, _possible(verb, subject, tense, modal), modal, False, ())
@@ -250,13 +250,13 @@ def _doing(
         use = "liked" if verb in _LIKING else "negative" if negative else "object"
         thing = _phrase(random, _other(random, verb.objects, taken), use)
         if thing.adjective is not None and thing.adjective.name.startswith(verb.name):
-            thing = replace(thing, adjective=None)  # nobody opens the open door
+            thing = replace(thing, adjective=None)  # no "opens the open door"
         if use != "liked" and _MAN in verb.objects and random.random() < 0.15:
-            thing = _person_besides(random, subject)
+            thing = _other_person(random, subject)
     if "given" in verb.tags:
         recipient = _phrase(random, _other(random, _PEOPLE, taken), "subject")
         if random.random() < 0.35:
-            recipient = _person_besides(random, subject)
+            recipient = _other_person(random, subject)
     return Clause(
         subject=subject,
         verb=verb,
@@ -275,7 +275,7 @@ def _other(random: Random, nouns: tuple[Noun, ...], taken: tuple[Noun, ...]) -> 
     return noun
 
 
-def _person_besides(random: Random, subject: Participant) -> Pronoun:
+def _other_person(random: Random, subject: Participant) -> Pronoun:
     """Me, you or us, but not the subject itself."""
     if subject.person == 1:
         return YOU

@@ -60,9 +60,9 @@ def islands(mask: Mask) -> list[Mask]:
         while waiting:
             y, x = waiting.pop()
             island[y, x] = True
-            beside = left & {(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)}
-            left -= beside
-            waiting += beside
+            neighbours = left & {(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)}
+            left -= neighbours
+            waiting += neighbours
         found.append(island)
     return found
 

@@ -78,9 +78,9 @@ def linearise(sentence: Sentence) -> Line:
         line.add("¿", END)
     _clause(line, sentence.main, 0, question=sentence.question)
     for clause in sentence.between:
-        beside = Line()
-        _clause(beside, clause, 0, overt=True)
-        line.insert("y", beside)
+        coordinate = Line()
+        _clause(coordinate, clause, 0, overt=True)
+        line.insert("y", coordinate)
     if sentence.subordinate is not None and sentence.conjunction is not None:
         if sentence.between:
             line.add(",", 0)

@@ -163,7 +163,7 @@ class PairData:
         return len(self.sources)
 
     def epoch(self, seed: int) -> list[list[int]]:
-        """Batches of rows. With BPE dropout, the sentences are tokenized anew for this seed."""
+        """Batches of rows. With BPE dropout, sentences are tokenized differently for every seed."""
         if self.dropout is not None:
             encoded = [
                 ids if len(ids) <= self.longest else whole

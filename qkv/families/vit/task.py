@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from qkv.checkpoint.bundle import save_report
-from qkv.data.augment import augment
 from qkv.data.augmentation import Augmentation
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import UserError
@@ -19,6 +18,7 @@ from qkv.families.vit.model import PictureBatch, Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
 from qkv.families.vit.settings import LabelledImageSettings, VitSettings
 from qkv.runtime.pixels import as_input
+from qkv.training.augment import augment
 from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision

@@ -78,8 +78,8 @@ def test_captions_to_choose_by_are_not_those_that_are_measured(parts: tuple[Part
 
 
 def codes_that_give(back: Any) -> Codes:
-    model = SimpleNamespace(config=SimpleNamespace(side=32))
-    return cast(Codes, SimpleNamespace(model=model, encode=lambda pixels: pixels, decode=back))
+    config = SimpleNamespace(side=32)
+    return cast(Codes, SimpleNamespace(config=config, encode=lambda pixels: pixels, decode=back))
 
 
 def test_a_codebook_is_told_what_its_codes_leave_of_the_attributes() -> None:

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.core.pairs import TranslationBatch, attention_of
+from qkv.core.pairs import TranslationBatch, TranslationStep, attention_of
 from qkv.core.tape import Tape
 from qkv.core.translation import CrossHeads
 from qkv.families.translator import recompute_recurrent as by_numpy
@@ -192,7 +192,7 @@ def test_a_step_returns_its_attention() -> None:
     model, tape = recurrent(), Tape()
     model(SOURCE, SHIFTED, tape)
     look = CrossHeads(block=0, heads=(0, 2))
-    step = model.begin(SOURCE, look)
+    step = TranslationStep(model, SOURCE, look)
     for position in range(3):
         step(SHIFTED[:, position : position + 1])
         wanted = attention_of(look, tape)[:, position]
@@ -200,7 +200,7 @@ def test_a_step_returns_its_attention() -> None:
         torch.testing.assert_close(step.attention[1, :4], wanted[1, :4], atol=1e-5, rtol=1e-5)
         assert (step.attention[1, 4:] == 1).all(), "padding counts as fully seen"
     with pytest.raises(ValueError, match="only if it was begun with cross-attention heads"):
-        _ = model.begin(SOURCE).attention
+        _ = TranslationStep(model, SOURCE).attention
 
 
 @every_variant
@@ -227,7 +227,7 @@ def test_both_sides_are_described_like_stacks() -> None:
 @torch.no_grad()
 def test_a_step_equals_the_full_forward_at_each_position(config: RecurrentConfig) -> None:
     model = recurrent(config)
-    whole, step = model(SOURCE, SHIFTED), model.begin(SOURCE)
+    whole, step = model(SOURCE, SHIFTED), TranslationStep(model, SOURCE)
     for position in range(T):
         logits = step(SHIFTED[:, position : position + 1])
         torch.testing.assert_close(logits, whole[:, position], atol=1e-5, rtol=1e-5)
@@ -240,7 +240,7 @@ def test_a_step_equals_the_full_forward_after_rows_are_selected(
     config: RecurrentConfig, rows: list[int]
 ) -> None:
     model = recurrent(config)
-    step = model.begin(SOURCE)
+    step = TranslationStep(model, SOURCE)
     step(SHIFTED[:, :2])
     step.select(torch.tensor(rows))
     tails = (torch.arange(len(rows) * 3).view(len(rows), 3) + 4) % (V - 3) + 3  # each row goes its own way
@@ -255,7 +255,7 @@ def test_the_source_is_read_once_and_projected_once() -> None:
     model, calls = recurrent(), []
     model.encoder[0].register_forward_hook(lambda *_: calls.append("encoder"))
     model.cross_attention.key.register_forward_hook(lambda *_: calls.append("key"))
-    step = model.begin(SOURCE)
+    step = TranslationStep(model, SOURCE)
     for position in range(T):
         step(SHIFTED[:, position : position + 1])
         step.select(torch.tensor([1, 0]))
@@ -278,7 +278,7 @@ def test_a_sentence_longer_than_the_context_raises_an_error() -> None:
         model(long, SHIFTED[:1])
     with pytest.raises(ValueError, match="beyond the context of 9"):
         model(SOURCE[:1], long)
-    step = model.begin(SOURCE)
+    step = TranslationStep(model, SOURCE)
     for _ in range(9):
         step(torch.full((B, 1), 5))
     with pytest.raises(ValueError, match="beyond the context of 9"):

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from drawings import untrained_classifier
 from PIL import Image
 
@@ -28,7 +27,8 @@ def test_a_saved_classifier_gives_the_same_output(tmp_path: Path, picture: Path)
     after = qkv.load(tmp_path / "model")
     assert isinstance(after, PictureClassifier)
     [[said], [again]] = (each.classify([(str(picture),)]) for each in (before, after))
-    assert said == again
+    assert said.label == again.label
+    assert said.probabilities == pytest.approx(again.probabilities, abs=1e-6)
     assert sum(said.probabilities.values()) == pytest.approx(1)
     assert next(iter(said.probabilities)) == said.label
 
@@ -63,6 +63,6 @@ def test_a_bundle_whose_parts_do_not_belong_together_is_rejected(tmp_path: Path)
 
 
 def test_bytes_come_back_from_what_a_model_reads() -> None:
-    values = torch.arange(256, dtype=torch.uint8)
-    assert torch.equal(as_pixels(as_input(values)), values)
+    values = np.arange(256, dtype=np.uint8)
+    assert np.array_equal(as_pixels(as_input(values)), values)
     assert as_input(values)[[0, -1]].tolist() == [-1, 1]

@@ -24,7 +24,7 @@ from qkv.families.translator.guarantees.repetition import is_loop, repeats_a_wor
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.text_search import HALF, TextSearch
 from qkv.families.translator.translations import Translation, distinct
-from qkv.runtime.compute import silent
+from qkv.runtime.running import silent
 from qkv.text.words import WORDS_AND_MARKS
 
 NO_REPEAT = (3, 2)  # n-gram sizes that may not repeat, after a translation that was a loop

@@ -384,7 +384,7 @@ def test_fine_tuning_can_be_resumed_and_can_start_without_the_weights(
         (["one\tthree\t1"] * 12, ["--form", "choice"], "has 3 columns"),
         (["one\ttwo\ttwo\t1"] * 12, ["--form", "choice"], "line 1 has the same answer twice"),
         (["one\ttwo\tsix\t1"] * 12, ["--form", "choice", "--columns", "1,2"], "columns cannot be chosen"),
-        (["one\t1.5", "two\t1.50"] * 6, [], "every label is the number 1.5"),
+        (["one\t1.5", "two\t1.50"] * 6, [], "every label is 1.5"),
         (["one\tgood", "two\tbad"] * 6, ["--width", "32"], "--width cannot be combined with --fine-tune"),
     ],
 )

@@ -201,7 +201,7 @@ def test_a_classifier_is_evaluated_on_the_test_part_first(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--scenes", "3"], "or a multiple of that: not 8"),
+        (["--scenes", "3"], "or a multiple of that, not 8"),
         (["--images", ".", "--sheet", "a.png"], "unrecognized argument --sheet"),
         (["--scenes", "3", "--guidance", "2"], "unrecognized argument --guidance"),
     ],

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from qkv.data.augment import augment, rotation
 from qkv.data.augmentation import Augmentation
+from qkv.training.augment import augment, rotation
 
 EVERYTHING = Augmentation(crop=2, flip=True, operations=2, magnitude=0.6, erase=0.5)
 

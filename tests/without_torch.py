@@ -1,0 +1,30 @@
+"""Run commands in a process that cannot find torch, as if it were not installed."""
+
+import json
+import subprocess
+import sys
+
+from commands import ENVIRONMENT
+
+# None in sys.modules would not do: libraries look there to see whether torch is in use.
+WITHOUT_TORCH = """
+import importlib.machinery, json, sys
+
+class Hiding(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] == "torch" else super().find_spec(name, path, target)
+
+sys.meta_path = [Hiding if each is importlib.machinery.PathFinder else each for each in sys.meta_path]
+from qkv.cli import main
+for arguments in json.loads(sys.argv[1]):
+    main(arguments)
+"""
+
+
+def run_without_torch(*commands: list[str]) -> list[str]:
+    """The lines that these commands print, one after another."""
+    given = [sys.executable, "-c", WITHOUT_TORCH, json.dumps(commands)]
+    ran = subprocess.run(given, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
