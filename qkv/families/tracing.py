@@ -52,10 +52,10 @@ def tracer_of(kind: BundleKind) -> Tracer:
 
 
 def with_weights(product: Any, weights: Mapping[str, Any], where: str) -> Any:
-    """The same product with other weights, such as those of an earlier training step; torch computes it."""
+    """The same product with other weights, such as those of an earlier training step."""
     from qkv.runtime.torch_models import with_weights as load_weights
 
     found = copy.copy(product)
-    found.runner = load_weights(copy.deepcopy(product.model), weights, where)
-    found.network = Network.of(found.runner)
+    found.network = Network.of(load_weights(copy.deepcopy(product.model), weights, where))
+    found.runner = found.network.model
     return found
