@@ -48,9 +48,18 @@ class Aligner:
         return CrossHeads(block=self.block, heads=self.heads)
 
     def attention(
-        self, runner: TranslationRunner, source: Sequence[int], output: Sequence[int]
+        self,
+        runner: TranslationRunner,
+        source: Sequence[int],
+        output: Sequence[int],
+        recorded: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The attention of each output id on each source id, including the end token. (T, S)"""
+        """The attention of each output id on each source id, including the end token. (T, S)
+
+        If the search recorded the attention of these heads, (steps, S), the output is not read again.
+        """
+        if recorded is not None and len(recorded) >= len(output) + self.late:
+            return rows_of(recorded, len(output), self.late)
         weights = forced_attention(runner, source, output, self.cross_heads)
         return rows_of(weights, len(output), self.late)
 
@@ -120,16 +129,18 @@ def align(
     output: Sequence[int],
     pattern: re.Pattern[str],
     marker: str = "",
+    recorded: np.ndarray | None = None,
 ) -> Links:
     """Pairs of source and output words, as the pattern splits them.
 
-    `marker` precedes the source to select a target language. It is not a word.
+    `marker` precedes the source to select a target language. It is not a word. `recorded` is the attention that the
+    search recorded, if it did.
     """
     ids, marked = tokenizer.encode_with_spans(marker + source)
     before = len(marker.encode())
     places = [(start - before, end - before) for start, end in marked]
     source_words, target_words = spans(source, pattern), spans(tokenizer.decode(output), pattern)
-    attention = aligner.attention(runner, ids, output)
+    attention = aligner.attention(runner, ids, output, recorded)
     weights = word_weights(
         attention,
         words_of_tokens(places, source_words),

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from qkv.core.translation import TranslationRunner
+from qkv.decoding.arrays import Array
 from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
 from qkv.families.translator.alignment import Aligner, align
@@ -58,6 +59,7 @@ class TextSearch:
                 defaults.length_penalty if options.length_penalty is None else options.length_penalty
             ),
             look=self.aligner.cross_heads if options.coverage_penalty else None,
+            watch=self.aligner.cross_heads if options.alignments else None,
         )
 
     def job(self, text: str, options: TranslationOptions) -> Job:
@@ -108,12 +110,12 @@ class TextSearch:
         output = self.tokenizer.decode(ids)
         text = reading.written(output)
         if reading.marks or not reading.job.is_kept_by(reading.back(output)):
-            links = self.links(reading.text, ids, WORDS_AND_MARKS, language)
+            links = self.links(reading.text, ids, WORDS_AND_MARKS, language, hypothesis.attention)
             text = completed(reading, output, links, len(self.beginning(options)))
         confidence = self.defaults.confidence
         alignment = None
         if options.alignments:
-            alignment = self.links(reading.text, ids, SPACE_SEPARATED, language)
+            alignment = self.links(reading.text, ids, SPACE_SEPARATED, language, hypothesis.attention)
             if reading.left_out:
                 alignment = renumbered(alignment, (reading.text, reading.job.text), (output, text))
         return Translation(
@@ -154,12 +156,16 @@ class TextSearch:
         return self.defaults.aligner or Aligner.for_any(self.runners[0].config)
 
     def links(
-        self, source: str, output: Sequence[int], pattern: re.Pattern[str], language: str | None = None
+        self,
+        source: str,
+        output: Sequence[int],
+        pattern: re.Pattern[str],
+        language: str | None = None,
+        recorded: Array = None,
     ) -> Links:
-        """Align the words of a translation with those of its source."""
-        return align(
-            self.aligner, self.runners[0], self.tokenizer, source, output, pattern, language_marker(language)
-        )
+        """Align the words of a translation with those of its source, by the attention that the search recorded if any."""
+        marker = language_marker(language)
+        return align(self.aligner, self.runners[0], self.tokenizer, source, output, pattern, marker, recorded)
 
 
 def renumbered(links: Links, source: tuple[str, str], target: tuple[str, str]) -> Links:

@@ -5,19 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 from published import write_marian
-from torch import Tensor
 
 from qkv.core.pairs import TranslationModel
+from qkv.engine import Engine
 from qkv.errors import UserError
 from qkv.families.loading import load
 from qkv.families.translator.alignment import Aligner
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
+from qkv.families.translator.search import Request
 from qkv.families.translator.word_attention import word_attention
 from qkv.hub.importing import import_model
+from qkv.text.words import SPACE_SEPARATED
 
 SENTENCE = "the dog sees the old house"
 
@@ -38,9 +40,11 @@ def test_alignments_use_the_requested_target_language(
     read: list[Sequence[int]] = []
     attention = Aligner.attention
 
-    def spy(self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]) -> Tensor:
+    def spy(
+        self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int], recorded: Any
+    ) -> Any:
         read.append(source)
-        return attention(self, model, source, said)
+        return attention(self, model, source, said, recorded)
 
     monkeypatch.setattr(Aligner, "attention", spy)
     asked = TranslationOptions(target_language="fra", alignments=True)
@@ -53,12 +57,33 @@ def test_alignments_use_the_requested_target_language(
     assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
 
 
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("beams", [1, 4])
+def test_alignments_come_from_the_attention_of_the_search(
+    imported: Path, monkeypatch: pytest.MonkeyPatch, beams: int, late: bool
+) -> None:
+    translator = load(imported / "french")
+    if not isinstance(translator.runner, Engine):
+        pytest.skip("the engine cannot be built here")
+    aligner = replace(translator.aligner, late=late)
+    texts = replace(translator.texts, defaults=replace(translator.defaults, aligner=aligner))
+    options = TranslationOptions(alignments=True, beam_size=beams, num_hypotheses=beams)
+    request = Request(source=translator.tokenizer.encode(SENTENCE))
+    [found] = texts.searcher(options).find([request], texts.search(options), lambda _: None)
+    again = [texts.links(SENTENCE, each.ids[:-1], SPACE_SEPARATED) for each in found]
+    monkeypatch.delattr("qkv.families.translator.alignment.forced_attention")
+    for each, wanted in zip(
+        found, again, strict=True
+    ):  # without the last token, which may not have been read
+        assert texts.links(SENTENCE, each.ids[:-1], SPACE_SEPARATED, None, each.attention) == wanted
+
+
 def test_a_language_marker_is_not_a_word(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_word(
-        self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]
-    ) -> Tensor:
+        self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int], recorded: Any
+    ) -> Any:
         """All look at the second piece, which is behind the marker."""
-        return torch.eye(len(source) + 1)[[1] * len(said)]
+        return np.eye(len(source) + 1)[[1] * len(said)]
 
     monkeypatch.setattr(Aligner, "attention", first_word)
     (answer,) = load(imported / "several").hypotheses(
