@@ -7,15 +7,65 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawings import untrained_classifier, untrained_codes, untrained_painter
+from language_models import TEXT, untrained
 from PIL import Image
+from tiny_bert import tiny_bert, tiny_classifier
 from without_torch import end_without_torch, run_without_torch
 
 from qkv.cli import main
 from qkv.data.captioned import scene_pictures
 from qkv.families.dalle.codes import reconstruction
 from qkv.families.dalle.options import DrawingOptions
+from qkv.families.gpt.options import GenerationOptions
+from qkv.runtime.running import Running
 
 CAPTION = "a red circle above a blue square"
+
+
+def test_texts_are_continued_and_scored_without_torch(tmp_path: Path) -> None:
+    generator, model = untrained("subwords"), str(tmp_path / "model")
+    generator.save(tmp_path / "model")
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    options = ["--max-new-tokens", "30", "--temperature", "0"]
+    lines = run_without_torch(
+        ["generate", model, "the dog", *options, "--compute-type", "float32"],
+        ["generate", model, "the dog", *options],
+        ["evaluate", model, "--text", str(tmp_path / "text.txt"), "--json"],
+    )
+    greedy = GenerationOptions(max_new_tokens=30, temperature=0)
+    wanted = [
+        f"the dog{each.generate('the dog', greedy)}" for each in (generator, generator.running(Running()))
+    ]
+    said = "\n".join(lines)
+    assert said.startswith("\n".join(wanted))
+    nats = -generator.log_probabilities(TEXT).sum()  # in torch
+    scores = json.loads(said[said.index("{", len("\n".join(wanted))) :])
+    assert scores["loss_per_token"] == pytest.approx(nats / scores["tokens"], abs=2e-4)
+
+
+def test_texts_are_embedded_compared_filled_and_classified_without_torch(tmp_path: Path) -> None:
+    bert, classifier = tiny_bert(), tiny_classifier()
+    model, classes = str(tmp_path / "bert"), str(tmp_path / "classifier")
+    bert.save(tmp_path / "bert")
+    classifier.save(tmp_path / "classifier")
+    exact = ["--compute-type", "float32"]
+    lines = run_without_torch(
+        ["embed", model, "the cat sat", *exact],
+        ["embed", model, "the cat sat"],
+        ["similar", model, "the cat sat", "a dog barked", *exact],
+        ["fill", model, "the [MASK] sat", "--json", *exact],
+        ["classify", classes, "the cat sat", "--json", *exact],
+    )
+    [wanted], [rounded] = (each.embed(["the cat sat"]) for each in (bert, bert.running(Running())))
+    assert json.loads(lines[0])["vector"] == pytest.approx(wanted.tolist(), abs=1e-5)
+    assert json.loads(lines[1])["vector"] == pytest.approx(rounded.tolist(), abs=1e-5)
+    assert float(lines[2]) == pytest.approx(bert.similar("the cat sat", "a dog barked"), abs=1e-5)
+    [guesses] = bert.fill("the [MASK] sat")
+    words = {guess.word: guess.probability for guess in guesses}
+    assert json.loads(lines[3])["words"] == pytest.approx(words, abs=1e-5)
+    [prediction] = classifier.classify([("the cat sat",)])
+    found = json.loads(lines[4])["probabilities"]
+    assert found == pytest.approx(dict(prediction.probabilities), abs=1e-5)
 
 
 def test_images_are_classified_without_torch(tmp_path: Path) -> None:
