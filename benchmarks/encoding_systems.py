@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from qkv.families.bert.encoding import Encoding, Row, normalize
+from qkv.families.bert.encoding import Row, encode_rows, normalize
 from qkv.families.bert.product import Bert
 from qkv.hub.importing import open_published
-from qkv.runtime.compute import Compute
+from qkv.runtime.running import ComputeType, Running
 
 Vectors = NDArray[np.float32]
 
@@ -25,14 +25,14 @@ class System(Protocol):
 
 
 class Ours:
-    def __init__(self, name: str, published: Path, compute: Compute):
+    def __init__(self, name: str, published: Path, compute: ComputeType):
         model = open_published(published)
         assert isinstance(model, Bert)
-        self.name, self.encoding = name, Encoding(model.model.encoder, compute)
+        self.name, self.model = name, model.running(Running(compute_type=compute))
 
     def __call__(self, rows: Sequence[list[int]]) -> Vectors:
-        vectors = self.encoding.pooled([Row(row, [0] * len(row)) for row in rows], "mean")
-        return normalize(vectors.numpy())
+        vectors = encode_rows(self.model.runner.texts, [Row(row, [0] * len(row)) for row in rows], "mean")
+        return normalize(vectors)
 
 
 class BertModelSystem:

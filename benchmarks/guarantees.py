@@ -11,8 +11,6 @@ import statistics
 import time
 from pathlib import Path
 
-import torch
-
 import qkv
 
 GUARDED = {  # the same words with and without what must be kept
@@ -40,8 +38,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=20)
     given = parser.parse_args()
-    torch.set_num_threads(1)
-    translator = qkv.load(given.model)
+    translator = qkv.load(given.model, threads=1)
     ratios = []
     for guarded, plain in GUARDED.items():
         times = {text: [] for text in (plain, guarded)}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from qkv.tracing.trace import Trace
 
 __all__ = ["Trace", "Translator", "UserError", "__version__", "load", "trace"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 WHERE = {
     "Trace": "qkv.tracing.trace",

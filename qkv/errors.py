@@ -8,6 +8,10 @@ class UserError(Exception):
     """An error that the user can fix. The command line prints the message and exits with code 2."""
 
 
+class DataError(UserError):
+    """A file or a folder that cannot be used as it is: missing, damaged, of the wrong format or shape."""
+
+
 class OptionError(UserError):
     """Options or settings with values that cannot work.
 

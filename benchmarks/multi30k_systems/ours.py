@@ -29,7 +29,7 @@ from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import UserError
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recipes import multi30k_tiny
-from qkv.runtime.weights import load_weights
+from qkv.runtime.torch_models import with_weights
 
 
 def our_command(options: Options, texts: Texts, out: Path, model: str = "transformer") -> list[str]:
@@ -106,7 +106,7 @@ def our_candidates(options: Options, texts: Texts, folder: Path, trained: Traine
 
 def with_our_weights(translator: Translator, paths: Sequence[Path]) -> Translate:
     def translate(sentences: Sequence[str]) -> list[str]:
-        load_weights(translator.model, mean_weights([read_tensors(path) for path in paths]), str(paths[-1]))
+        with_weights(translator.model, mean_weights([read_tensors(path) for path in paths]), str(paths[-1]))
         return translator.translate(sentences, beam=BEAM, length_penalty=LENGTH_PENALTY)
 
     return translate

@@ -17,7 +17,7 @@ from typing import Any
 from qkv.checkpoint.arrays import StoredArrays, write_arrays
 from qkv.checkpoint.files import bytes_hash, file_hash, read_json, write_file, write_json
 from qkv.checkpoint.header import Shape
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 FORMAT = 2
 READABLE = (1, 2)  # format 1 has other names for some settings; the config classes know them
@@ -84,12 +84,12 @@ def load_bundle(folder: Path) -> Bundle:
 def check_files(folder: Path, hashes: Any) -> None:
     """Check that other files were saved together with the weights. Bundles of earlier versions have no hashes."""
     if not isinstance(hashes, dict) or any(name in ("", "..") or Path(name).name != name for name in hashes):
-        raise UserError(f"{folder / CONFIG_FILE}: {HASHES} must map file names to hashes.")
+        raise DataError(f"{folder / CONFIG_FILE}: {HASHES} must map file names to hashes.")
     for name, wanted in hashes.items():
         if not (folder / name).is_file():
-            raise UserError(f"{folder / name} is missing.")
+            raise DataError(f"{folder / name} is missing.")
         if file_hash(folder / name) != wanted:
-            raise UserError(
+            raise DataError(
                 f"{folder / name} is damaged or belongs to another model (its content does not match its hash). "
                 "Restore it from a copy or train again."
             )
@@ -98,19 +98,19 @@ def check_files(folder: Path, hashes: Any) -> None:
 def read_config(folder: Path) -> dict[str, Any]:
     """The checked content of config.json, without its format number."""
     if not folder.exists():
-        raise UserError(f"there is no folder {folder}. Give the folder of a trained or imported model.")
+        raise DataError(f"there is no folder {folder}. Give the folder of a trained or imported model.")
     if not (folder / CONFIG_FILE).is_file() and (folder / "training" / "run.json").is_file():
-        raise UserError(
+        raise DataError(
             f"{folder} has no model yet: its training run stopped before the first validation. Resume the run."
         )
     if not (folder / CONFIG_FILE).is_file():
-        raise UserError(f"{folder} is not a qkv model: it has no config.json.")
+        raise DataError(f"{folder} is not a qkv model: it has no config.json.")
     config = read_json(folder / CONFIG_FILE)
     if not isinstance(config, dict) or "format" not in config or not isinstance(config.get("kind"), str):
-        raise UserError(f"{folder} is not a qkv model: its config.json has no format and kind.")
+        raise DataError(f"{folder} is not a qkv model: its config.json has no format and kind.")
     number = config.pop("format")
     if number not in READABLE:
-        raise UserError(
+        raise DataError(
             f"{folder} has bundle format {str(number)[:20]}, but this version of qkv reads formats {READABLE[0]} to "
             f"{READABLE[-1]}. Use the version of qkv that wrote it, or train it again."
         )

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 HASH = "sha256"
 
@@ -79,7 +79,7 @@ def read_sealed(path: Path, *, from_the_disk: bool = False) -> dict[str, Any]:
         stored_hash = value.pop(HASH, None)
         if stored_hash == bytes_hash(canonical(value)) and path.read_bytes() == json_bytes(seal(value)):
             return value
-    raise UserError(
+    raise DataError(
         f"{path} is damaged, or was written by an earlier version of qkv. Restore it from a copy or train again."
     )
 
@@ -111,9 +111,9 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UserError(f"{path} is missing.") from None
+        raise DataError(f"{path} is missing.") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} cannot be read as JSON ({error}).") from None
+        raise DataError(f"{path} cannot be read as JSON ({error}).") from None
 
 
 @contextmanager
@@ -128,5 +128,5 @@ def lock_file(path: Path, otherwise: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(otherwise) from None
+            raise DataError(otherwise) from None
         yield

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 Shape = tuple[int, ...]
 
@@ -51,9 +51,9 @@ def read_header(path: Path) -> Header:
                 raise ValueError("its header is too long")
             return parse_header(file.read(length), size)
     except FileNotFoundError:
-        raise UserError(f"{path} is missing.") from None
+        raise DataError(f"{path} is missing.") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} is damaged ({error}). Restore it from a copy or train again.") from None
+        raise DataError(f"{path} is damaged ({error}). Restore it from a copy or train again.") from None
 
 
 def parse_header(content: bytes, size: int) -> Header:
@@ -119,4 +119,4 @@ def check_shapes(wanted: Iterable[tuple[str, Shape]], found: Mapping[str, Shape]
     else:
         faults += [f"{name[:80]} is unknown" for name in found if name not in known][:MOST_FAULTS]
     if faults:
-        raise UserError(f"{where}: the weights do not fit the config: {'; '.join(faults)}.")
+        raise DataError(f"{where}: the weights do not fit the config: {'; '.join(faults)}.")

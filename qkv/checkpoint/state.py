@@ -27,7 +27,7 @@ from qkv.checkpoint.files import (
     write_through,
 )
 from qkv.checkpoint.tensors import read_tensors, tensor_bytes
-from qkv.errors import UserError
+from qkv.errors import DataError, UserError
 
 KEPT = 2
 MANIFEST = "MANIFEST.json"
@@ -95,7 +95,7 @@ def load_latest(folder: Path, run: Mapping[str, str]) -> tuple[State | None, lis
         except UserError as error:
             warnings.append(f"skipped a checkpoint: {error}")
     if found:
-        raise UserError(
+        raise DataError(
             f"none of the checkpoints in {folder} can be used: {' '.join(warnings)} "
             "Restore one from a copy, or train again in another output folder."
         )
@@ -105,12 +105,12 @@ def load_latest(folder: Path, run: Mapping[str, str]) -> tuple[State | None, lis
 def read_state(path: Path, run: Mapping[str, str]) -> State:
     fault = damage(path)
     if fault:
-        raise UserError(fault)
+        raise DataError(fault)
     manifest = read_sealed(path / MANIFEST)
     of_state = manifest["run"]
     other = [name for name, value in run.items() if of_state.get(name) != value]
     if other:
-        raise UserError(f"{path} belongs to a run with different {' and '.join(other)}.")
+        raise DataError(f"{path} belongs to a run with different {' and '.join(other)}.")
     files = [path / name for name in manifest["files"] if name != FACTS]
     tensors = {file.stem: read_tensors(file) for file in files}
     return State(step=step_of(path), run=of_state, facts=read_json(path / FACTS), tensors=tensors)

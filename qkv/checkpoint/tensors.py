@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.checkpoint.files import HASH, write_file
 from qkv.checkpoint.header import read_header
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 
 def tensors_hash(tensors: Mapping[str, Tensor]) -> str:
@@ -39,9 +39,9 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         with safetensors.safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError) as error:
-        raise UserError(f"{path} is damaged ({error}). Restore it from a copy or train again.") from None
+        raise DataError(f"{path} is damaged ({error}). Restore it from a copy or train again.") from None
     if wanted != tensors_hash(tensors):
-        raise UserError(
+        raise DataError(
             f"{path} is damaged (its content does not match its hash). Restore it from a copy or train again."
         )
     return tensors

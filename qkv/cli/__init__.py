@@ -8,8 +8,8 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
-from qkv.environment import HELPER, under_torchrun
-from qkv.errors import OptionError, ProcessEndedError, UserError
+from qkv.environment import HELPER, NEEDS_TORCH, under_torchrun
+from qkv.errors import DataError, OptionError, ProcessEndedError, UserError
 from qkv.families import commands, trainings
 from qkv.families.family import Command, resolve
 
@@ -55,11 +55,12 @@ OWN = (
         run="qkv.cli.info:main",
     ),
 )
+USAGE, DATA, DISK, MEMORY = 2, 3, 4, 5  # exit codes
 HELP = ("-h", "--help", "--help-all", "help")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command. A user's mistake prints one line on standard error and exits with code 2."""
+    """Run a command. A mistake prints one line on standard error; the exit code tells what kind it is."""
     if arguments is not None:
         run_or_exit(arguments)
         return
@@ -73,21 +74,27 @@ def run_or_exit(arguments: list[str]) -> None:
     except ProcessEndedError as error:
         if HELPER not in os.environ:  # under torchrun every process reports it: the first may be gone
             print_error(str(error))
-        sys.exit(2)
+        sys.exit(USAGE)
     except OptionError as error:
         sys.exit(fail(error.with_flags()))
+    except DataError as error:
+        sys.exit(fail(str(error), DATA))
     except UserError as error:
         sys.exit(fail(str(error)))
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        sys.exit(fail(NEEDS_TORCH.format(what="this command")))
     except BrokenPipeError:  # `qkv translate … | head` has closed the pipe
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # a full disk, a folder without permission
         name = f" ({error.filename})" if error.filename else ""
-        sys.exit(fail(f"{error.strerror or error}{name}: check the disk and the permissions."))
+        sys.exit(fail(f"{error.strerror or error}{name}: check the disk and the permissions.", DISK))
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
-        sys.exit(fail("out of memory: choose a smaller model, batch, context or beam."))
+        sys.exit(fail("out of memory: choose a smaller model, batch, context or beam.", MEMORY))
     except KeyboardInterrupt:
         fail("interrupted.")
         sys.exit(130)
@@ -194,11 +201,11 @@ def table(rows: dict[str, str]) -> str:
     return "\n".join(f"  qkv {name:<{width}}   {summary}" for name, summary in rows.items())
 
 
-def fail(sentence: str) -> int:
+def fail(sentence: str, code: int = USAGE) -> int:
     """Print an error from one process per machine: what is wrong may be wrong on one machine only."""
     if HELPER not in os.environ and (not under_torchrun() or os.environ.get("LOCAL_RANK", "0") == "0"):
         print_error(sentence)
-    return 2
+    return code
 
 
 def print_error(sentence: str) -> None:

@@ -20,7 +20,7 @@ from qkv.corpus.reasons import DUPLICATE, HELD_OUT, KEPT, MISALIGNED, NEAR_DUPLI
 from qkv.corpus.records import Corpus, Record
 from qkv.corpus.report import CleanReport, Examples
 from qkv.corpus.settings import CleanSettings, check_clean
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 CHUNK = 5_000  # pairs per task
 SAMPLE = 100_000  # pairs that the dictionary is learned from
@@ -126,7 +126,7 @@ def learn_from_sample(corpus: Corpus, reasons: Reasons, total: int) -> Lexicon:
 def with_reasons(corpus: Corpus, reasons: Reasons) -> Iterator[tuple[Record, int]]:
     for record, number in zip_longest(corpus(), reasons.tolist()):
         if record is None or number is None:
-            raise UserError("the corpus changed while it was read. Run the command again.")
+            raise DataError("the corpus changed while it was read. Run the command again.")
         yield record, number
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from qkv.data.lines import numbered_lines
 from qkv.data.parallel import READERS, iterate_pairs
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def corpus_of_two(source: Path, target: Path) -> Corpus:
         for number, (first, second) in enumerate(zip_longest(*texts), start=1):
             if first is None or second is None:
                 shorter = source if first is None else target
-                raise UserError(
+                raise DataError(
                     f"{shorter} has only {number - 1} lines: line N of {source.name} must translate line N of "
                     f"{target.name}."
                 )
@@ -76,7 +76,7 @@ def tsv_records(path: Path) -> Iterator[Record]:
             target, tab, rest = others.partition("\t")
             yield record(source, target, tab + rest)
         elif line.strip():
-            raise UserError(
+            raise DataError(
                 f"{path}, line {number} has no tab: each line is a source sentence, a tab, a target sentence."
             )
 

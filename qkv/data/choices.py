@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from qkv.data.lines import numbered_lines
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 FEWEST = 4  # columns: text, two answers, number
 
@@ -38,16 +38,16 @@ def read_questions(path: Path) -> Questions:
         where = f"{path}, line {number}"
         columns = columns or len(texts) + 1
         if columns < FEWEST or len(texts) + 1 != columns:
-            raise UserError(
+            raise DataError(
                 f"{where} has {len(texts) + 1} columns: every line must have a text, the same number of answers (at least two) and "
                 "the number of the right one, separated by tabs."
             )
         if not all(texts):
-            raise UserError(f"{where} has an empty text: write one, or remove the line.")
+            raise DataError(f"{where} has an empty text: write one, or remove the line.")
         if len(set(texts[1:])) < len(texts) - 1:
-            raise UserError(f"{where} has the same answer twice: write different ones, or remove the line.")
+            raise DataError(f"{where} has the same answer twice: write different ones, or remove the line.")
         if not answer.isdecimal() or not 1 <= int(answer) < len(texts):
-            raise UserError(
+            raise DataError(
                 f"{where}: '{answer}' is not the number of one of its {len(texts) - 1} answers, counted from 1."
             )
         inputs.append(tuple(texts))

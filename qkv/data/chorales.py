@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 
 from qkv.data.lines import open_file
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 VOICES, REST = 4, -1
 PER_BEAT = 4  # sixteenths
@@ -56,7 +56,7 @@ def read_music(paths: Sequence[Path], seed: int = 1, say: Callable[[str], None] 
             parts[name] += chorales
     if not parts["valid"]:
         if len(parts["train"]) < MIN_TO_SPLIT:
-            raise UserError(
+            raise DataError(
                 f"{len(parts['train'])} chorales are too few to train on: give at least {MIN_TO_SPLIT}."
             )
         random.Random(seed).shuffle(parts["train"])
@@ -79,15 +79,15 @@ def read_chorales(path: Path) -> dict[str, list[Chorale]]:
     try:
         content = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not valid JSON ({error}). Download it again.") from None
+        raise DataError(f"{path} is not valid JSON ({error}). Download it again.") from None
     if isinstance(content, list):
         content = {"train": content}
     if not isinstance(content, dict) or "train" not in content or not set(content) <= set(PARTS):
-        raise UserError(f"{path} is not a file of chorales: it must have train, valid and test.")
+        raise DataError(f"{path} is not a file of chorales: it must have train, valid and test.")
     found = {}
     for name, chorales in content.items():
         if not isinstance(chorales, list) or not chorales:
-            raise UserError(f"{path}: {name} has no chorales.")
+            raise DataError(f"{path}: {name} has no chorales.")
         found[name] = [
             [
                 frame_of(frame, f"{path}: {name}, chorale {number}")
@@ -100,14 +100,14 @@ def read_chorales(path: Path) -> dict[str, list[Chorale]]:
 
 def check_frames(chorale: object, path: Path, name: str) -> list[object]:
     if not isinstance(chorale, list) or not chorale:
-        raise UserError(f"{path}: a chorale of {name} is not a list of frames.")
+        raise DataError(f"{path}: a chorale of {name} is not a list of frames.")
     return chorale
 
 
 def frame_of(pitches: object, where: str) -> Frame:
     """A frame. If it has fewer than four notes, the lowest voices rest."""
     if not isinstance(pitches, list) or len(pitches) > VOICES or not all(map(is_pitch, pitches)):
-        raise UserError(
+        raise DataError(
             f"{where}: {str(pitches)[:40]} is not a frame of at most four pitches from {LOWEST} to {HIGHEST}: correct it, or "
             "transpose the chorale."
         )
@@ -192,16 +192,16 @@ def read_midi(path: Path, say: Callable[[str], None] = lambda line: None) -> Cho
             )
         except (OSError, EOFError, ValueError, IndexError, KeyError, mido.KeySignatureError) as error:
             reason = str(error) or "it ends too early"
-            raise UserError(f"{path} is not a valid MIDI file ({reason}). Download it again.") from None
+            raise DataError(f"{path} is not a valid MIDI file ({reason}). Download it again.") from None
     tracks = [track for track in tracks if track or written_by_us]
     if not written_by_us:
         tracks.sort(key=mean_pitch, reverse=True)
     length = max((end for track in tracks for _, _, end in track), default=0)
     length = max(length, silence)
     if not length:
-        raise UserError(f"{path} has no notes.")
+        raise DataError(f"{path} has no notes.")
     if length > LONGEST:
-        raise UserError(f"{path} lasts {length:,} sixteenths; at most {LONGEST:,} are supported.")
+        raise DataError(f"{path} lasts {length:,} sixteenths; at most {LONGEST:,} are supported.")
     moved = sum(pitch != move_into_range(pitch) for track in tracks for pitch, _, _ in track)
     if moved:
         notes = "1 note" if moved == 1 else f"{moved:,} notes"

@@ -5,7 +5,7 @@ from hashlib import blake2b
 from unicodedata import east_asian_width
 
 from qkv.data.parallel import ParallelText
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 # Below this length, the ratio says nothing: "OK" ↔ "In Ordnung", "Yes." ↔ "Das stimmt genau."
 SHORT = 20
@@ -41,7 +41,7 @@ def clean(pairs: ParallelText, *, longest: int, ratio: float) -> Cleaned:
             dropped[reason] += 1
     if not sources:
         counts = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
-        raise UserError(
+        raise DataError(
             f"All {len(pairs.source)} sentence pairs were dropped by cleaning ({counts}). "
             f"Check that the two sides belong together, or raise the limits: length {longest} and ratio {ratio:g}."
         )
@@ -89,15 +89,15 @@ def hold_out(
     total = len(distinct)
     advice = "Give separate validation files"
     if total < MIN_TO_SPLIT:
-        raise UserError(
+        raise DataError(
             f"{total} different sentence pairs are too few to hold some out for validation; "
             f"at least {MIN_TO_SPLIT} are needed. {advice}."
         )
     if count < 1:
-        raise UserError(f"cannot hold out {count} pairs for validation: hold out at least 1.")
+        raise DataError(f"cannot hold out {count} pairs for validation: hold out at least 1.")
     held = _held_sources(distinct.source, most=min(count, total // 10), seed=seed)
     if not held:
-        raise UserError(
+        raise DataError(
             f"nothing can be held out of the {total} sentence pairs, because they repeat the same few source sentences. "
             f"{advice}."
         )

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from qkv.data.lines import empty_file, not_utf8, numbered_lines, open_file, reject_lone_surrogates
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 NOT_SOURCE = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
 TABLES = {"encodings", "pydoc_data"}  # tables of numbers and help texts, not programs
@@ -73,11 +73,11 @@ def text_in_json(line: str, where: str) -> str:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        raise UserError(
+        raise DataError(
             f'{where} is not JSON: each line must be an object such as {{"text": "…"}}.'
         ) from None
     if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
-        raise UserError(f'{where} has no "text": each line must be an object such as {{"text": "…"}}.')
+        raise DataError(f'{where} has no "text": each line must be an object such as {{"text": "…"}}.')
     text: str = row["text"]
     reject_lone_surrogates(text, where)
     return normalize_line_ends(text)
@@ -97,7 +97,7 @@ def python_source(folder: Path | None = None) -> Documents:
             if text.strip():
                 texts.append(text)
     if not texts:
-        raise UserError("this Python has no source of its standard library: give a text file.")
+        raise DataError("this Python has no source of its standard library: give a text file.")
     return Documents(texts=texts, origin="the source of Python's standard library")
 
 
@@ -112,7 +112,7 @@ def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Docume
         train = [text for place, text in enumerate(documents.texts) if place not in out]
         valid = [text for place, text in enumerate(documents.texts) if place in out]
     if not any(text.strip() for text in valid):
-        raise UserError(
+        raise DataError(
             "the text held out for validation is blank: give a validation text, or a text without a blank end."
         )
     return (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from qkv.data.parallel import READERS, ParallelText, read_pairs, read_two
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 TRAIN, VALID, TEST = ("train",), ("val", "valid", "validation", "dev"), ("test",)
 
@@ -44,15 +44,15 @@ class Folder:
 
 def find_parts(folder: Path, source: str, target: str, variant: str = "") -> Folder:
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder: give the folder with the training data.")
+        raise DataError(f"{folder} is not a folder: give the folder with the training data.")
     parts = all_parts(folder, source, target, variant)
     train = parts_named(parts, TRAIN)
     if not train:
         middle = f".{variant}" if variant else ""
         inside = [path for path in subfolders(folder) if has_training_part(path, source, target, variant)]
         if inside:
-            raise UserError(f"{folder} has no training part, but {inside[0]} does: give that folder.")
-        raise UserError(
+            raise DataError(f"{folder} has no training part, but {inside[0]} does: give that folder.")
+        raise DataError(
             f"{folder} has neither train{middle}.{source} and train{middle}.{target} nor "
             f"train{middle}.{source}-{target}.tsv. Check the source and target languages, or give the files themselves."
         )
@@ -82,7 +82,7 @@ def has_training_part(folder: Path, source: str, target: str, variant: str) -> b
 def reject_several(folder: Path, kind: str, parts: list[Part]) -> None:
     if len(parts) > 1:
         names = " and ".join(part.files[0].name for part in parts)
-        raise UserError(f"{folder} has several {kind} parts, {names}: keep one of them.")
+        raise DataError(f"{folder} has several {kind} parts, {names}: keep one of them.")
 
 
 def parts_named(parts: list[Part], words: tuple[str, ...]) -> list[Part]:

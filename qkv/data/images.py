@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import ExifTags, Image, UnidentifiedImageError
 
-from qkv.errors import UserError
+from qkv.errors import DataError, UserError
 
 Bytes = NDArray[np.uint8]
 Colours = Literal["grey", "colour"]
@@ -68,7 +68,7 @@ def is_hidden(path: Path, folder: Path) -> bool:
 def choose_form(first: Path, size: int | None, colours: Colours | None) -> Form:
     """The requested form, completed from the first image."""
     if size is not None and not 1 <= size <= 4096:
-        raise UserError("size must be from 1 to 4096.")
+        raise DataError("size must be from 1 to 4096.")
     with open_image(first) as picture:
         found: Colours = "grey" if picture.mode in GREY_MODES else "colour"
         if size is not None:
@@ -88,7 +88,7 @@ def read_pictures(paths: Sequence[Path], form: Form, *, fit: bool) -> Bytes:
 def allocate(count: int, form: Form) -> Bytes:
     needed = count * int(np.prod(form.shape))
     if needed > MAX_BYTES:
-        raise UserError(
+        raise DataError(
             f"{count:,} images of {form} need {needed / 1e9:.1f} GB of memory, more than the "
             f"{MAX_BYTES / 1e9:.0f} that qkv allows: choose a smaller size, or fewer images."
         )
@@ -100,14 +100,14 @@ def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
     wanted = MODES[form.colours]
     with open_image(path) as picture, report_damage(path):
         if not fit and not same_mode(picture, wanted):
-            raise UserError(
+            raise DataError(
                 f"{path} has the mode {picture.mode} instead of {wanted} ({form.colours}): {how_to_fit(form)}"
             )
         if fit:  # decode a large JPEG at a fraction of its size
             picture.draft(wanted, (max(form.width, form.height),) * 2)
         whole = rotate_upright(picture)
         if not fit and whole.size != (form.width, form.height):
-            raise UserError(
+            raise DataError(
                 f"{path} is {whole.width} × {whole.height} pixels instead of {form.width} × {form.height}: "
                 f"{how_to_fit(form)}"
             )
@@ -122,7 +122,7 @@ def report_damage(path: Path) -> Iterator[None]:
     except (UserError, MemoryError):
         raise
     except Exception as error:
-        raise UserError(
+        raise DataError(
             f"{path} is damaged or truncated ({error_text(error)}): replace or remove it."
         ) from None
 
@@ -156,16 +156,16 @@ def open_image(path: Path) -> Iterator[Image.Image]:
             warnings.simplefilter("ignore", UserWarning)  # about unusual tags
             picture = Image.open(path)
     except FileNotFoundError:
-        raise UserError(f"there is no file {path}.") from None
+        raise DataError(f"there is no file {path}.") from None
     except IsADirectoryError:
-        raise UserError(f"{path} is a folder, not an image.") from None
+        raise DataError(f"{path} is a folder, not an image.") from None
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        raise UserError(f"{path} is too large: {too_many_pixels()}") from None
+        raise DataError(f"{path} is too large: {too_many_pixels()}") from None
     except MemoryError:
         raise
     except Exception as error:  # Pillow can raise anything on broken files
         reason = "unknown format" if isinstance(error, UnidentifiedImageError) else error
-        raise UserError(f"{path} cannot be read as an image ({error_text(reason)}).") from None
+        raise DataError(f"{path} cannot be read as an image ({error_text(reason)}).") from None
     with picture:
         check_header(picture, path)
         yield picture
@@ -173,17 +173,17 @@ def open_image(path: Path) -> Iterator[Image.Image]:
 
 def check_header(picture: Image.Image, path: Path) -> None:
     if picture.width * picture.height > MAX_PIXELS:
-        raise UserError(f"{path} has {picture.width:,} × {picture.height:,} pixels: {too_many_pixels()}")
+        raise DataError(f"{path} has {picture.width:,} × {picture.height:,} pixels: {too_many_pixels()}")
     try:
         frames = getattr(picture, "n_frames", 1)
     except Exception as error:
-        raise UserError(f"{path} is damaged or truncated ({error_text(error)}).") from None
+        raise DataError(f"{path} is damaged or truncated ({error_text(error)}).") from None
     if picture.mode == "F" or (picture.mode == "I" and picture.format not in SIXTEEN_BITS):
-        raise UserError(
+        raise DataError(
             f"{path} has 32 bits per pixel (mode {picture.mode}), so its white level is unknown: save it with 8 or 16 bits."
         )
     if frames > 1 and picture.format != "MPO":  # phones add smaller versions of the image
-        raise UserError(
+        raise DataError(
             f"{path} is animated or has several pages ({frames}): save one of them as a separate file."
         )
 

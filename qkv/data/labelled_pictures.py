@@ -26,7 +26,7 @@ from qkv.data.images import (
     find_images,
     read_pictures,
 )
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 TRAIN, VALID, TEST = ("train", "training"), ("val", "valid", "validation", "dev"), ("test", "testing", "t10k")
 PARTS = {"train": TRAIN, "valid": VALID, "test": TEST}
@@ -56,10 +56,10 @@ class Labelled:
         """The same images, with labels numbered in the order of these classes."""
         unknown = [name for name in self.classes if name not in classes]
         if unknown:
-            raise UserError(f"the model has no class '{unknown[0]}': use the classes of the model.")
+            raise DataError(f"the model has no class '{unknown[0]}': use the classes of the model.")
         twice = sorted({name for name in self.classes if classes.count(name) > 1})
         if twice:
-            raise UserError(
+            raise DataError(
                 f"the model has more than one class '{twice[0]}', so predictions cannot be scored."
             )
         numbers = np.array([classes.index(name) for name in self.classes], dtype=np.int64)
@@ -69,7 +69,7 @@ class Labelled:
 def hold_out(count: int, number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to train on and held-out rows, chosen by the seed."""
     if count < 10:
-        raise UserError(f"{count} pictures are too few to hold some out for validation. Give at least ten.")
+        raise DataError(f"{count} pictures are too few to hold some out for validation. Give at least ten.")
     order = np.random.default_rng(seed).permutation(count)
     return np.sort(order[number:]), np.sort(order[:number])
 
@@ -89,7 +89,7 @@ def read_image_folder(
     """Images of a folder. With a size or colours, other images are resized and converted."""
     fit = size is not None or colours is not None
     if fit and any(idx_file(folder, name, "images") for name in TRAIN):
-        raise UserError(
+        raise DataError(
             "images in idx files cannot be resized or converted: leave out the size and the colours."
         )
     return read_parts(folder, lambda first: choose_form(first, size, colours), fit=fit)
@@ -101,7 +101,7 @@ def read_images_for(folder: Path, form: Form, *, fit: bool) -> LabelledParts:
     if parts.train.form == form:
         return parts
     if not fit:
-        raise UserError(
+        raise DataError(
             f"the images of {folder} are {parts.train.form}, but the model needs {form}: fit them to the model."
         )
     kept = [None if part is None else fit_images(part, form) for part in (parts.valid, parts.test)]
@@ -130,7 +130,7 @@ def part_name(name: str) -> str:
 
 def check_folder(folder: Path) -> None:
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder: give a folder with one subfolder per class.")
+        raise DataError(f"{folder} is not a folder: give a folder with one subfolder per class.")
 
 
 def read_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
@@ -139,9 +139,9 @@ def read_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
     found = idx_parts(folder) or folder_parts(folder, form_of, fit=fit)
     for part in (found.valid, found.test):
         if part is not None and part.form != found.train.form:
-            raise UserError(f"{folder} has training images of {found.train.form} and others of {part.form}.")
+            raise DataError(f"{folder} has training images of {found.train.form} and others of {part.form}.")
         if part is not None and part.labels.max() >= len(found.train.classes):
-            raise UserError(f"{folder} has classes without training images: add some, or remove the classes.")
+            raise DataError(f"{folder} has classes without training images: add some, or remove the classes.")
     return found
 
 
@@ -151,13 +151,13 @@ def read_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
 def folder_parts(folder: Path, form_of: FormOf, *, fit: bool) -> LabelledParts:
     own = part_folders(folder)
     if own and "train" not in own:
-        raise UserError(
+        raise DataError(
             f"{folder} has {' and '.join(path.name for path in own.values())} but no train: put the training images into "
             f"{folder / 'train'}."
         )
     train = read_classes(own.get("train", folder), form_of, fit=fit)
     if len(train.classes) < 2:
-        raise UserError(
+        raise DataError(
             f"{own.get('train', folder)} has one class, but a classifier needs at least two: put the images of each "
             "class into a folder of its own."
         )
@@ -188,15 +188,15 @@ def read_classes(
     names = tuple(path.name for path in folders_in(folder))
     unknown = [name for name in names if among is not None and name not in among]
     if unknown:
-        raise UserError(f"{folder} has classes that the training part lacks: {', '.join(unknown)}.")
+        raise DataError(f"{folder} has classes that the training part lacks: {', '.join(unknown)}.")
     classes = names if among is None else among
     files = [(path, label) for label, name in enumerate(classes) for path in find_images(folder / name)]
     seen = {label for _, label in files}
     empty = [name for label, name in enumerate(classes) if label not in seen and among is None]
     if empty:
-        raise UserError(f"there are no images in {folder / empty[0]}: add some, or remove the folder.")
+        raise DataError(f"there are no images in {folder / empty[0]}: add some, or remove the folder.")
     if not files:
-        raise UserError(
+        raise DataError(
             f"there are no images in the folders of {folder}: put the images of each class into a folder of its own."
         )
     pictures = read_pictures([path for path, _ in files], form_of(files[0][0]), fit=fit)
@@ -219,7 +219,7 @@ def idx_parts(folder: Path) -> LabelledParts | None:
     if train is None:
         return None
     if len(np.unique(train.labels)) < 2:
-        raise UserError(f"the labels in {folder} have one class, but a classifier needs at least two.")
+        raise DataError(f"the labels in {folder} have one class, but a classifier needs at least two.")
     return LabelledParts(train=train, valid=valid, test=test)
 
 
@@ -238,10 +238,10 @@ def idx_part(folder: Path, names: Sequence[str]) -> Labelled | None:
         if images is None:
             continue
         if labels is None:
-            raise UserError(f"{images} has no labels: put {name}-labels-idx1-ubyte next to it.")
+            raise DataError(f"{images} has no labels: put {name}-labels-idx1-ubyte next to it.")
         pictures, classes = read_idx(images, 3), read_idx(labels, 1)
         if len(pictures) != len(classes):
-            raise UserError(
+            raise DataError(
                 f"{images} has {len(pictures):,} images, but {labels} has {len(classes):,} labels."
             )
         names_of_all = tuple(map(str, range(int(classes.max()) + 1)))
@@ -255,19 +255,19 @@ def read_idx(path: Path, axes: int) -> Bytes:
         with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
             head = file.read(4 + 4 * axes)
             if len(head) < 4 + 4 * axes or head[:3] != b"\0\0\x08" or head[3] != axes:
-                raise UserError(f"{path} is not an idx file of bytes with {axes} axes.")
+                raise DataError(f"{path} is not an idx file of bytes with {axes} axes.")
             lengths = struct.unpack(f">{axes}I", head[4:])
             count = int(np.prod(lengths, dtype=object))
             if not count:
-                raise UserError(f"{path} is empty: its header has a length of 0.")
+                raise DataError(f"{path} is empty: its header has a length of 0.")
             if count > MAX_BYTES:
-                raise UserError(
+                raise DataError(
                     f"{path} has {count / 1e9:.1f} GB, more than the {MAX_BYTES / 1e9:.0f} GB that qkv reads."
                 )
             content = file.read(count)
             more = file.read(1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{path} is damaged or truncated ({error_text(error)}). Download it again.") from None
+        raise DataError(f"{path} is damaged or truncated ({error_text(error)}). Download it again.") from None
     if len(content) != count or more:
-        raise UserError(f"{path} is damaged: its length does not match its header. Download it again.")
+        raise DataError(f"{path} is damaged: its length does not match its header. Download it again.")
     return np.frombuffer(bytearray(content), dtype=np.uint8).reshape(lengths)  # a writable copy

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.data.lines import numbered_lines
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 TEXT_NAMES = (
     "text",
@@ -89,7 +89,7 @@ class Labelled:
         odd = [place for place, label in enumerate(self.labels) if not is_number(label)]
         points = any("." in label for label in self.labels if is_number(label))
         if odd and points and len(self) - len(odd) >= NEARLY_ALL * len(self):
-            raise UserError(
+            raise DataError(
                 f"{self.where}, line {self.lines[odd[0]]}: the label '{self.labels[odd[0]]}' is not a number, but nearly "
                 "all others are. Correct it or remove the line; or, if labels are classes, rename those that are numbers."
             )
@@ -98,15 +98,15 @@ class Labelled:
     def numbers(self) -> list[float]:
         for line, label in zip(self.lines, self.labels, strict=True):
             if not is_number(label):
-                raise UserError(f"{self.where}, line {line}: the label '{label}' is not a number.")
+                raise DataError(f"{self.where}, line {line}: the label '{label}' is not a number.")
             if abs(float(label)) > LARGEST:
-                raise UserError(f"{self.where}, line {line}: {label} is too large.")
+                raise DataError(f"{self.where}, line {line}: {label} is too large.")
         return [float(label) for label in self.labels]
 
     def check_spread(self) -> None:
         """Raise an error if all numbers are equal."""
         if len(set(self.numbers())) == 1:
-            raise UserError(
+            raise DataError(
                 f"{self.where}: every label is {self.labels[0]}; give examples with different numbers."
             )
 
@@ -114,7 +114,7 @@ class Labelled:
         """The distinct labels, sorted. A single class is an error."""
         found = sorted(set(self.labels))
         if len(found) == 1:
-            raise UserError(
+            raise DataError(
                 f"{self.where}: every label is '{found[0]}'; give examples of at least two classes."
             )
         return tuple(found)
@@ -124,7 +124,7 @@ class Labelled:
         place = {label: number for number, label in enumerate(classes)}
         for line, label in zip(self.lines, self.labels, strict=True):
             if label not in place:
-                raise UserError(
+                raise DataError(
                     f"{self.where}, line {line}: the label '{label}' is unknown; the model has {quote_some(classes)}."
                 )
         return [place[label] for label in self.labels]
@@ -161,7 +161,7 @@ def read_labelled(path: Path, columns: str = "", say: Callable[[str], None] = la
     if named:
         rows = rows[1:]
     if not rows:
-        raise UserError(f"{path} has a header but no examples: give a file with labels.")
+        raise DataError(f"{path} has a header but no examples: give a file with labels.")
     exact = None if columns else len(first)
     kept = [select_cells(path, number, row, places, exact) for number, row in rows]
     return Labelled(
@@ -182,15 +182,15 @@ def layout(rows: Sequence[Line], names: list[str], where: str) -> tuple[Columns,
     if concluded is not None and is_header(rows, concluded):
         return concluded, False
     if len(names) == 1:
-        raise UserError(f"{where} has no tab: each line must be a text, a tab and its label.")
+        raise DataError(f"{where} has no tab: each line must be a text, a tab and its label.")
     if len(names) > 3:
-        raise UserError(
+        raise DataError(
             f"{where} has {len(names)} columns, and no header names the text and the label: choose the columns, such "
             "as 1,2 for text and label or 6,7,5 for two texts and label."
         )
     by_place = Columns(0, 1 if len(names) == 3 else None, len(names) - 1)
     if KNOWN & set(names) and is_header(rows, by_place):
-        raise UserError(
+        raise DataError(
             f"{where} has the columns {quote_some(names)}, and it is unclear which are text and label: choose the columns, text "
             "first and label last."
         )
@@ -222,20 +222,20 @@ def could_be_name(cell: str) -> bool:
 def given_layout(names: list[str], columns: str, where: str) -> tuple[Columns, bool]:
     wanted = [each.strip().lower() for each in columns.split(",")]
     if len(wanted) not in (2, 3) or not all(wanted) or len(set(wanted)) < len(wanted):
-        raise UserError(
+        raise DataError(
             f"columns must be two or three different columns separated by commas, such as 1,2 or 6,7,5, not '{columns}'."
         )
     if all(each.isdecimal() for each in wanted):
         places = [int(each) - 1 for each in wanted]
         if min(places) < 0:
-            raise UserError("columns are counted from 1: there is no column 0.")
+            raise DataError("columns are counted from 1: there is no column 0.")
         found = Columns(places[0], places[1] if len(places) == 3 else None, places[-1])
         # Columns may be given by number although there is a header.
         header = found.needed <= len(names) and names[found.label] in LABEL_NAMES
         return found, header
     missing = [each for each in wanted if each not in names]
     if missing:
-        raise UserError(f"{where} has no column '{missing[0]}', only {quote_some(names)}.")
+        raise DataError(f"{where} has no column '{missing[0]}', only {quote_some(names)}.")
     places = [names.index(each) for each in wanted]
     return Columns(places[0], places[1] if len(places) == 3 else None, places[-1]), True
 
@@ -253,7 +253,7 @@ def named_layout(names: list[str], where: str) -> Columns | None:
     if second is not None or len(texts) == 1:
         return Columns(text, second, label)
     if len(texts) > 2:
-        raise UserError(
+        raise DataError(
             f"{where} has {len(texts)} text columns, {quote_some([names[place] for place in texts])}: choose the columns to read."
         )
     return Columns(texts[0], texts[1], label)  # "question" and "sentence" are a pair
@@ -276,17 +276,17 @@ def select_cells(path: Path, number: int, row: list[str], columns: Columns, exac
     """The cells of these columns, text first and label last."""
     where = f"{path}, line {number}"
     if exact is not None and len(row) != exact:
-        raise UserError(
+        raise DataError(
             f"{where} has {column_count(len(row))}, but the first line has {exact}: use the same number, or choose the columns "
             "to read."
         )
     if len(row) < columns.needed:
-        raise UserError(f"{where} has {column_count(len(row))}, but column {columns.needed} is needed.")
+        raise DataError(f"{where} has {column_count(len(row))}, but column {columns.needed} is needed.")
     cells = [row[place].strip() for place in columns.places]
     if not cells[-1]:
-        raise UserError(f"{where} has no label: write one, or remove the line.")
+        raise DataError(f"{where} has no label: write one, or remove the line.")
     if not all(cells):
-        raise UserError(f"{where} has no text: write one, or remove the line.")
+        raise DataError(f"{where} has no text: write one, or remove the line.")
     return cells
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 
 def language_tag(language: str) -> str:
@@ -23,7 +23,7 @@ def matching_tag(wanted: str, tags: Iterable[str]) -> str | None:
 
 def check_different(source: str, target: str) -> tuple[str, str]:
     if language_tag(source) == language_tag(target):
-        raise UserError(
+        raise DataError(
             f"the source and the target language are both {source}: give two different languages."
         )
     return source, target

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
 
-from qkv.errors import UserError
+from qkv.errors import DataError, UserError
 
 
 @contextmanager
@@ -20,19 +20,19 @@ def open_file(path: Path) -> Iterator[BufferedIOBase]:
         with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as stream:
             yield stream
     except FileNotFoundError:
-        raise UserError(f"there is no file {path}: check the name and the folder.") from None
+        raise DataError(f"there is no file {path}: check the name and the folder.") from None
     except IsADirectoryError:
-        raise UserError(f"{path} is a folder: give a file inside it.") from None
+        raise DataError(f"{path} is a folder: give a file inside it.") from None
     except PermissionError:
-        raise UserError(f"{path} cannot be read: permission denied.") from None
+        raise DataError(f"{path} cannot be read: permission denied.") from None
     except (EOFError, zlib.error):
-        raise UserError(
+        raise DataError(
             f"{path} is a truncated or damaged gzip file. Download or compress it again."
         ) from None
     except gzip.BadGzipFile:
-        raise UserError(f"{path} ends in .gz but is not a gzip file: rename or compress it.") from None
+        raise DataError(f"{path} ends in .gz but is not a gzip file: rename or compress it.") from None
     except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror or error}): check the file.") from None
+        raise DataError(f"{path} cannot be read ({error.strerror or error}): check the file.") from None
 
 
 def reject_lone_surrogates(text: str, where: str) -> None:
@@ -40,7 +40,7 @@ def reject_lone_surrogates(text: str, where: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise UserError(f"{where} has half a character (a lone \\uD800–\\uDFFF): correct it.") from None
+        raise DataError(f"{where} has half a character (a lone \\uD800–\\uDFFF): correct it.") from None
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

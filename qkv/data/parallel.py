@@ -14,7 +14,7 @@ from qkv.data.language_tags import check_different, join_tags, language_tag, mat
 from qkv.data.lines import numbered_lines, one_line, open_file, reject_lone_surrogates
 from qkv.data.po import read_po
 from qkv.data.tmx import read_tmx, tmx_direction
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ def iterate_pairs(
         with open_file(path):  # report a missing file or a folder first
             pass
         known = ", ".join(READERS)
-        raise UserError(
+        raise DataError(
             f"{path} has an unknown suffix. Supported are {known}, also with .gz, or two plain files with one sentence "
             "per line."
         )
@@ -72,7 +72,7 @@ def iterate_pairs(
         empty = False
         yield pair
     if empty:
-        raise UserError(f"{path} has no sentence pairs: give a file with translations.")
+        raise DataError(f"{path} has no sentence pairs: give a file with translations.")
 
 
 def languages_in(path: Path, source: str | None, target: str | None) -> tuple[str | None, str | None]:
@@ -86,7 +86,7 @@ def read_two(source: Path, target: Path) -> ParallelText:
     """Read two plain files that match line by line."""
     source_lines, target_lines = read_lines(source), read_lines(target)
     if len(source_lines) != len(target_lines):
-        raise UserError(
+        raise DataError(
             f"{source} has {len(source_lines):,} lines but {target} has {len(target_lines):,}; "
             "the files must match line by line."
         )
@@ -104,7 +104,7 @@ def _read_tsv(path: Path, _source: str | None, _target: str | None) -> Iterator[
         if len(columns) >= 2:
             yield columns[0], columns[1]
         elif line.strip():  # empty lines are skipped
-            raise UserError(
+            raise DataError(
                 f"{path}, line {number} has no tab: each line must be a source sentence, a tab and a target sentence."
             )
 
@@ -118,9 +118,9 @@ def _read_jsonl(path: Path, source: str | None, target: str | None) -> Iterator[
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            raise UserError(f"{where} is not valid JSON ({reason}): write one object per line.") from None
+            raise DataError(f"{where} is not valid JSON ({reason}): write one object per line.") from None
         if not isinstance(record, dict):
-            raise UserError(
+            raise DataError(
                 f'{where} is not a JSON object: write {{"source": "…", "target": "…"}} on each line.'
             )
         first, second = _sides_of_record(record, source, target, where)
@@ -136,7 +136,7 @@ def _sides_of_record(
     sides = translation if isinstance(translation, dict) else record
     by_tag = {language_tag(key): value for key, value in sides.items()}
     if source is None or target is None:
-        raise UserError(
+        raise DataError(
             f'{where} has no "source" and "target" but {join_tags(by_tag)}: '
             "give the source and target languages."
         )
@@ -144,7 +144,7 @@ def _sides_of_record(
     for language in check_different(source, target):
         tag = matching_tag(language, by_tag)
         if tag is None:
-            raise UserError(
+            raise DataError(
                 f"{where} has no {language} but {join_tags(by_tag)}: "
                 "choose the source and target languages from these, or correct the line."
             )
@@ -154,7 +154,7 @@ def _sides_of_record(
 
 def _json_text(value: object, where: str) -> str:
     if not isinstance(value, str):
-        raise UserError(f"{where} has {json.dumps(value)[:40]} where a string is needed.")
+        raise DataError(f"{where} has {json.dumps(value)[:40]} where a string is needed.")
     reject_lone_surrogates(value, where)
     return one_line(value)
 

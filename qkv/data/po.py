@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from qkv.data.lines import numbered_lines, one_line
-from qkv.errors import UserError
+from qkv.errors import DataError, UserError
 
 PO_KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s*(\".*)")
 PO_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -47,7 +47,7 @@ def read_po(path: Path, _source: str | None, _target: str | None) -> Iterator[tu
             pairs += 1
             yield pair
     if not pairs:
-        raise UserError(
+        raise DataError(
             f"{path} has no translations: fuzzy entries do not count, and a .pot file is a template. Give the .po file of a "
             "language."
         )

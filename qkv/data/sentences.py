@@ -17,7 +17,7 @@ from pathlib import Path
 
 from qkv.data.documents import NOT_SOURCE, read_documents
 from qkv.data.lines import one_line
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+(?=[\"'«“(\[]*[A-ZÀ-Þ0-9])|(?<=[。！？])")
 ENDS = re.compile(r"[.!?…:;。！？][\"'»”)\]]*$")
@@ -53,7 +53,7 @@ def read_prose(paths: Sequence[Path]) -> Prose:
     texts = read_documents(paths)
     documents = [document for text in texts.texts for document in documents_of(text)]
     if not documents:
-        raise UserError(f"{texts.origin} has no sentences: give a file with text.")
+        raise DataError(f"{texts.origin} has no sentences: give a file with text.")
     return Prose(documents=documents, origin=texts.origin)
 
 
@@ -90,7 +90,7 @@ def hold_out_prose(prose: Prose, share: float, seed: int) -> tuple[Prose, Prose]
     train = [each[: cut.get(place, len(each))] for place, each in enumerate(documents)]
     valid = [documents[place][begin:] for place, begin in sorted(cut.items())]
     if not valid:
-        raise UserError(
+        raise DataError(
             f"{prose.origin} has {prose.sentences} sentences, too few to hold some out: give more text, or a validation text."
         )
     return (
@@ -106,7 +106,7 @@ def python_prose() -> Prose:
     """The help texts and docstrings of Python's standard library."""
     documents = [sentences for text in help_texts() if len(sentences := prose_sentences(text)) > 1]
     if not documents:
-        raise UserError("this Python has no docstrings in its standard library: give a text file.")
+        raise DataError("this Python has no docstrings in its standard library: give a text file.")
     return Prose(documents=documents, origin="the help texts and docstrings of Python's standard library")
 
 

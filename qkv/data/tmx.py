@@ -9,7 +9,7 @@ from xml.parsers import expat
 
 from qkv.data.language_tags import check_different, join_tags, language_tag, matching_tag
 from qkv.data.lines import empty_file, not_utf8, one_line, open_file
-from qkv.errors import UserError
+from qkv.errors import DataError, UserError
 
 # Elements with code of another format instead of text (TMX 1.4b, "Content Markup"). <hi> contains text.
 NATIVE_CODE = {"bpt", "ept", "ph", "it", "ut"}
@@ -33,7 +33,7 @@ def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tup
     if missing:
         raise _not_in_tmx(path, missing, seen)
     if not pairs:
-        raise UserError(
+        raise DataError(
             f"{path} has no unit with both {source} and {target}: choose another pair of {join_tags(seen)}."
         )
 
@@ -53,7 +53,7 @@ def tmx_direction(path: Path, source: str | None, target: str | None) -> tuple[s
     primary = list(dict.fromkeys(tag.split("-")[0] for tag in tags))
     two = next((tags_or_primary for tags_or_primary in (tags, primary) if len(tags_or_primary) == 2), None)
     if two is None:
-        raise UserError(
+        raise DataError(
             f"{path} does not have exactly two languages but {join_tags(tags)}: "
             "give the source and target languages."
         )
@@ -89,7 +89,7 @@ def _tmx_elements(path: Path) -> Iterator[ElementTree.Element]:
             for event, element in ElementTree.iterparse(stream, events=("start", "end")):
                 if event == "start":
                     if not ancestors and _name(element) != "tmx":
-                        raise UserError(
+                        raise DataError(
                             f"{path} is XML but not TMX (it starts with <{_name(element)}>): give a TMX file."
                         )
                     ancestors.append(element)
@@ -101,7 +101,7 @@ def _tmx_elements(path: Path) -> Iterator[ElementTree.Element]:
         except ElementTree.ParseError as error:
             raise _invalid_xml(path, error) from None
         except (LookupError, ValueError) as error:  # an encoding that expat does not know
-            raise UserError(f"{path} has an unsupported encoding ({error}): convert it to UTF-8.") from None
+            raise DataError(f"{path} has an unsupported encoding ({error}): convert it to UTF-8.") from None
 
 
 def _reject_entities(path: Path, stream: BufferedIOBase) -> None:
@@ -112,7 +112,7 @@ def _reject_entities(path: Path, stream: BufferedIOBase) -> None:
     root_started = False
 
     def reject(*_: object) -> None:
-        raise UserError(f"{path} declares XML entities (<!ENTITY …>), which are unsafe: remove them.")
+        raise DataError(f"{path} declares XML entities (<!ENTITY …>), which are unsafe: remove them.")
 
     def start(*_: object) -> None:
         nonlocal root_started

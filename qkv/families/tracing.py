@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from torch import Tensor
-
 from qkv.errors import UserError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 from qkv.families.loading import kind_of, load
-from qkv.runtime.weights import load_weights
+from qkv.runtime.network import Network
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.trace import Trace
 
@@ -53,9 +51,11 @@ def tracer_of(kind: BundleKind) -> Tracer:
     return tracer
 
 
-def with_weights(product: Any, weights: Mapping[str, Tensor], where: str) -> Any:
+def with_weights(product: Any, weights: Mapping[str, Any], where: str) -> Any:
     """The same product with other weights, such as those of an earlier training step."""
+    from qkv.runtime.torch_models import with_weights as load_weights
+
     found = copy.copy(product)
-    found.model = copy.deepcopy(product.model)
-    load_weights(found.model, weights, where)
+    found.network = Network.of(load_weights(copy.deepcopy(product.model), weights, where))
+    found.runner = found.network.model
     return found

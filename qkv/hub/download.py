@@ -4,7 +4,7 @@ import re
 from fnmatch import fnmatch
 from pathlib import Path
 
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.hub.folder import pickle_refusal
 
 NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
@@ -17,19 +17,19 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
     if Path(model).is_dir():
         return Path(model)
     if not NAME.fullmatch(model) or model.startswith("."):
-        raise UserError(f"there is no folder {model}, and this is not the name of a model on the hub.")
+        raise DataError(f"there is no folder {model}, and this is not the name of a model on the hub.")
     try:
         import huggingface_hub
         from huggingface_hub import errors
     except ImportError:
-        raise UserError(
+        raise DataError(
             f"there is no folder {model}. To download models from the hub, install huggingface_hub."
         ) from None
     patterns = [*WANTED, PICKLES] if allow_pickle else WANTED
     try:
         folder = Path(huggingface_hub.snapshot_download(model, revision=revision, allow_patterns=patterns))
     except errors.LocalEntryNotFoundError:
-        raise UserError(
+        raise DataError(
             f"the hub cannot be reached, and {model} is not in its cache. Check the network, or "
             "give a folder."
         ) from None
@@ -37,12 +37,12 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
         what = (
             "no such revision of it" if isinstance(error, errors.RevisionNotFoundError) else "no such model"
         )
-        raise UserError(
+        raise DataError(
             f"there is no folder {model}, and the hub has {what}. If it is private or gated, log in with `hf auth login`."
         ) from None
     except Exception as error:  # a server may fail in any way
         reason = (str(error).strip().splitlines() or [""])[0]
-        raise UserError(
+        raise DataError(
             f"{model} could not be downloaded ({type(error).__name__}: {reason}). Try again later."
         ) from None
     if (

@@ -10,7 +10,7 @@ import torch
 from qkv.checkpoint.bundle import read_config
 from qkv.checkpoint.files import json_bytes, write_file
 from qkv.checkpoint.tensors import tensor_bytes
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families.loading import load
 from qkv.hub.folder import read_folder
 from qkv.hub.formats import writer_of
@@ -86,7 +86,7 @@ def verify(mapping: HubMapping, product: Any, written: Written, folder: Path) ->
         return Exported(class_name=name, proof=proof, greedy=None)
     theirs_ids, own_ids = generate_with_transformers(folder, name, *greedy(product, inputs))
     if theirs_ids != own_ids:
-        raise UserError(
+        raise DataError(
             f"{folder}: transformers' greedy output differs from ours, although the logits agree. Nothing was written."
         )
     return Exported(class_name=name, proof=proof, greedy=len(theirs_ids))

@@ -9,7 +9,7 @@ import torch
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE
 from qkv.checkpoint.files import write_file
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families import bundle_kinds
 from qkv.families.family import resolve
 from qkv.families.loading import kind_of, load
@@ -41,14 +41,14 @@ def export_to_ctranslate2(
     check_not_existing(out)
     exporter = exporter_of(model)
     if lines and exporter.translate is None:
-        raise UserError("test sources and targets are for translators only.")
+        raise DataError("test sources and targets are for translators only.")
     product = load(model)
     with all_or_nothing(out) as temporary:
         exporter.save(product, temporary, numbers)
         write_file(temporary / TOKENIZER_FILE, (model / TOKENIZER_FILE).read_bytes())
         exported = compare(exporter, product, temporary, numbers, lines)
         if numbers == "float32" and not exported.is_the_same:
-            raise UserError(
+            raise DataError(
                 f"{out}: the output of CTranslate2 differs ({exported.proof.sentence()}; {exported.same} of "
                 f"{exported.total} greedy outputs are the same). Nothing was written."
             )
@@ -59,7 +59,7 @@ def exporter_of(model: Path) -> Exporter:
     kind = kind_of(model)
     if kind.ctranslate2 is None:
         able = ", ".join(each.name for each in bundle_kinds().values() if each.ctranslate2 is not None)
-        raise UserError(
+        raise DataError(
             f"{model} holds a model of kind '{kind.name}', which CTranslate2 cannot run. It runs {able}."
         )
     exporter: Exporter = resolve(kind.ctranslate2)

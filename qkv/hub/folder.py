@@ -14,7 +14,7 @@ from torch import Tensor
 
 from qkv.checkpoint.files import HASH
 from qkv.checkpoint.tensors import tensors_hash
-from qkv.errors import OptionError, UserError
+from qkv.errors import DataError, OptionError, UserError
 
 ADAPTER = "adapter_config.json"
 CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
@@ -44,19 +44,19 @@ class Published:
 
 def read_folder(folder: Path, *, allow_pickle: bool = False) -> Published:
     if not folder.is_dir():
-        raise UserError(f"there is no folder {folder}.")
+        raise DataError(f"there is no folder {folder}.")
     if not (folder / CONFIG).is_file():
-        raise UserError(f"{folder} is not a published model: it has no {CONFIG}.")
+        raise DataError(f"{folder} is not a published model: it has no {CONFIG}.")
     config = read_object(folder / CONFIG)
     if "format" in config and "kind" in config:
-        raise UserError(f"{folder} is already a qkv model; no import is needed.")
+        raise DataError(f"{folder} is already a qkv model; no import is needed.")
     if "auto_map" in config:
-        raise UserError(
+        raise DataError(
             f"{folder}: its config.json needs custom code (auto_map), which qkv never runs. Without that code the model "
             "cannot be imported."
         )
     if (folder / ADAPTER).is_file():
-        raise UserError(
+        raise DataError(
             f"{folder} has an {ADAPTER}: it is an adapter for another model. Merge the two first."
         )
     return Published(folder=folder, config=config, weights=read_weights(folder, allow_pickle))
@@ -66,7 +66,7 @@ def read_object(path: Path) -> dict[str, Any]:
     """A JSON file of a reasonable size that holds an object."""
     value = read_json(path)
     if not isinstance(value, dict):
-        raise UserError(f"{path} should contain an object, not a {type(value).__name__}.")
+        raise DataError(f"{path} should contain an object, not a {type(value).__name__}.")
     return value
 
 
@@ -74,7 +74,7 @@ def check_size(path: Path) -> Path:
     """The path of a text file. It is an error if the file is too large."""
     size = path.stat().st_size
     if size > LARGEST_JSON:
-        raise UserError(f"{path} has {size:,} bytes, which is too large to read.")
+        raise DataError(f"{path} has {size:,} bytes, which is too large to read.")
     return path
 
 
@@ -85,7 +85,7 @@ def read_json(path: Path) -> Any:
         if "\\ud" in text.lower():  # half a surrogate pair can only be written as an escape
             json.dumps(value, ensure_ascii=False).encode()
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} cannot be read as JSON ({error}).") from None
+        raise DataError(f"{path} cannot be read as JSON ({error}).") from None
     return value
 
 
@@ -109,12 +109,12 @@ def read_weights(folder: Path, allow_pickle: bool) -> dict[str, Tensor]:
         for path in paths:
             for weight, tensor in read(path).items():
                 if weight in found:
-                    raise UserError(f"{folder}: the weight {weight} is in two files.")
+                    raise DataError(f"{folder}: the weight {weight} is in two files.")
                 found[weight] = tensor
         if not whole.is_file():
             check_index(folder, read_object(index), found)
         return {name: in_float32(tensor) for name, tensor in found.items()}
-    raise UserError(f"{folder} has no weights: neither {WEIGHTS} nor an index of several such files.")
+    raise DataError(f"{folder} has no weights: neither {WEIGHTS} nor an index of several such files.")
 
 
 def pickle_refusal(where: object) -> UserError:
@@ -135,13 +135,13 @@ def shards(folder: Path, index: Path) -> list[Path]:
     """The files that an index names, all of them directly in the folder."""
     names = read_object(index).get("weight_map")
     if not isinstance(names, dict) or not names or not all(isinstance(each, str) for each in names.values()):
-        raise UserError(f"{index} has no weight_map from weights to files.")
+        raise DataError(f"{index} has no weight_map from weights to files.")
     paths = []
     for name in sorted(set(names.values())):
         if Path(name).name != name or "\\" in name or name in ("", ".", ".."):
-            raise UserError(f"{index} names '{name}', which is not a file in this folder.")
+            raise DataError(f"{index} names '{name}', which is not a file in this folder.")
         if not (folder / name).is_file():
-            raise UserError(f"{index} names {name}, which is missing.")
+            raise DataError(f"{index} names {name}, which is missing.")
         paths.append(folder / name)
     return paths
 
@@ -149,7 +149,7 @@ def shards(folder: Path, index: Path) -> list[Path]:
 def check_index(folder: Path, index: Mapping[str, Any], found: Mapping[str, Tensor]) -> None:
     missing = sorted(set(index["weight_map"]) - set(found))
     if missing:
-        raise UserError(
+        raise DataError(
             f"{folder}: weights in the index are missing from the files: {', '.join(missing[:6])}."
         )
 
@@ -160,17 +160,17 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
     with open(path, "rb") as file:
         header = int.from_bytes(file.read(8), "little")
     if size < 8 or header > size - 8:
-        raise UserError(f"{path} is damaged: it is shorter than its own header says.")
+        raise DataError(f"{path} is damaged: it is shorter than its own header says.")
     if header > LARGEST_HEADER:
-        raise UserError(f"{path} has a header of {header:,} bytes, which is too large to read.")
+        raise DataError(f"{path} has a header of {header:,} bytes, which is too large to read.")
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             wanted = (file.metadata() or {}).get(HASH)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError, RuntimeError) as error:
-        raise UserError(f"{path} is damaged ({error}). Download it again.") from None
+        raise DataError(f"{path} is damaged ({error}). Download it again.") from None
     if wanted is not None and wanted != tensors_hash(tensors):
-        raise UserError(f"{path} is damaged (its content does not match its hash). Download it again.")
+        raise DataError(f"{path} is damaged (its content does not match its hash). Download it again.")
     return tensors
 
 
@@ -179,10 +179,10 @@ def read_pickled(path: Path) -> dict[str, Tensor]:
     try:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
-        raise UserError(f"{path} contains more than weights, so it was not read.") from None
+        raise DataError(f"{path} contains more than weights, so it was not read.") from None
     except Exception as error:  # a damaged file can raise anything
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise UserError(f"{path} is damaged ({reason}). Download it again.") from None
+        raise DataError(f"{path} is damaged ({reason}). Download it again.") from None
     if not isinstance(tensors, dict) or not all(isinstance(each, Tensor) for each in tensors.values()):
-        raise UserError(f"{path} does not map names to weights.")
+        raise DataError(f"{path} does not map names to weights.")
     return tensors

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families import exports, hub_formats
 from qkv.families.family import HubFormat, resolve
 from qkv.hub.mapping import HubMapping
@@ -16,7 +16,7 @@ def format_of(config: Mapping[str, Any], where: str) -> HubFormat:
     if not isinstance(name, str) or name not in formats:
         near = difflib.get_close_matches(str(name), formats, n=1)
         hint = f"; did you mean {near[0]}?" if near else f". It reads {', '.join(formats)}."
-        raise UserError(f"{where} has the model type '{name}', which qkv cannot read{hint}")
+        raise DataError(f"{where} has the model type '{name}', which qkv cannot read{hint}")
     check_class(config, formats[name], where)
     return formats[name]
 
@@ -25,12 +25,12 @@ def check_class(config: Mapping[str, Any], format: HubFormat, where: str) -> Non
     """A folder that names its class is read only as that class."""
     names = config.get("architectures") or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise UserError(
+        raise DataError(
             f"{where}: architectures in its config.json should be a list of names, not {names!r}."
         )
     for name in names:
         if name not in format.classes:
-            raise UserError(
+            raise DataError(
                 f"{where} is a {name} (architectures in its config.json), which qkv cannot read. Of this type it reads "
                 f"{', '.join(format.classes)}."
             )
@@ -43,7 +43,7 @@ def reader_of(config: Mapping[str, Any], where: str) -> HubMapping:
 def writer_of(kind: str, where: str) -> HubMapping:
     mappings = exports()
     if kind not in mappings:
-        raise UserError(
+        raise DataError(
             f"{where} holds a model of kind '{kind}', for which transformers has no class: it cannot be exported."
         )
     return mapping_at(mappings[kind])

@@ -10,7 +10,7 @@ from typing import Any
 
 from qkv.checkpoint.bundle import save_report
 from qkv.checkpoint.files import make_folders, sync_folder
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.hub.folder import read_folder
 from qkv.hub.formats import format_of, mapping_at, reader_of
 from qkv.hub.proof import Proof, prove
@@ -40,12 +40,12 @@ def import_model(
     published = read_folder(folder, allow_pickle=allow_pickle)
     format = format_of(published.config, published.where)
     if language is not None and not format.translates:
-        raise UserError(f"{published.where} is not a translator: it has no target language.")
+        raise DataError(f"{published.where} is not a translator: it has no target language.")
     mapping = mapping_at(format.mapping)
     product = mapping.read(published, language)
     if pairs:
         if not hasattr(product, "reading_pairs"):
-            raise UserError(f"{published.where} is not a text classifier: it does not compare pairs.")
+            raise DataError(f"{published.where} is not a text classifier: it does not compare pairs.")
         product = product.reading_pairs(True)
     proof = prove(mapping, product, published)
     report = report_of(published.config, product, origin, proof)
@@ -63,7 +63,7 @@ def open_published(folder: Path) -> Any:
 
 def check_not_existing(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} already exists: choose another folder, or remove it.")
+        raise DataError(f"{out} already exists: choose another folder, or remove it.")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from qkv.errors import UserError
+from qkv.errors import DataError, UserError
 
 Model = TypeVar("Model", bound=nn.Module)
 LARGEST = 1 << 24  # limit of any size in a config
@@ -19,14 +19,14 @@ def build_model(make: Callable[[], Model], weights: Mapping[str, Tensor], depth:
     `depth` is the number of blocks in its config; no model has more blocks than weights.
     """
     if depth > len(weights):
-        raise UserError(
+        raise DataError(
             f"{where}: the config has {depth:,} blocks, but there are only {len(weights):,} weights."
         )
     try:
         with torch.device("meta"):
             outline = make().state_dict()
     except RuntimeError as error:  # sizes overflow
-        raise UserError(f"{where}: the model is too large ({error}).") from None
+        raise DataError(f"{where}: the model is too large ({error}).") from None
     check_weights(outline, weights, where)
     model = make()
     model.load_state_dict({name: tensor.to(outline[name].dtype) for name, tensor in weights.items()})
@@ -45,7 +45,7 @@ def check_weights(own: Mapping[str, Tensor], found: Mapping[str, Tensor], where:
     }
     messages = [f"{what}: {', '.join(names)}" for what, names in faults.items() if names]
     if messages:
-        raise UserError(f"{where}: the weights do not fit its config; {'; '.join(messages)}.")
+        raise DataError(f"{where}: the weights do not fit its config; {'; '.join(messages)}.")
 
 
 def rename_weights(
@@ -65,7 +65,7 @@ def rename_weights(
             twice.append(theirs)
         found[name] = tensor
     if twice:
-        raise UserError(f"{where}: these weights occur twice, under two names: {', '.join(twice)}.")
+        raise DataError(f"{where}: these weights occur twice, under two names: {', '.join(twice)}.")
     return found
 
 
@@ -73,7 +73,7 @@ def check_copies(weights: Mapping[str, Tensor], copies: Mapping[str, str], where
     """Check that copies of tied weights are equal; otherwise they are separate layers, which qkv does not support."""
     for copy, name in copies.items():
         if copy in weights and name in weights and not torch.equal(weights[copy], weights[name]):
-            raise UserError(
+            raise DataError(
                 f"{where}: {copy} differs from {name}, but qkv supports only models that share the two."
             )
 
@@ -82,7 +82,7 @@ def outputs_of(weights: Mapping[str, Tensor], where: str) -> int:
     """The number of a classifier's outputs."""
     matrix = weights.get("classifier.weight")
     if matrix is None or matrix.ndim != 2 or not len(matrix):
-        raise UserError(
+        raise DataError(
             f"{where} has no classifier.weight: qkv reads this kind of model only as a classifier."
         )
     return len(matrix)
@@ -97,13 +97,13 @@ def classes(config: Mapping[str, Any], outputs: int, where: str) -> tuple[str, .
     try:
         found = tuple(str(names[str(number)]) for number in range(outputs))
     except (KeyError, TypeError):
-        raise UserError(f"{where}: id2label does not name each of the {outputs} classes.") from None
+        raise DataError(f"{where}: id2label does not name each of the {outputs} classes.") from None
     if len(names) != outputs:
-        raise UserError(f"{where}: id2label has {len(names)} names for {outputs} classes.")
+        raise DataError(f"{where}: id2label has {len(names)} names for {outputs} classes.")
     shared = {name for name, count in Counter(found).items() if count > 1}
     distinct = tuple(f"{name} ({number})" if name in shared else name for number, name in enumerate(found))
     if len(set(distinct)) < outputs:
-        raise UserError(f"{where}: id2label gives the same name to several of the {outputs} classes.")
+        raise DataError(f"{where}: id2label gives the same name to several of the {outputs} classes.")
     return distinct
 
 

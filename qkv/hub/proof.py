@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.hub.folder import Published
 from qkv.hub.mapping import NOTES, HubMapping
 from qkv.hub.tokenizer_settings import LINES
@@ -58,7 +58,7 @@ def check_tokenizer(mapping: HubMapping, product: Any, published: Published) -> 
     theirs = {} if None in ours.values() else encode_with_transformers(published.folder)
     for line, ids in theirs.items():
         if ids != ours[line]:
-            raise UserError(
+            raise DataError(
                 f"{published.where}: the tokenizer of transformers splits '{line.strip()}' into other tokens than qkv. "
                 "Nothing was written."
             )
@@ -86,13 +86,13 @@ def compare(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], against: s
             or other.shape != tensor.shape
             or not bool((tensor.isfinite() & other.isfinite()).all())
         ):
-            raise UserError(
+            raise DataError(
                 f"{where}: the {name} differ in shape from those of {against}, or are not finite. Nothing was written."
             )
         difference = float((tensor - other).abs().max())
         allowed = tolerance_for(other)
         if not difference <= allowed:
-            raise UserError(
+            raise DataError(
                 f"{where}: the {name} differ by up to {difference:.1e} from those of {against}, but only {allowed:.1e} is "
                 "allowed. Nothing was written."
             )
@@ -116,7 +116,7 @@ def compute_with_transformers(
         try:
             output = model(**inputs)
         except Exception as error:  # any failure means that it does not compute the same
-            raise UserError(
+            raise DataError(
                 f"{folder}: transformers cannot compute it as {name} ({first_line(error)})."
             ) from None
     return {name: getattr(output, name) for name in wanted}, f"transformers {transformers.__version__}"
@@ -136,7 +136,7 @@ def open_with_transformers(folder: Path, name: str) -> Any:
             attn_implementation="eager",  # a config could name a kernel to download and run
         )
     except Exception as error:
-        raise UserError(f"{folder}: transformers cannot open it as {name} ({first_line(error)}).") from None
+        raise DataError(f"{folder}: transformers cannot open it as {name} ({first_line(error)}).") from None
     return model.eval()
 
 
@@ -184,4 +184,4 @@ def read_fingerprint(stored: Mapping[str, Any], where: str) -> dict[str, Tensor]
     try:
         return {name: torch.tensor(numbers, dtype=torch.float32) for name, numbers in stored.items()}
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-        raise UserError(f"{where}/{NOTES}: its fingerprint cannot be read ({error}).") from None
+        raise DataError(f"{where}/{NOTES}: its fingerprint cannot be read ({error}).") from None

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.hub.folder import Published
 
 SETTINGS, ADDED = "tokenizer_config.json", "added_tokens.json"
@@ -21,13 +21,13 @@ def tokenizer_settings(published: Published, classes: Collection[str]) -> dict[s
     """tokenizer_config.json, whose class is one of these or does what tokenizer.json says."""
     settings, where = published.json(SETTINGS), published.where
     if "auto_map" in settings:
-        raise UserError(
+        raise DataError(
             f"{where}: its {SETTINGS} needs custom code (auto_map), which qkv never runs. Without that code the "
             "tokenizer cannot be imported."
         )
     name = class_of(published)
     if name is not None and name not in classes and name not in BY_ITS_FILE:
-        raise UserError(
+        raise DataError(
             f"{where} uses the tokenizer class {name}, which qkv does not support. For this model it supports "
             f"{', '.join(classes)}."
         )
@@ -42,13 +42,13 @@ def must_be(settings: Mapping[str, Any], name: str, wanted: Any, where: str) -> 
     """Check a setting of which qkv supports one value, which is also the default."""
     value = settings.get(name)
     if value is not None and value != wanted:
-        raise UserError(f"{where}/{SETTINGS}: {name} is {value!r}; qkv supports only {wanted!r}.")
+        raise DataError(f"{where}/{SETTINGS}: {name} is {value!r}; qkv supports only {wanted!r}.")
 
 
 def choice(settings: Mapping[str, Any], name: str, default: bool | None, where: str) -> bool | None:
     value = settings.get(name)
     if value is not None and not isinstance(value, bool):
-        raise UserError(f"{where}/{SETTINGS}: {name} should be true or false, not {value!r}.")
+        raise DataError(f"{where}/{SETTINGS}: {name} should be true or false, not {value!r}.")
     return default if value is None else value
 
 
@@ -56,7 +56,7 @@ def check_added_tokens(published: Published, known: Collection[str]) -> None:
     """Reject tokens in a file of their own that the vocabulary lacks."""
     more = [token for token in published.json(ADDED) if token not in known]
     if more:
-        raise UserError(
+        raise DataError(
             f"{published.where}/{ADDED} has tokens that the vocabulary lacks ({', '.join(more[:6])}), which qkv does not "
             "read. Save the tokenizer with transformers, so that tokenizer.json has them."
         )
@@ -65,12 +65,12 @@ def check_added_tokens(published: Published, known: Collection[str]) -> None:
 def check_numbers(published: Published, numbers: Collection[int], vocab: int) -> None:
     """Every embedding must have a token, and every token an embedding."""
     if len(numbers) != vocab:
-        raise UserError(
+        raise DataError(
             f"{published.where}: the tokenizer has {len(numbers):,} tokens, but the model has {vocab:,} embeddings. "
             "These files do not belong together."
         )
     if set(numbers) != set(range(vocab)):
-        raise UserError(
+        raise DataError(
             f"{published.where}: the token ids must be the numbers from 0 to {vocab - 1:,}, each once."
         )
 

@@ -18,6 +18,7 @@ RUN = """
     --output --recipe --resume --steps --minutes --seed --batch-tokens --learning-rate --patience --precision
     --tensorboard --warmup-steps --optimizer --schedule --adam-betas --adam-epsilon --weight-decay --max-grad-norm
     --validate-every --average --keep --processes --gradient-accumulation-steps --sharded --log-every --milestones"""
+RUNNING = "--compute-type --device --engine --threads"
 OPTIONS = {
     "demo": "--output --source-language --target-language --seed",
     "train translator": RUN
@@ -51,13 +52,15 @@ OPTIONS = {
         --images --scenes --size --captions --codebook --vocab-size --depth --width --heads --dropout
         --ffn-width --attention-dropout --activation --label-smoothing --text-share --blank-captions
         --valid-size --temperature --top-p --guidance --measured-captions --measured-candidates""",
-    "translate": """
+    "translate": RUNNING
+    + """
         --input --output --beam-size --length-penalty --num-hypotheses --glossary --protect
-        --target-language --alignments --scores --json --min-confidence --threads --compute-type
+        --target-language --alignments --scores --json --min-confidence
         --temperature --top-k --top-p --min-p --patience --coverage-penalty --sample --seed
         --repetition-penalty --no-repeat-ngram-size --prefix --contain --avoid --batch-tokens
         --withhold --ensemble""",
-    "evaluate": """
+    "evaluate": RUNNING
+    + """
         --source --reference --pairs --source-language --target-language --merge --against --json
         --output --beam-size --length-penalty --tokenize --lowercase""",
     "clean": """
@@ -65,16 +68,12 @@ OPTIONS = {
         --processes --max-length --max-ratio --language-confidence --min-alignment --min-length
         --max-words --min-letters --min-script --markup --max-copied --max-numbers --no-duplicates
         --near-duplicates""",
-    "fill": "--top-k --json",
-    "embed": "--input --output --pooling --raw --compute-type --threads",
-    "similar": "--pairs --labels --columns",
-    "generate": """
-        --max-new-tokens --temperature --top-k --top-p --min-p --seed --stop --output --threads
-        --compute-type""",
-    "draw": """
-        --output --top-k --scale --candidates --seed --temperature --top-p --guidance --ranking
-        --threads""",
-    "classify": "--input --labels --columns --json --top-k --fit --threads",
+    "fill": f"{RUNNING} --top-k --json",
+    "embed": f"{RUNNING} --input --output --pooling --raw",
+    "similar": f"{RUNNING} --pairs --labels --columns",
+    "generate": f"{RUNNING} --max-new-tokens --temperature --top-k --top-p --min-p --seed --stop --output",
+    "draw": f"{RUNNING} --output --top-k --scale --candidates --seed --temperature --top-p --guidance --ranking",
+    "classify": f"{RUNNING} --input --labels --columns --json --top-k --fit",
     "import": "--output --target-language --pairs --revision --allow-pickle",
     "export": "--to --output --compute-type --source --target",
     "explore": """
@@ -107,10 +106,10 @@ MORE_OPTIONS = {
     + """
         --images --scenes --fine-tune --fit --epochs --dropout --label-smoothing --valid-size --crop
         --flip --operations --magnitude --no-augment-colours --erase""",
-    "evaluate --text": "--text --music --part --json",
-    "evaluate --images": """
-        --images --scenes --json --threads --scenes --part --images --captions --sheet --json
-        --candidates --seed --temperature --top-p --guidance --ranking --threads""",
+    "evaluate --text": f"{RUNNING} --text --music --part --json",
+    "evaluate --images": f"""
+        {RUNNING} {RUNNING} --images --scenes --json --scenes --part --images --captions --sheet --json
+        --candidates --seed --temperature --top-p --guidance --ranking""",
 }
 
 
@@ -178,7 +177,7 @@ def test_help_shows_the_common_options_and_how_to_see_the_rest(
     everything = options_in_help(name, "--help-all", capsys)
     assert shown == everything[: len(shown)] or name == "evaluate --images"
     assert len(shown) <= 30
-    if len(everything) > 18:
+    if len(everything) > 18 and name != "evaluate --images":
         assert len(shown) < len(everything)
 
 
@@ -296,7 +295,7 @@ def test_a_mistake_in_evaluation_is_one_error_message(
 
 
 def test_log_messages_go_to_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert code_of("info", tmp_path / "nothing") == 2
+    assert code_of("info", tmp_path / "nothing") == 3
     capsys.readouterr()
     logging.getLogger("qkv.engine.library").info("compiling [for] some seconds")
     shown = capsys.readouterr()

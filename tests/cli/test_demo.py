@@ -45,24 +45,15 @@ def test_the_demo_writes_a_bundle_a_report_and_two_plots(
     assert "exact match" in captured.err
     assert "pronoun agrees" in captured.err
     assert "<end>" in captured.err  # the attention's last column
-    assert "clock" not in captured.err
     for picture in ("attention.png", "learning-curve.png"):
         assert (out / picture).read_bytes().startswith(PNG)
     test = json.loads((out / "report.json").read_text())["test"]
     assert test["sentences"] == 40
     assert 0 <= test["pronoun_agreement"] <= 100
+    training = json.loads((out / "report.json").read_text())["training"]
+    assert training["steps"] == 20, "all steps, however long they take"
+    assert f"explore {out}" in captured.err.replace("\n", "")
     assert isinstance(qkv.load(out).translate("el gato bailó"), str)
-
-
-def test_a_demo_that_reaches_its_time_limit_warns(
-    short: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = recipes.built_in(300)
-    longer = replace(settings, steps=10**6, training=replace(settings.training, validate_every=10**6))
-    monkeypatch.setattr("qkv.families.translator.recipes.built_in", lambda _: longer)
-    monkeypatch.setattr("qkv.cli.demo.MAX_MINUTES", 0.0)
-    main(["demo", "--out", str(tmp_path / "demo")])
-    assert "time limit reached after" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_a_second_demo_replaces_the_first_and_nothing_else(short: None, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from commands import code_of, refused
 
-from qkv.cli.threads import MOST, check_threads
-from qkv.errors import UserError
+from qkv.errors import OptionError
+from qkv.runtime.running import MOST_THREADS, Running
 
 COMMANDS = [
     "classify M x",
@@ -32,9 +32,9 @@ def test_a_hundred_thousand_threads_are_rejected(
 
 
 def test_as_many_threads_as_cores_are_always_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 4 * MOST)
-    check_threads(4 * MOST)
-    with pytest.raises(UserError, match=f"at most {4 * MOST}"):
-        check_threads(4 * MOST + 1)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4 * MOST_THREADS)
+    Running(threads=4 * MOST_THREADS)
+    with pytest.raises(OptionError, match=f"from 1 to {4 * MOST_THREADS}"):
+        Running(threads=4 * MOST_THREADS + 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    check_threads(MOST)
+    Running(threads=MOST_THREADS)

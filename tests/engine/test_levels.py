@@ -1,5 +1,7 @@
 """The library of a wheel has a level for every kind of processor, and all of them translate alike."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -98,3 +100,20 @@ def test_code_that_levels_share_runs_on_every_processor(all_levels: Path) -> Non
     assert shared & bodies.keys()
     assert not [name for name in shared & bodies.keys() if WIDE.search(bodies[name])]
     assert any(WIDE.search(body) for body in bodies.values())
+
+
+@pytest.mark.skipif(this_platform().family != "x86_64", reason="this is about x86-64")
+def test_a_processor_without_avx_uses_the_baseline(all_levels: Path) -> None:
+    """An emulated one. It finds the same ids as this processor."""
+    emulator = shutil.which("qemu-x86_64")
+    if emulator is None:
+        pytest.skip("needs qemu-user")
+    [linked] = all_levels.glob("engine-*")
+    command = [sys.executable, Path(__file__).parent / "random_search.py", linked]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    old, own = (
+        [json.loads(line) for line in subprocess.check_output(each, env=environment, text=True).splitlines()]
+        for each in ([emulator, "-cpu", "Nehalem", *command], command)
+    )
+    assert {each["level"] for each in old} == {"baseline"}
+    assert [each["ids"] for each in old] == [each["ids"] for each in own]

@@ -13,6 +13,7 @@ from qkv import load
 from qkv.families.translator.options import TranslationOptions
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
+from qkv.runtime.running import EXACT
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
 WAYS = [
@@ -35,7 +36,7 @@ def test_however_likely_marians_padding_is_it_changes_neither_answers_nor_scores
         model.final_logits_bias[0, -1] = bias
         model.save_pretrained(tmp_path / f"{bias}")
         product = imported(tmp_path / f"{bias}")
-        for computing in (product, product.computing_in("float32")):  # by the model, and by the engine
+        for computing in (product, product.running(EXACT)):  # by the model, and by the engine
             for how in WAYS:
                 answers = computing.hypotheses(mixed_lines(3, 5), how)
                 found.append([answer.log_probabilities for [answer, *_] in answers])

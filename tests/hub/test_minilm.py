@@ -15,6 +15,7 @@ from qkv.data.labels import read_labelled
 from qkv.evaluation.classification import spearman
 from qkv.families.bert.product import Bert
 from qkv.hub.importing import open_published
+from qkv.runtime.running import Running
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 SENTENCES = [
@@ -76,7 +77,7 @@ def test_embeddings_equal_those_of_bert_model() -> None:
 
 def test_int8_stays_close() -> None:
     texts = [text for text in SENTENCES if text]
-    cosines = (ours().computing_in("int8").embed(texts) * ours().embed(texts)).sum(1)
+    cosines = (ours().running(Running()).embed(texts) * ours().embed(texts)).sum(1)
     assert cosines.min() > 0.97
 
 

@@ -22,10 +22,9 @@ def test_int8_loses_at_most_a_fifth_of_a_point_of_bleu() -> None:
         (DATA / f"test_2016_flickr.lc.norm.tok.{language}").read_text(encoding="utf-8").splitlines()
         for language in ("en", "de")
     )
-    model = qkv.load(MODEL)
     scorer = Scorer.make(tokenize="none")
     float32, int8 = (
-        scorer.score(model.computing_in(compute).translate(source), reference).bleu.value
+        scorer.score(qkv.load(MODEL, compute_type=compute).translate(source), reference).bleu.value
         for compute in ("float32", "int8")
     )
     assert float32 > 30

@@ -5,7 +5,7 @@ import numpy as np
 from qkv.data.images import Form
 from qkv.data.labelled_pictures import Labelled, LabelledParts
 from qkv.data.worlds.scenes import COLOURS, SHAPES, SIDE, UNSEEN, Part, pictures
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 CLASSES = tuple(
     f"{colour} {shape}" for colour in COLOURS for shape in SHAPES if (colour, shape) not in UNSEEN
@@ -25,7 +25,7 @@ def labelled_scenes(count: int, side: int) -> LabelledParts:
 def evaluation_scenes(count: int, form: Form) -> Labelled:
     """`count` scenes of the test part, for a model with this image form."""
     if form != Form(form.height, form.height, "colour"):
-        raise UserError(
+        raise DataError(
             f"built-in scenes are square and coloured, but the model's images are {form}: give image files."
         )
     check_side(form.height)
@@ -34,7 +34,7 @@ def evaluation_scenes(count: int, form: Form) -> Labelled:
 
 def check_side(side: int) -> None:
     if side % SIDE or not SIDE <= side <= 8 * SIDE:
-        raise UserError(
+        raise DataError(
             f"the side of built-in scenes must be {SIDE} pixels or a multiple of that, not {side}."
         )
 

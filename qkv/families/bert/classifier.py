@@ -3,21 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Literal, Self
-
-import torch
-from torch import Tensor
+from typing import Any, ClassVar, Literal, Self
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
+from qkv.engine.reference.functions import softmax
 from qkv.errors import UserError
 from qkv.families.bert.config import BertClassifierConfig
-from qkv.families.bert.encoding import Encoding
-from qkv.families.bert.model import BertClassifier
+from qkv.families.bert.encoding import Vectors, encode_rows
 from qkv.families.bert.product import check_longest, facts_of, pieces_of, rows_of
-from qkv.runtime.compute import Compute, silent
+from qkv.families.bert.runner import ClassifierRunner, build_classifier, open_classifier
+from qkv.runtime.network import Network, network_of
 from qkv.runtime.predictions import Prediction, check_inputs
-from qkv.runtime.weights import build_model
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.text.wordpiece import WordPieceTokenizer
 
 
@@ -35,15 +33,33 @@ class TextClassifierDefaults:
 
 
 class TextClassifier:
+    """A classifier of texts with its vocabulary.
+
+    Args:
+        runner: What computes the model: the compiled engine, NumPy, or a torch model.
+        pieces: Its vocabulary.
+        defaults: Classes, and whatever else the model was saved with.
+        network: Config and weights of the model; not needed if the runner is a torch model.
+    """
+
     def __init__(
         self,
-        model: BertClassifier,
+        runner: ClassifierRunner,
         pieces: WordPieceTokenizer,
         defaults: TextClassifierDefaults,
-        encoding: Encoding | None = None,
+        network: Network[BertClassifierConfig, Any] | None = None,
     ):
-        self.model, self.pieces, self.defaults = model, pieces, defaults
-        self.encoding = encoding  # created from the current weights at first use
+        self.runner, self.pieces, self.defaults = runner, pieces, defaults
+        self.network = Network.of(runner) if network is None else network
+
+    @property
+    def config(self) -> BertClassifierConfig:
+        return self.network.config
+
+    @property
+    def model(self) -> Any:
+        """The same model in torch, for training, tracing and exporting."""
+        return self.network.model
 
     def __repr__(self) -> str:
         return f"TextClassifier({', '.join(self.classes) or 'numbers'}; {len(self.pieces):,} tokens)"
@@ -57,7 +73,7 @@ class TextClassifier:
         return "pairs" if self.defaults.pairs else "text"
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(BertClassifierConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(TextClassifierDefaults, config, f"{where}/config.json")
@@ -67,45 +83,45 @@ class TextClassifier:
         check_longest(defaults.max_length, architecture.encoder, where)
         if defaults.pairs and architecture.encoder.segments < 2:
             raise UserError(f"{where}/config.json: a model with one segment cannot read pairs of texts.")
-        model = build_model(BertClassifier, architecture, bundle)
-        return cls(model, pieces, defaults)
+        network = network_of(bundle, architecture, build_classifier)
+        return cls(open_classifier(network, running, warn), pieces, defaults, network)
 
     def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
+        config = {"model": to_dict(self.config), **to_dict(self.defaults)}
         files = {TOKENIZER_FILE: self.pieces.text()}
-        save_bundle(folder, "bert-classifier", config, self.model.state_dict(), files)
+        save_bundle(folder, "bert-classifier", config, self.network.weights, files)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
         return {
             "kind": f"bert-classifier of {'pairs of texts' if self.defaults.pairs else 'texts'}",
-            **facts_of(self.model, self.model.config.encoder),
+            "parameters": f"{self.network.parameters:,}",
+            **facts_of(self.config.encoder),
             "classes": ", ".join(self.classes) or "none: it predicts numbers",
             "longest input": f"{self.defaults.max_length:,} tokens",
         }
 
-    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "TextClassifier":
-        """The same model in another number format. `warn` is called if there is no engine."""
-        encoding = Encoding(self.model.encoder, compute, warn)
-        return TextClassifier(self.model, self.pieces, self.defaults, encoding)
+    def running(self, running: Running, warn: Warn = silent) -> "TextClassifier":
+        """The same model with its current weights on another engine, device or number format."""
+        runner = open_classifier(self.network, running, warn)
+        return TextClassifier(runner, self.pieces, self.defaults, self.network)
 
     def reading_pairs(self, pairs: bool) -> "TextClassifier":
         """The same model, reading single texts or pairs."""
-        if pairs and self.model.config.encoder.segments < 2:
+        if pairs and self.config.encoder.segments < 2:
             raise UserError("this model has one segment: it reads single texts, not pairs.")
-        return TextClassifier(self.model, self.pieces, replace(self.defaults, pairs=pairs), self.encoding)
+        return TextClassifier(self.runner, self.pieces, replace(self.defaults, pairs=pairs), self.network)
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
     ) -> list[Prediction]:
         logits = self.logits(inputs, done)
-        if self.model.config.numbers:
+        if self.config.numbers:
             mean, deviation = self.defaults.mean, self.defaults.deviation
             return [Prediction.on_scale(mean + deviation * number) for number in logits[:, 0].tolist()]
-        return [Prediction.of(self.classes, row) for row in logits.softmax(-1).tolist()]
+        return [Prediction.of(self.classes, row) for row in softmax(logits).tolist()]
 
-    @torch.inference_mode()
-    def logits(self, inputs: Sequence[tuple[str, ...]], done: Callable[[int], None]) -> Tensor:
+    def logits(self, inputs: Sequence[tuple[str, ...]], done: Callable[[int], None]) -> Vectors:
         """(inputs, outputs)"""
         check_inputs(inputs, self.reads)
         flat = self.pieces.encode_all([text for texts in inputs for text in texts])
@@ -113,9 +129,4 @@ class TextClassifier:
         rows = rows_of(
             self.pieces, [flat[i : i + size] for i in range(0, len(flat), size)], self.defaults.max_length
         )
-        self.model.eval()
-        if self.encoding is None:
-            self.encoding = Encoding(self.model.encoder)
-        states = self.encoding.pooled(rows, "first", done)
-        device = next(self.model.parameters()).device
-        return self.model.labels(self.model.pooler(states[:, None].to(device))).float().cpu()
+        return self.runner.label_scores(encode_rows(self.runner.texts, rows, "first", done))

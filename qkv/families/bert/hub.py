@@ -10,7 +10,7 @@ from tokenizers.normalizers import BertNormalizer
 from torch import Tensor
 
 from qkv.checkpoint.files import json_bytes
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
 from qkv.families.bert.config import EncoderConfig
 from qkv.families.bert.hub_weights import bert_from, classifier_from, their_config, their_name
@@ -146,17 +146,17 @@ def read_tokenizer(published: Published, encoder: EncoderConfig) -> WordPieceTok
     elif published.has("vocab.txt"):
         tokenizer = WordPieceTokenizer.load(check_size(folder / "vocab.txt"))
     else:
-        raise UserError(f"{where} has neither tokenizer.json nor vocab.txt; one of them is needed.")
+        raise DataError(f"{where} has neither tokenizer.json nor vocab.txt; one of them is needed.")
     numbers = tokenizer.library.get_vocab()
     check_added_tokens(published, numbers)
     check_numbers(published, numbers.values(), encoder.vocab_size)
     if tokenizer.pad != encoder.pad:
-        raise UserError(
+        raise DataError(
             f"{where}: {PAD} has id {tokenizer.pad} in its tokenizer, but pad_token_id in its config.json is {encoder.pad}."
         )
     for name, token in zip(NAMES, SPECIAL, strict=True):
         if name_of(settings.get(name), token) != token:
-            raise UserError(f"{where}: {name} is {settings[name]!r}; qkv supports only {token}.")
+            raise DataError(f"{where}: {name} is {settings[name]!r}; qkv supports only {token}.")
     if class_of(published) not in BY_ITS_FILE:
         set_normalizer(tokenizer, settings, where)
     return tokenizer
@@ -178,7 +178,7 @@ def label_settings(published: Published, outputs: int) -> TextClassifierDefaults
     config, notes = published.config, published.json(NOTES)
     several = config.get("problem_type") == "multi_label_classification"
     if several:
-        raise UserError(
+        raise DataError(
             f"{published.where} predicts several labels per text (problem_type); qkv supports one."
         )
     return TextClassifierDefaults(
@@ -202,12 +202,12 @@ def sentence_settings(published: Published, context: int, tokenizer: WordPieceTo
     paths = modules_of(published.folder / MODULES)
     limits = published.json(LIMITS)
     if limits.get("do_lower_case") and tokenizer.encode("A") != tokenizer.encode("a"):
-        raise UserError(
+        raise DataError(
             f"{where}/{LIMITS}: do_lower_case lowercases text before the tokenizer, which qkv does not support."
         )
     prompt = published.json(PROMPTS).get("default_prompt_name")
     if prompt is not None:
-        raise UserError(
+        raise DataError(
             f"{where}/{PROMPTS}: default_prompt_name adds the prompt {prompt!r} to every text, which qkv does not support."
         )
     longest = limits.get("max_seq_length")
@@ -220,11 +220,11 @@ def sentence_settings(published: Published, context: int, tokenizer: WordPieceTo
 
 def pooling_of(published: Published, path: str) -> Pooling:
     if Path(path).name != path or path in (".", ".."):
-        raise UserError(f"{published.where}/{MODULES} names '{path}', which is outside this folder.")
+        raise DataError(f"{published.where}/{MODULES} names '{path}', which is outside this folder.")
     settings = read_object(published.folder / path / "config.json")
     chosen = [name for name, value in settings.items() if name.startswith("pooling_mode") and value is True]
     if len(chosen) != 1 or chosen[0] not in POOLINGS:
-        raise UserError(
+        raise DataError(
             f"{published.where}: qkv supports pooling by mean or by the first token, not by {', '.join(chosen) or 'nothing'}."
         )
     return POOLINGS[chosen[0]]
@@ -235,18 +235,18 @@ def modules_of(path: Path) -> dict[str, str]:
     try:
         parts = [(str(each["type"]).rsplit(".", 1)[-1], str(each["path"])) for each in read_json(path)]
     except (KeyError, TypeError) as error:
-        raise UserError(f"{path} does not list the modules of a sentence-transformer ({error}).") from None
+        raise DataError(f"{path} does not list the modules of a sentence-transformer ({error}).") from None
     names = [name for name, _ in parts]
     unknown = [name for name in names if name not in PARTS]
     if unknown:
-        raise UserError(f"{path}: qkv does not support the module {unknown[0]}.")
+        raise DataError(f"{path}: qkv does not support the module {unknown[0]}.")
     if names not in (list(PARTS), list(PARTS[:2])):
-        raise UserError(
+        raise DataError(
             f"{path} lists {', '.join(names) or 'no modules'}: qkv supports {', '.join(PARTS[:2])} and optionally {PARTS[2]}, "
             "each once and in this order."
         )
     if parts[0][1]:
-        raise UserError(
+        raise DataError(
             f"{path} has the Transformer in the folder {parts[0][1]}. Move its files next to {MODULES}."
         )
     return dict(parts)

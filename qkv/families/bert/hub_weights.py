@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families.bert.config import BertClassifierConfig, BertConfig, EncoderConfig
 from qkv.families.bert.model import Bert, BertClassifier
 from qkv.hub.naming import Settings, build_model, check_copies, outputs_of, rename_weights
@@ -94,7 +94,7 @@ def encoder_config(config: Mapping[str, Any], where: str) -> EncoderConfig:
 def their_config(config: EncoderConfig) -> dict[str, Any]:
     stack = config.stack
     if stack.norm != "post":
-        raise UserError("transformers' BERT has no pre-norm: this model cannot be exported.")
+        raise DataError("transformers' BERT has no pre-norm: this model cannot be exported.")
     return {
         "model_type": "bert",
         "vocab_size": config.vocab_size,
@@ -128,7 +128,7 @@ def bert_from(config: Mapping[str, Any], weights: Mapping[str, Tensor], where: s
             next_sentence="next_sentence.weight" in ours,
         )
     except ValueError as error:
-        raise UserError(f"{where}: this model cannot be built: {error}.") from None
+        raise DataError(f"{where}: this model cannot be built: {error}.") from None
     return build_model(lambda: Bert(heads), ours, encoder.stack.depth, where)
 
 

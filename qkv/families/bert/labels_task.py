@@ -22,6 +22,7 @@ from qkv.families.bert.model import BertClassifier, LabelBatch
 from qkv.families.bert.product import Bert, rows_of
 from qkv.families.bert.settings import BertFineTuneSettings
 from qkv.families.loading import load_for
+from qkv.runtime.running import EXACT
 from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
@@ -208,7 +209,7 @@ class LabelTask(Task[TextClassifier]):
             "vocab_size": len(product.pieces),
             "validation": {"loss": round(chosen.loss, 4)},
             "fine_tuned": {"from": self.base.name, "head": "new"},
-            "results": results(product.computing_in("float32"), examples.valid),
+            "results": results(product.running(EXACT), examples.valid),
         }
         if settings.pretrained and same_labels(self.before, examples):
             report["fine_tuned"] = {"from": self.base.name, "head": "kept"}

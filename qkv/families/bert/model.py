@@ -1,7 +1,8 @@
 """BERT (deck 003: a stacked, bidirectional encoder): masked words, the next sentence, and labels."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -78,6 +79,29 @@ class Encoder(nn.Module):
         return y
 
 
+class TextsByTorch:
+    """An encoder for concatenated texts from and to NumPy arrays: the interface that products use."""
+
+    def __init__(self, encoder: Encoder):
+        self.encoder, self.config = encoder, encoder.config
+
+    @torch.inference_mode()
+    def __call__(
+        self, ids: Sequence[int], segments: Sequence[int], lengths: Sequence[int], pooling: str = "each"
+    ) -> Any:
+        """States of each position, (N, D), or of each text, (texts, D): their "mean" or the "first"."""
+        device, sizes = self.encoder.tokens.weight.device, list(lengths)
+        padded = (
+            nn.utils.rnn.pad_sequence(torch.tensor(given).split(sizes), batch_first=True, padding_value=pad)
+            for given, pad in ((ids, self.config.pad), (segments, 0))
+        )
+        x = self.encoder.eval()(*(each.to(device) for each in padded)).float().cpu()  # (B, T, D)
+        parts = [row[:size] for row, size in zip(x, sizes, strict=True)]
+        if pooling == "each":
+            return torch.cat(parts).numpy()
+        return torch.stack([part.mean(0) if pooling == "mean" else part[0] for part in parts]).numpy()
+
+
 class Pooler(nn.Module):
     """One vector for the whole input: tanh of a linear layer on the first position."""
 
@@ -113,6 +137,22 @@ class Bert(nn.Module):
         self.pooler = Pooler(width) if config.pooler else None
         self.words = WordHead(config.encoder) if config.words else None
         self.next_sentence = linear(width, 2) if config.next_sentence else None
+
+    @property
+    def texts(self) -> TextsByTorch:
+        return TextsByTorch(self.encoder)
+
+    @torch.inference_mode()
+    def word_scores(self, states: Any) -> Any:
+        """`word_logits` from and to NumPy arrays, for products."""
+        weight = self.encoder.tokens.weight
+        return self.eval().word_logits(torch.from_numpy(states).to(weight)).float().cpu().numpy()
+
+    @torch.inference_mode()
+    def next_scores(self, firsts: Any) -> Any:
+        """`next_logits` from and to NumPy arrays, of the states of first positions, (B, D), for products."""
+        weight = self.encoder.tokens.weight
+        return self.eval().next_logits(torch.from_numpy(firsts).to(weight)[:, None]).float().cpu().numpy()
 
     def word_logits(self, x: Tensor) -> Tensor:
         if self.words is None:
@@ -159,6 +199,17 @@ class BertClassifier(nn.Module):
         self.pooler = Pooler(width)
         self.dropout = Dropout(config.encoder.stack.dropout)
         self.labels = linear(width, config.outputs)
+
+    @property
+    def texts(self) -> TextsByTorch:
+        return TextsByTorch(self.encoder)
+
+    @torch.inference_mode()
+    def label_scores(self, firsts: Any) -> Any:
+        """Logits from and to NumPy arrays, of the states of first positions, (B, D), for products."""
+        self.eval()
+        states = torch.from_numpy(firsts).to(self.labels.weight)[:, None]
+        return self.labels(self.pooler(states)).float().cpu().numpy()
 
     def forward(self, ids: Tensor, segments: Tensor | None = None, tape: Tape | None = None) -> Tensor:
         x = self.encoder(ids, segments, inside(tape, "encoder"))

@@ -3,25 +3,23 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
+from qkv.decoding.arrays import NUMPY
+from qkv.engine.reference.functions import softmax
 from qkv.errors import InputError, UserError
 from qkv.families.bert.config import BertConfig, EncoderConfig
-from qkv.families.bert.encoding import Encoding, Row, normalize
-from qkv.families.bert.model import Bert as BertModel
+from qkv.families.bert.encoding import Row, Vectors, encode_rows, normalize
 from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
-from qkv.runtime.compute import Compute, silent
-from qkv.runtime.weights import build_model
+from qkv.families.bert.runner import BertRunner, build_bert, open_bert
+from qkv.runtime.network import Network, network_of
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.text.segment import split_to_fit
 from qkv.text.wordpiece import MASK, WordPieceTokenizer
-
-Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,89 +40,103 @@ class Guess:
 
 
 class Bert:
+    """A BERT with its vocabulary.
+
+    Args:
+        runner: What computes the model: the compiled engine, NumPy, or a torch model.
+        pieces: Its vocabulary.
+        defaults: Whatever else the model was saved with.
+        network: Config and weights of the model; not needed if the runner is a torch model.
+    """
+
     def __init__(
         self,
-        model: BertModel,
+        runner: BertRunner,
         pieces: WordPieceTokenizer,
         defaults: BertDefaults,
-        encoding: Encoding | None = None,
+        network: Network[BertConfig, Any] | None = None,
     ):
-        self.model, self.pieces, self.defaults = model, pieces, defaults
-        self.encoding = encoding  # created from the current weights at first use
+        self.runner, self.pieces, self.defaults = runner, pieces, defaults
+        self.network = Network.of(runner) if network is None else network
 
     def __repr__(self) -> str:
-        return f"Bert({self.model.config.encoder.stack.sentence()}, {len(self.pieces):,} tokens)"
+        return f"Bert({self.config.encoder.stack.sentence()}, {len(self.pieces):,} tokens)"
+
+    @property
+    def config(self) -> BertConfig:
+        return self.network.config
+
+    @property
+    def model(self) -> Any:
+        """The same model in torch, for training, tracing and exporting."""
+        return self.network.model
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(BertConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(BertDefaults, config, f"{where}/config.json")
         pieces = pieces_of(where, architecture.encoder)
         check_longest(defaults.max_length, architecture.encoder, where)
-        model = build_model(BertModel, architecture, bundle)
-        return cls(model, pieces, defaults)
+        network = network_of(bundle, architecture, build_bert)
+        return cls(open_bert(network, running, warn), pieces, defaults, network)
+
+    def running(self, running: Running, warn: Warn = silent) -> "Bert":
+        """The same model with its current weights on another engine, device or number format."""
+        return Bert(open_bert(self.network, running, warn), self.pieces, self.defaults, self.network)
 
     def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.model.config), **to_dict(self.defaults)}
-        save_bundle(folder, "bert", config, self.model.state_dict(), {TOKENIZER_FILE: self.pieces.text()})
+        config = {"model": to_dict(self.config), **to_dict(self.defaults)}
+        save_bundle(folder, "bert", config, self.network.weights, {TOKENIZER_FILE: self.pieces.text()})
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""
-        config = self.model.config
+        config = self.config
         heads = {
             "masked words": config.words,
             "next sentence": config.next_sentence,
         }
         return {
             "kind": "bert",
-            **facts_of(self.model, config.encoder),
+            "parameters": f"{self.network.parameters:,}",
+            **facts_of(config.encoder),
             "heads": ", ".join(name for name, there in heads.items() if there) or "none (embeddings only)",
             "longest text": f"{self.defaults.max_length:,} tokens",
             "embeddings": f"{'mean of all tokens' if self.defaults.pooling == 'mean' else 'first token'}"
             + (", normalized" if self.defaults.normalized else ""),
         }
 
-    def computing_in(self, compute: Compute, warn: Callable[[str], None] = silent) -> "Bert":
-        """The same model in another number format. `warn` is called if there is no engine."""
-        return Bert(self.model, self.pieces, self.defaults, Encoding(self.model.encoder, compute, warn))
-
     # Masked words --------------------------------------------------------------------------------------------
 
-    @torch.inference_mode()
     def fill(self, text: str, *, top_k: int = FillOptions.top_k) -> list[list[Guess]]:
         """The likeliest tokens for each [MASK] in the text, each mask by itself."""
         options = FillOptions(top_k=top_k)
-        if self.model.words is None:
+        if not self.config.words:
             raise UserError("this model has no head for masked words: it is for embeddings only.")
         if MASK not in text:
             raise UserError(f"the text has no {MASK}. Write it where a word should be filled in.")
         [row] = rows_of(self.pieces, [[self.pieces.encode_with_masks(text)]], self.defaults.max_length)
-        self.model.eval()
-        device = self.model.encoder.tokens.weight.device
-        ids = torch.tensor([row.ids], device=device)
-        states = self.model.encoder(ids, torch.tensor([row.segments], device=device))[0]
-        logits = self.model.word_logits(states[ids[0] == self.pieces.mask])  # (masks, V)
-        logits[:, list(self.pieces.special)] = float("-inf")  # never predict special tokens
-        found = logits.softmax(-1).topk(min(options.top_k, logits.shape[1] - len(self.pieces.special)))
+        states = self.runner.texts(row.ids, row.segments, [len(row.ids)])  # (T, D)
+        scores = self.runner.word_scores(states[np.array(row.ids) == self.pieces.mask])  # (masks, V)
+        scores[:, list(self.pieces.special)] = -np.inf  # never predict special tokens
+        words = min(options.top_k, scores.shape[1] - len(self.pieces.special))
+        probabilities, ids = NUMPY.top_k(softmax(scores), words)
         return [
             [
                 Guess(word=word, probability=probability)
-                for word, probability in zip(self.pieces.show(places), probabilities, strict=True)
+                for word, probability in zip(self.pieces.show(places), each, strict=True)
             ]
-            for places, probabilities in zip(found.indices.tolist(), found.values.tolist(), strict=True)
+            for places, each in zip(ids.tolist(), probabilities.tolist(), strict=True)
         ]
 
-    @torch.inference_mode()
     def follows(self, first: str, second: str) -> float:
         """The probability that the second text directly follows the first in a document."""
-        if self.model.next_sentence is None:
+        if not self.config.next_sentence:
             raise UserError("this model has no head for the next sentence.")
         texts = [self.pieces.encode_all([first, second])]
         [row] = rows_of(self.pieces, texts, self.defaults.max_length)
-        self.model.eval()
-        states = self.model.encoder(torch.tensor([row.ids]), torch.tensor([row.segments]))
-        return float(self.model.next_logits(states).softmax(-1)[0, 0])
+        states = self.runner.texts(row.ids, row.segments, [len(row.ids)], "first")  # (1, D)
+        return float(softmax(self.runner.next_scores(states))[0, 0])
 
     # Vectors -------------------------------------------------------------------------------------------------
 
@@ -145,15 +157,12 @@ class Bert:
             raise UserError("embed takes a list of texts: [text].")
         pooling = pooling or self.defaults.pooling
         parts, owners = self.parts_of(texts, pooling)
-        if self.encoding is None:
-            self.encoding = Encoding(self.model.encoder)
-        vectors = self.encoding.pooled(parts, pooling, done)
+        found = encode_rows(self.runner.texts, parts, pooling, done)
         if len(parts) > len(texts):
-            weights = torch.tensor([float(len(row.ids)) for row in parts])
-            total = torch.zeros(len(texts), vectors.shape[1])
-            total.index_add_(0, torch.tensor(owners), vectors * weights[:, None])
-            vectors = total / torch.zeros(len(texts)).index_add_(0, torch.tensor(owners), weights)[:, None]
-        found: Vectors = vectors.numpy()
+            weights = np.array([len(row.ids) for row in parts], np.float32)
+            total = np.zeros((len(texts), found.shape[1]), np.float32)
+            np.add.at(total, owners, found * weights[:, None])
+            found = total / np.bincount(owners, weights, len(texts)).astype(np.float32)[:, None]
         return found if raw or not self.defaults.normalized else normalize(found)
 
     def parts_of(self, texts: Sequence[str], pooling: Pooling) -> tuple[list[Row], list[int]]:
@@ -212,9 +221,8 @@ def check_longest(longest: int, encoder: EncoderConfig, folder: Path) -> None:
         )
 
 
-def facts_of(model: torch.nn.Module, encoder: EncoderConfig) -> dict[str, str]:
+def facts_of(encoder: EncoderConfig) -> dict[str, str]:
     return {
-        "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
         "vocabulary": f"{encoder.vocab_size:,} tokens",
         "encoder": encoder.stack.sentence(),
         "context": f"{encoder.max_length:,} positions",

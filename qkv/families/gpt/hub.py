@@ -11,7 +11,7 @@ from torch import Tensor
 from qkv.checkpoint.files import json_bytes
 from qkv.core.stack_config import StackConfig
 from qkv.decoding.greedy import greedy
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import Generator, GeneratorDefaults
@@ -77,15 +77,15 @@ class GPTMapping:
         config = product.model.config
         stack, kind = config.stack, kind_of(product)
         if config.positions != "learned":
-            raise UserError(
+            raise DataError(
                 "transformers' GPT-1 and GPT-2 have no rotary positions: this model cannot be exported."
             )
         if stack.activation not in THEIR_ACTIVATIONS[kind]:
-            raise UserError(
+            raise DataError(
                 f"transformers' {CLASSES[kind]} does not support {stack.activation}: this model cannot be exported."
             )
         if kind == "openai-gpt" and stack.ffn_width != 4 * stack.width:
-            raise UserError(
+            raise DataError(
                 f"transformers' {CLASSES[kind]} has an ffn_width of 4 × width, and this model has {stack.ffn_width}: "
                 "it cannot be exported."
             )
@@ -166,7 +166,7 @@ def gpt_config(theirs: Mapping[str, Any], end: int, where: str = "config.json") 
     """Our architecture for the content of their config.json; `end` is the token between documents."""
     kind = theirs.get("model_type")
     if kind not in CLASSES:
-        raise UserError(f"the model type '{kind}' is not supported, only gpt2 and openai-gpt.")
+        raise DataError(f"the model type '{kind}' is not supported, only gpt2 and openai-gpt.")
     known = Settings(theirs, WITHOUT_EFFECT, where)
     known.must_be("tie_word_embeddings", True, True)
     if kind == "gpt2":
@@ -195,7 +195,7 @@ def gpt_config(theirs: Mapping[str, Any], end: int, where: str = "config.json") 
             stack=stack,
         )
     except ValueError as error:
-        raise UserError(f"{where}: this model cannot be built: {error}.") from None
+        raise DataError(f"{where}: this model cannot be built: {error}.") from None
     known.refuse_others()
     return config
 
@@ -246,7 +246,7 @@ def read_tokenizer(published: Published) -> tuple[Tokenizer, str]:
         check_settings(published, adds_prefix_space(found))
         return found, "published"
     if not (published.has("vocab.json") and published.has("merges.txt")):
-        raise UserError(
+        raise DataError(
             f"{published.where} has no tokenizer: neither tokenizer.json nor vocab.json with merges.txt."
         )
     byte_level = published.config["model_type"] == "gpt2"
@@ -276,7 +276,7 @@ def end_of(published: Published, tokenizer: Tokenizer) -> int:
     if end is None:
         end = getattr(tokenizer, "unknown", None)
     if not isinstance(end, int) or not 0 <= end < len(tokenizer):
-        raise UserError(f"{published.where}: eos_token_id should be a token id, not {end!r}.")
+        raise DataError(f"{published.where}: eos_token_id should be a token id, not {end!r}.")
     return end
 
 

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
@@ -140,7 +141,7 @@ class MusicParts:
         notes, most = Notes(tokenizer.library), self.settings.transpose
         valid = stream_of(map(notes.encode_frames, self.music.valid), notes.end)
 
-        def train(seed: int) -> Tensor:
+        def train(seed: int) -> NDArray[np.int64]:
             """Shuffle and transpose the chorales differently in every epoch."""
             generator = random.Random(seed)
             order: list[Chorale] = generator.sample(self.music.train, len(self.music.train))

@@ -15,7 +15,7 @@ from qkv.core.stack_config import StackConfig
 from qkv.core.translation import TranslationConfig
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Without
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.hub_defaults import defaults_of
 from qkv.families.translator.hub_tokenizer import read_tokenizer, tokenizer_files
@@ -259,7 +259,7 @@ def translator_config(config: Mapping[str, Any], where: str, *, output_bias: boo
             output_bias=output_bias,
         )
     except ValueError as error:
-        raise UserError(f"{where}: this model cannot be built: {error}.") from None
+        raise DataError(f"{where}: this model cannot be built: {error}.") from None
 
 
 def our_name(theirs: str) -> str:
@@ -294,7 +294,7 @@ def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> Tran
 
 def with_encoder(product: Translator) -> TranslatorModel:
     if not isinstance(product.model, TranslatorModel):
-        raise UserError(
+        raise DataError(
             "only translators with a Transformer encoder and decoder can be exported to transformers; this is another architecture."
         )
     return product.model
@@ -313,7 +313,7 @@ def check_exportable(config: TranslatorConfig) -> None:
     }
     for reason, holds in reasons.items():
         if holds:
-            raise UserError(
+            raise DataError(
                 f"no translator in transformers supports {reason}: this model cannot be exported."
             )
 

@@ -1,7 +1,7 @@
 """The languages and decoding defaults of a published translator."""
 
 from qkv.configs import from_dict
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.hub.folder import Published
@@ -33,5 +33,5 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
 def check_aligner(defaults: TranslatorDefaults, config: TranslatorConfig, where: str) -> TranslatorDefaults:
     """The notes may belong to another model."""
     if defaults.aligner is not None and not defaults.aligner.fits(*config.cross_attention_shape):
-        raise UserError(f"{where}: the aligner should name heads that the model has.")
+        raise DataError(f"{where}: the aligner should name heads that the model has.")
     return defaults

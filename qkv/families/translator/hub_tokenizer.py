@@ -6,7 +6,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import processors
 
 from qkv.checkpoint.files import json_bytes
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.hub.folder import LARGEST_JSON, Published, added_tokens, read_object
 from qkv.hub.mapping import NOTES
@@ -27,15 +27,15 @@ def read_tokenizer(published: Published, config: TranslatorConfig, language: str
     elif published.has(FAST):
         tokenizer = read_byte_level(published, config)
         if language is not None:
-            raise UserError(
+            raise DataError(
                 f"{published.where} translates into one language: a target language is only for models with several."
             )
     else:
-        raise UserError(
+        raise DataError(
             f"{published.where} has no tokenizer that qkv can read: neither {SOURCE}, {TARGET} and {VOCABULARY} nor {FAST}."
         )
     if len(tokenizer) != config.vocab_size:
-        raise UserError(
+        raise DataError(
             f"{published.where}: the tokenizer has {len(tokenizer):,} tokens, but the model has embeddings for "
             f"{config.vocab_size:,}. These files do not belong together."
         )
@@ -45,21 +45,21 @@ def read_tokenizer(published: Published, config: TranslatorConfig, language: str
 def read_marian(published: Published, config: TranslatorConfig, language: str | None) -> MarianTokenizer:
     where, settings = published.where, tokenizer_settings(published, ("MarianTokenizer",))
     if settings.get("separate_vocabs"):
-        raise UserError(
+        raise DataError(
             f"{where} has a vocabulary for each language (separate_vocabs), but qkv supports only a shared one."
         )
     if settings.get("sp_model_kwargs"):
-        raise UserError(f"{where} uses SentencePiece options (sp_model_kwargs) that qkv does not support.")
+        raise DataError(f"{where} uses SentencePiece options (sp_model_kwargs) that qkv does not support.")
     vocabulary = vocabulary_of(published)
     check_added_tokens(published, set(vocabulary))
     unknown = name_of(settings.get("unk_token"), "<unk>")
     if unknown not in vocabulary:
-        raise UserError(f"{where}/{VOCABULARY} lacks {unknown}, the unknown token.")
+        raise DataError(f"{where}/{VOCABULARY} lacks {unknown}, the unknown token.")
     models = []
     for name in (SOURCE, TARGET):
         path = published.folder / name
         if not path.is_file() or path.stat().st_size > LARGEST_JSON:
-            raise UserError(f"{path} is missing or too large.")
+            raise DataError(f"{path} is missing or too large.")
         models.append(UnigramModel(path.read_bytes(), str(path)))
     return MarianTokenizer(
         vocabulary,
@@ -76,7 +76,7 @@ def noted_language(published: Published) -> str | None:
     """The default target language that an export by qkv has noted."""
     language = published.json(NOTES).get("language")
     if language is not None and not isinstance(language, str):
-        raise UserError(f"{published.where}/{NOTES}: language should be a language code, not {language!r}.")
+        raise DataError(f"{published.where}/{NOTES}: language should be a language code, not {language!r}.")
     return language
 
 
@@ -88,7 +88,7 @@ def vocabulary_of(published: Published) -> list[str]:
     seen = set()
     for token, number in numbers.items():
         if not isinstance(number, int) or not 0 <= number < len(tokens) or number in seen:
-            raise UserError(f"{path}: ids must run from 0 without gaps or repeats ('{token}' has {number}).")
+            raise DataError(f"{path}: ids must run from 0 without gaps or repeats ('{token}' has {number}).")
         seen.add(number)
         tokens[number] = token
     return tokens
@@ -103,7 +103,7 @@ def read_byte_level(published: Published, config: TranslatorConfig) -> Tokenizer
         Tokenizer.start,
         Tokenizer.end,
     ):
-        raise UserError(
+        raise DataError(
             f"{path} is not a tokenizer that qkv can use for a translator. It supports byte-level BPE made by qkv, "
             f"and Marian's {SOURCE}, {TARGET} and {VOCABULARY}."
         )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.checkpoint.files import json_bytes
-from qkv.errors import UserError
+from qkv.errors import DataError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
@@ -55,7 +55,7 @@ class VitMapping:
         config = vit_config(published.config, outputs_of(weights, where), where)
         check_pictures(published, config.height)
         if config.channels not in COLOURS:
-            raise UserError(
+            raise DataError(
                 f"{where}: its images have {config.channels} channels; qkv supports 1 (grey) and 3 (colour)."
             )
         ours = rename_weights({name: reshape(name, each) for name, each in weights.items()}, own_name, where)
@@ -66,9 +66,9 @@ class VitMapping:
     def write(self, product: PictureClassifier) -> Written:
         config, stack = product.model.config, product.model.config.stack
         if config.height != config.width:
-            raise UserError("transformers' ViT reads square images only: this model cannot be exported.")
+            raise DataError("transformers' ViT reads square images only: this model cannot be exported.")
         if stack.norm != "pre":
-            raise UserError("transformers' ViT has no post-norm: this model cannot be exported.")
+            raise DataError("transformers' ViT has no post-norm: this model cannot be exported.")
         weights = {
             their_name(name): their_shape(name, each, config)
             for name, each in product.model.state_dict().items()
@@ -125,7 +125,7 @@ def vit_config(theirs: Mapping[str, Any], classes: int, where: str) -> VitConfig
             stack=stack_from(known, "pre", 0.0),
         )
     except ValueError as error:
-        raise UserError(f"{where}: this model cannot be built: {error}.") from None
+        raise DataError(f"{where}: this model cannot be built: {error}.") from None
     known.refuse_others()
     return config
 
@@ -143,17 +143,17 @@ def check_pictures(published: Published, side: int) -> None:
     for name in ("image_mean", "image_std"):
         values = seen.get(name, 0.5)
         if any(value != 0.5 for value in (values if isinstance(values, list) else [values])):
-            raise UserError(f"{where}: {name} is {values}; qkv supports only 0.5.")
+            raise DataError(f"{where}: {name} is {values}; qkv supports only 0.5.")
     for name, wanted in (("do_rescale", True), ("do_normalize", True), ("do_center_crop", False)):
         if seen.get(name, wanted) not in (wanted, None):
-            raise UserError(f"{where}: {name} is {seen[name]!r}; qkv supports only {wanted!r}.")
+            raise DataError(f"{where}: {name} is {seen[name]!r}; qkv supports only {wanted!r}.")
     factor = seen.get("rescale_factor", 1 / 255)
     if not isinstance(factor, int | float) or not math.isclose(factor, 1 / 255, rel_tol=1e-5):
-        raise UserError(f"{where}: rescale_factor is {factor!r}; qkv supports only 1/255.")
+        raise DataError(f"{where}: rescale_factor is {factor!r}; qkv supports only 1/255.")
     size = seen.get("size", side)
     sides = list(size.values()) if isinstance(size, dict) else [size]
     if seen.get("do_resize", True) and any(each != side for each in sides):
-        raise UserError(f"{where}: images are resized to {size}, but the model reads {side} × {side}.")
+        raise DataError(f"{where}: images are resized to {size}, but the model reads {side} × {side}.")
 
 
 def reshape(name: str, tensor: Tensor) -> Tensor:

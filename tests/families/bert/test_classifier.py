@@ -11,6 +11,7 @@ from tiny_bert import tiny_classifier
 from qkv.checkpoint.files import read_json, write_json
 from qkv.errors import UserError
 from qkv.families.loading import load
+from qkv.runtime.running import EXACT, Running
 
 INPUTS = [("the cat sat",), ("a dog barked at the cat",), ("why?",)]
 
@@ -48,7 +49,12 @@ def test_numbers_are_in_the_units_that_were_learned() -> None:
 def test_saved_and_loaded_it_gives_the_same_output(classes: tuple[str, ...], tmp_path: Path) -> None:
     classifier = tiny_classifier(classes)
     classifier.save(tmp_path / "m")
-    assert load(tmp_path / "m").classify(INPUTS) == classifier.classify(INPUTS)
+    assert load(tmp_path / "m").classify(INPUTS) == classifier.running(Running()).classify(INPUTS)
+    for one, other in zip(
+        load(tmp_path / "m", EXACT).classify(INPUTS), classifier.classify(INPUTS), strict=True
+    ):
+        assert one.probabilities == pytest.approx(dict(other.probabilities), abs=1e-5)
+        assert one.number == pytest.approx(other.number, abs=1e-4)
 
 
 @pytest.mark.parametrize("inputs", ["the cat sat", ["the cat sat"]])
@@ -89,8 +95,8 @@ def test_a_text_of_which_no_piece_is_left_is_empty(nothing: str) -> None:
 
 def test_a_model_of_one_segment_reads_no_pairs() -> None:
     classifier = tiny_classifier()
-    encoder = replace(classifier.model.config.encoder, segments=1)
-    classifier.model.config = replace(classifier.model.config, encoder=encoder)
+    encoder = replace(classifier.config.encoder, segments=1)
+    classifier.network.config = replace(classifier.config, encoder=encoder)
     with pytest.raises(UserError, match="reads single texts, not pairs"):
         classifier.reading_pairs(True)
 

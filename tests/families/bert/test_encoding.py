@@ -1,15 +1,27 @@
-"""Texts through an encoder: the engine and torch say the same, in the order in which texts came."""
+"""Texts through an encoder: the engine, NumPy and torch say the same, in the order in which texts came."""
 
+from typing import Literal
+
+import numpy as np
 import pytest
 import torch
 from tiny_bert import tiny_bert
 
 from qkv.engine import NoEngineError
 from qkv.errors import UserError
-from qkv.families.bert.encoding import Encoding, Row, batches, by_torch
+from qkv.families.bert.encoding import Row, batches, encode_rows
+from qkv.families.bert.options import Pooling
+from qkv.runtime.runners import WITHOUT_ENGINE
+from qkv.runtime.running import EXACT, Running
+
+BY_NUMPY, BY_TORCH = Running(compute_type="float32", threads=1), Running(engine="torch")
 
 ROWS = [Row([2, *range(6, 6 + n), 3], [0] * (n + 2)) for n in (4, 1, 9, 2)]
 ROWS.append(Row([2, 7, 8, 3, 9, 3], [0, 0, 0, 0, 1, 1]))
+
+
+def without_compiler(*given: object, **named: object) -> None:
+    raise NoEngineError("there is no C++ compiler")
 
 
 @torch.no_grad()
@@ -20,56 +32,50 @@ def wanted(pool: str) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("pool", ["mean", "first"])
-@pytest.mark.parametrize("compiled", [True, False])
-def test_each_row_gets_the_vector_of_its_own_states(pool: str, compiled: bool) -> None:
-    encoding = Encoding(tiny_bert().model.encoder)
-    if not compiled:
-        encoding.engine = None
-    elif encoding.engine is None:
-        pytest.skip("the engine cannot be built here")
-    found = encoding.pooled(ROWS, pool)
-    torch.testing.assert_close(found, wanted(pool), rtol=1e-5, atol=1e-5)
+@pytest.mark.parametrize("running", [EXACT, BY_NUMPY, BY_TORCH], ids=["engine", "numpy", "torch"])
+def test_each_row_gets_the_vector_of_its_own_states(
+    pool: Pooling, running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if running is BY_NUMPY:
+        monkeypatch.setattr("qkv.runtime.runners.TextEngine", without_compiler)
+    encoder = tiny_bert().running(running).runner.texts
+    np.testing.assert_allclose(encode_rows(encoder, ROWS, pool), wanted(pool), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(encode_rows(encoder, ROWS[2:3], pool), wanted(pool)[2:3], rtol=1e-5, atol=1e-5)
 
 
-def test_without_a_compiler_int8_is_the_same_arithmetic() -> None:
-    encoder = tiny_bert().model.encoder
-    encoding = Encoding(encoder, "int8")
-    if encoding.engine is None:
-        pytest.skip("the engine cannot be built here")
-    by_engine = encoding.pooled(ROWS, "mean")
-    encoding.engine, encoding.plain = None, by_torch(encoder, "int8")
-    torch.testing.assert_close(encoding.pooled(ROWS, "mean"), by_engine, rtol=1e-2, atol=1e-2)
-
-
-def test_without_a_compiler_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_compiler(*given: object, **named: object) -> None:
-        raise NoEngineError("there is no C++ compiler")
-
-    monkeypatch.setattr("qkv.families.bert.encoding.TextEngine", without_compiler)
+def test_without_a_compiler_int8_is_the_same_arithmetic_and_one_sentence_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    by_engine = encode_rows(tiny_bert().running(Running()).runner.texts, ROWS, "mean")
+    monkeypatch.setattr("qkv.runtime.runners.TextEngine", without_compiler)
     told: list[str] = []
-    model = tiny_bert().computing_in("float32", told.append)
-    assert len(model.embed(["a b"])) == 1
-    assert told == [
-        "encoding without the fast engine, with the same results but slower: there is no C++ compiler."
-    ]
+    model = tiny_bert().running(Running(), told.append)
+    found = encode_rows(model.runner.texts, ROWS, "mean")
+    np.testing.assert_allclose(found, by_engine, rtol=1e-2, atol=1e-2)
+    assert told == [WITHOUT_ENGINE.format(error="there is no C++ compiler")]
 
 
 @pytest.mark.parametrize("compute", ["int8", "bf16"])
-def test_smaller_numbers_are_close(compute: str) -> None:
-    encoding = Encoding(tiny_bert().model.encoder, compute)  # type: ignore[arg-type]
-    found = encoding.pooled(ROWS, "mean")
+def test_smaller_numbers_are_close(compute: Literal["int8", "bf16"]) -> None:
+    model = tiny_bert().running(Running(compute_type=compute))
+    found = torch.from_numpy(encode_rows(model.runner.texts, ROWS, "mean"))
     assert torch.cosine_similarity(found, wanted("mean"), dim=-1).min() > 0.95
 
 
 def test_done_counts_every_row_once() -> None:
-    told: list[int] = []
-    Encoding(tiny_bert().model.encoder).pooled(ROWS, "mean", told.append)
-    assert sum(told) == len(ROWS)
+    for rows in (ROWS, ROWS[:1]):
+        told: list[int] = []
+        encode_rows(tiny_bert().runner.texts, rows, "mean", told.append)
+        assert sum(told) == len(rows)
+
+
+def test_no_rows_have_no_vectors() -> None:
+    assert encode_rows(tiny_bert().runner.texts, [], "mean").shape == (0, 20)
 
 
 def test_more_pieces_than_positions_are_rejected() -> None:
     with pytest.raises(UserError, match="a text has 25 tokens, and the model reads at most 24"):
-        Encoding(tiny_bert().model.encoder).pooled([Row([5] * 25, [0] * 25)], "mean")
+        encode_rows(tiny_bert().runner.texts, [Row([5] * 25, [0] * 25)], "mean")
 
 
 def test_batches_hold_every_row_once_and_are_of_similar_length() -> None:

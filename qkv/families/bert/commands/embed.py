@@ -9,11 +9,12 @@ from typing import Annotated
 
 import tyro
 
-from qkv.cli.inputs import ComputeType, OptionalFile, OptionalOutput
+from qkv.cli.inputs import OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
-from qkv.cli.threads import check_threads, use_threads
+from qkv.cli.threads import use_threads
 from qkv.errors import UserError, name_inputs
 from qkv.families.bert.options import EmbeddingOptions
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +28,7 @@ class Embed:
     output: OptionalOutput = None
     """File for the vectors: .npy (one row per text) or .jsonl. By default, JSON lines go to standard output."""
     options: Annotated[EmbeddingOptions, tyro.conf.arg(name="")] = field(default_factory=EmbeddingOptions)
-    compute_type: ComputeType = "float32"
-    """Number format: int8 is faster on a CPU, and slightly less accurate."""
-    threads: int | None = None
-    """CPU cores to use; by default all."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -41,12 +39,12 @@ def main(arguments: list[str]) -> None:
         description="Turn texts into vectors. Texts with similar meanings have similar vectors.",
     )
     check(command)
+    use_threads(command.running.threads)
     from qkv.cli.terminal import count_progress, say, warn
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
 
-    use_threads(command.threads)
-    model = load_for(command.model, "embed", Bert).computing_in(command.compute_type, warn)
+    model = load_for(command.model, "embed", Bert, command.running, warn)
     texts = all_texts(command)
     with name_lines(command), count_progress("embedding", len(texts)) as done:
         vectors = model.embed(texts, done=done, **asdict(command.options))
@@ -72,7 +70,6 @@ def check(command: Embed) -> None:
         check_text(text)
     if command.text and command.input is not None:
         raise UserError("give either texts or --input, not both.")
-    check_threads(command.threads)
     out = command.output
     if out is not None and out.suffix not in (".npy", ".jsonl"):
         raise UserError(f"--output must end in .npy or .jsonl, but {out.name} does not.")

@@ -9,7 +9,9 @@ from typing import Annotated
 import tyro
 
 from qkv.cli.options import read_options
+from qkv.cli.threads import use_threads
 from qkv.families.bert.options import FillOptions
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +23,7 @@ class Fill:
     options: Annotated[FillOptions, tyro.conf.arg(name="")] = field(default_factory=FillOptions)
     json: bool = False
     """Print one JSON object per [MASK]."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -31,12 +34,15 @@ def main(arguments: list[str]) -> None:
         description='Predict masked words: qkv fill M "the cat [MASK] on the mat". Each line is a word, a tab and its '
         "probability. If the text has several [MASK], each line starts with the number of its [MASK].",
     )
+    use_threads(command.running.threads)
+    from qkv.cli.terminal import warn
     from qkv.cli.texts import check_text
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
 
     check_text(command.text)
-    places = load_for(command.model, "fill", Bert).fill(command.text, **asdict(command.options))
+    model = load_for(command.model, "fill", Bert, command.running, warn)
+    places = model.fill(command.text, **asdict(command.options))
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     for number, guesses in enumerate(places, 1):
         if command.json:

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 
 from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
+from qkv.cli.threads import use_threads
 from qkv.errors import UserError, name_inputs
+from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +26,7 @@ class Similar:
     """File of pairs with human similarity ratings: print the correlation with the model, as one line of JSON."""
     columns: str = ""
     """Columns of --labels: text,second,label, by name or by number from 1. For STS-B: 6,7,5."""
+    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
@@ -40,6 +43,7 @@ def main(arguments: list[str]) -> None:
         raise UserError(f"give two texts to compare, not {len(command.text)}.")
     if command.columns and command.labels is None:
         raise UserError("--columns needs --labels.")
+    use_threads(command.running.threads)
     import json
 
     from qkv.cli.terminal import warn
@@ -49,7 +53,7 @@ def main(arguments: list[str]) -> None:
 
     for text in command.text:
         check_text(text)
-    model = load_for(command.model, "similar", Bert).computing_in("float32", warn)
+    model = load_for(command.model, "similar", Bert, command.running, warn)
     if command.labels is not None:
         print(json.dumps(correlation(model.embed, command.labels, command.columns)))
         return

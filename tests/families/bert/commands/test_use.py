@@ -117,7 +117,7 @@ def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[
         ("classify M/classifier --labels T/long.tsv", "long.tsv, line 4 has 42 tokens"),
         ("classify M/classifier the \u200b", "text 2 is empty"),
         ("classify M/pairs the cat the \u200b", "pair 2 has an empty text"),
-        ("embed M/bert x --threads 0", "--threads must be at least 1"),
+        ("embed M/bert x --threads 0", "--threads must be from 1 to"),
         ("similar M/bert one", "give two texts to compare, not 1"),
         ("similar M/bert", "exactly one of two texts, --pairs and --labels"),
         ("similar M/bert --pairs T/blank.txt", "is not a pair"),
