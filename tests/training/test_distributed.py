@@ -13,6 +13,7 @@ from training_commands import alive, arguments, children_of, log_of, number_pair
 
 from qkv.checkpoint.files import read_json
 from qkv.checkpoint.tensors import read_tensors
+from qkv.cli import DATA
 from qkv.training.distributed import processes_for
 
 
@@ -111,5 +112,5 @@ def test_a_second_run_cannot_use_the_folder_of_a_running_one(
     code = code_of(*resume_arguments(out))
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
-    assert code == 2
+    assert code == DATA
     assert "another process is training" in capsys.readouterr().err

@@ -135,11 +135,11 @@ def test_killing_the_first_process_ends_the_job_with_an_error_message_and_the_jo
     assert process.returncode != 0
     assert "error: another process of this training run has ended" in message
     before = max(log_of(out, "step"))
-    resumed = [sys.executable, "-m", "qkv", *resume_arguments(out)]
-    with subprocess.Popen(torchrun(resumed), stderr=subprocess.DEVNULL) as process:
+    with forked.ranks(*resume_arguments(out)) as resumed:
         wait_for(lambda: max(log_of(out, "step")) > before)
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=120)
+        for each in resumed:  # torchrun passes on the signal of a scheduler
+            os.kill(each.pid, signal.SIGTERM)
+        assert [each.wait(timeout=120).returncode for each in resumed] == [143, 143]
     states = [int(path.name.removeprefix("step-")) for path in (out / "training").glob("step-*")]
     assert max(states) == max(log_of(out, "step")), "a job that a scheduler ends is saved after its step"
 
