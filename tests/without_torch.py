@@ -24,7 +24,11 @@ for arguments in json.loads(sys.argv[1]):
 
 def run_without_torch(*commands: list[str]) -> list[str]:
     """The lines that these commands print, one after another."""
+    ended = end_without_torch(*commands)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
+
+
+def end_without_torch(*commands: list[str]) -> subprocess.CompletedProcess[str]:
     given = [sys.executable, "-c", WITHOUT_TORCH, json.dumps(commands)]
-    ran = subprocess.run(given, capture_output=True, text=True, check=False, env=ENVIRONMENT)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.splitlines()
+    return subprocess.run(given, capture_output=True, text=True, check=False, env=ENVIRONMENT)

@@ -107,7 +107,9 @@ def our_candidates(options: Options, texts: Texts, folder: Path, trained: Traine
 def with_our_weights(translator: Translator, paths: Sequence[Path]) -> Translate:
     def translate(sentences: Sequence[str]) -> list[str]:
         with_weights(translator.model, mean_weights([read_tensors(path) for path in paths]), str(paths[-1]))
-        return translator.translate(sentences, beam=BEAM, length_penalty=LENGTH_PENALTY)
+        return Translator(translator.model, translator.tokenizer, translator.defaults).translate(
+            sentences, beam=BEAM, length_penalty=LENGTH_PENALTY
+        )
 
     return translate
 

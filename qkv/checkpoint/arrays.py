@@ -15,7 +15,7 @@ from qkv.checkpoint.files import HASH, write_file
 from qkv.checkpoint.header import Entry, Shape, read_header
 from qkv.errors import UserError
 
-READ = 8 << 20  # bytes that are in memory while they are hashed
+READ = 1 << 20  # bytes that are in memory while they are hashed
 # Number formats of safetensors, in NumPy and as the hash names them. NumPy has no bfloat16: its bits are widened.
 FORMATS = {
     "BOOL": ("bool", "torch.bool"), "U8": ("uint8", "torch.uint8"), "I8": ("int8", "torch.int8"),
@@ -84,7 +84,8 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
         view = memoryview(self.map)
         for start in range(self.header.size + entry.begin, self.header.size + entry.end, READ):
             digest.update(view[start : min(start + READ, self.header.size + entry.end)])
-            self.release()
+            first = start // mmap.PAGESIZE * mmap.PAGESIZE
+            self.release(first, min(first + 2 * READ, len(view)) - first)
 
     def unverified(self, name: str) -> NDArray[Any]:
         """An array for callers that check its content themselves."""
@@ -94,11 +95,14 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
         found = np.frombuffer(self.map, dtype, (entry.end - entry.begin) // dtype.itemsize, start)
         return (widened(found) if entry.dtype == "BF16" else aligned(found)).reshape(entry.shape)
 
-    def release(self) -> None:
-        """Give back the memory of what was read; it is read again when it is needed. Changes to arrays are lost."""
+    def release(self, *part: int) -> None:
+        """Give back the memory of what was read, all or a start and a length; it is read again when it is needed.
+
+        Changes to arrays are lost.
+        """
         if hasattr(mmap, "MADV_DONTNEED"):
             with suppress(OSError):
-                self.map.madvise(mmap.MADV_DONTNEED)
+                self.map.madvise(mmap.MADV_DONTNEED, *part)
 
 
 def widened(bits: NDArray[np.uint16]) -> NDArray[np.float32]:

@@ -33,6 +33,9 @@ class Hypothesis:
     log_probabilities: list[float] = field(
         default_factory=list
     )  # of each id, and of the end if it was reached
+    attention: Array = field(
+        default=None, compare=False
+    )  # (steps, S) on the source tokens, if the search recorded it
 
 
 class Without:

@@ -137,6 +137,12 @@ EXPORT Status qkv_read(void* session, const int32_t* ids, int32_t positions, flo
     return now().read(session, ids, positions, states, logits);
 }
 
+EXPORT Status qkv_watch(void* session, const int32_t* heads, int32_t count) { return now().watch(session, heads, count); }
+
+EXPORT Status qkv_attention_of(void* session, int32_t sentence, int32_t rank, float* to) {
+    return now().attention_of(session, sentence, rank, to);
+}
+
 EXPORT const float* qkv_looked(void* session) { return now().looked(session); }
 
 EXPORT Status qkv_search(void* session, const void* wish, int32_t longest, int32_t* ids, float* gains, int32_t* counts,

@@ -41,6 +41,8 @@ class PlainSearch:
     """The minimum number of ids."""
     never: int | None = None
     """An id that is excluded."""
+    look: CrossHeads | None = None
+    """Heads whose mean attention is recorded at every step, for alignments."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,9 @@ class Engine:
         check_position(longest, config)
         if min(limits) < 1:
             raise ValueError("every row must be allowed at least one id")
-        session = self.session(sources, threads)
+        session = self.session(sources, threads, plain.look)
+        if plain.look is not None:
+            session.watch(plain.look.heads)
         limit = np.array(limits, np.int32)
         penalty = np.array([1.0, *map(plain.penalty, range(1, longest + 1))], np.float64)
         ids = np.empty((count, longest + 1), np.int32)
@@ -143,7 +147,12 @@ class Engine:
         columns = (each.tolist() for each in (ids, gains, counts, scores, finished))
         for at, (output, each, (words, steps), score, whole) in enumerate(zip(*columns, strict=True)):
             if steps:
-                found[at // plain.best].append(Hypothesis(output[:words], score, bool(whole), each[:steps]))
+                place = divmod(at, plain.best)
+                attention = None
+                if plain.look is not None:
+                    attention = session.attention_of(*place, (steps, len(sources[place[0]])))
+                hypothesis = Hypothesis(output[:words], score, bool(whole), each[:steps], attention)
+                found[place[0]].append(hypothesis)
         return found
 
     def batches(self, lengths: Sequence[int], width: int, most: int = TOGETHER) -> list[list[int]]:

@@ -22,6 +22,8 @@ struct Functions {
     Status (*multiply_int16)(const float* a, int64_t a_stride, int32_t a_along, const float* b, int64_t b_stride,
                              int32_t b_along, float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add);
     Status (*read)(void* session, const int32_t* ids, int32_t positions, float* states, float* logits);
+    Status (*watch)(void* session, const int32_t* heads, int32_t count);
+    Status (*attention_of)(void* session, int32_t sentence, int32_t rank, float* to);
 };
 
 // The table of one level: functions_avx2 and so on.

@@ -80,6 +80,18 @@ Status select(void* given, const int32_t* rows, int32_t count) {
 // How every head of the chosen block has looked at the source, (rows, heads, longest).
 const float* looked(void* session) { return static_cast<Session*>(session)->looked.data(); }
 
+// The heads of the chosen block whose attention a search records.
+Status watch(void* given, const int32_t* heads, int32_t count) {
+    Session& session = *static_cast<Session*>(given);
+    return guarded(session, [&] { session.watched.assign(heads, heads + count); });
+}
+
+// The attention that a search recorded for a hypothesis, (steps, tokens of the source).
+Status attention_of(void* given, int32_t sentence, int32_t rank, float* to) {
+    Session& session = *static_cast<Session*>(given);
+    return guarded(session, [&] { gather_attention(session, sentence, rank, to); });
+}
+
 // The best hypotheses of every sentence: ids and gains (sentences, best, longest + 1), and how many of each.
 Status search(void* given, const void* asked, int32_t longest, int32_t* ids, float* gains, int32_t* counts, double* scores,
               int32_t* finished) {
@@ -150,4 +162,5 @@ Status multiply_int16(const float*, int64_t, int32_t, const float*, int64_t, int
 }  // namespace
 
 extern const Functions QKV_TABLE(QKV_LEVEL);
-const Functions QKV_TABLE(QKV_LEVEL) = {begin, end, step, select, looked, search, encode, has_int16, multiply_int16, read};
+const Functions QKV_TABLE(QKV_LEVEL) = {begin,     end,            step, select, looked,       search, encode,
+                                        has_int16, multiply_int16, read, watch,  attention_of};

@@ -82,6 +82,10 @@ class Packed:
     def translator(cls, config: TranslatorConfig, weights: Weights, store: Store, *, int8: bool) -> "Packed":
         packed = cls(weights, store, int8=int8)
         packed.vocabulary("tokens.weight", config.encoder.width**0.5, "bias" if config.output_bias else None)
+        waves = None  # both sides have the same width
+        if config.positions == "interleaved" or config.positions == "halves":  # mypy narrows these
+            table = sinusoid(config.max_length, config.encoder.width, config.positions)
+            waves = packed.pointer(columns_padded(table))
         for name, side, stack in (
             ("encoder", "source", config.encoder),
             ("decoder", "target", config.decoder),
@@ -92,9 +96,8 @@ class Packed:
                     struct.positions = packed.table(f"{side}_positions.table")
                 case "rotary":
                     struct.rotation = packed.rotation(config.max_length, stack)
-                case "interleaved" | "halves":
-                    table = sinusoid(config.max_length, stack.width, config.positions)
-                    struct.positions = packed.pointer(columns_padded(table))
+                case _:
+                    struct.positions = waves
             setattr(packed.struct, name, struct)
         return packed.complete()
 

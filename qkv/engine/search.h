@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "session.h"
+#include "watching.h"
 
 namespace {
 
@@ -102,7 +102,7 @@ template <class Decide> void search(Session& session, const Wish& wish, int most
                 step->see(index, row, tile, logits, real, wish.never, forbidden);
             });
             team.meet();
-            if (index == 0) decide(*step), leave = team.size > 1 && is_crowded();
+            if (index == 0) record(session), decide(*step), leave = team.size > 1 && is_crowded();
             team.meet();
             if (leave || !session.rows) return;
         }
@@ -125,6 +125,7 @@ void greedy(Session& session, const Wish& wish) {
             total[s] += gain;
             hypothesis.score = total[s] / wish.penalty[length];
             hypothesis.finished = best.id == wish.end || best.id < 0;
+            if (hypothesis.finished || length >= wish.limits[s]) remember_places(session, row, hypothesis);
             if (hypothesis.finished) continue;
             hypothesis.ids.push_back(best.id);
             if (length < wish.limits[s]) going.push_back(row), newest.push_back(best.id);
@@ -163,6 +164,7 @@ void beam(Session& session, const Wish& wish) {
         Hypothesis hypothesis{path.ids, path.gains, score, one.id == wish.end};
         hypothesis.gains.push_back(one.gain);
         if (!hypothesis.finished) hypothesis.ids.push_back(one.id);
+        remember_places(session, one.row, hypothesis);
         auto& list = session.found[s];
         auto at = std::find_if(list.begin(), list.end(), [&](const Hypothesis& other) { return score > other.score; });
         list.insert(at, std::move(hypothesis));

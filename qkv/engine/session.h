@@ -14,6 +14,7 @@ struct Hypothesis {
     std::vector<float> gains;      // log-probability of every id, and of the end
     double score = 0;
     bool finished = false;
+    std::vector<int32_t> places;   // its row at every step, where the attention of a search is recorded
 };
 
 // Keys and values in all blocks of what was read at once, (depth, 2, rows, inner): one position, or several of which
@@ -44,6 +45,8 @@ struct Session {
     std::vector<std::vector<int32_t>> place;  // of every row at every position, in the page of that
     int look_block = -1;
     std::vector<float> looked;               // (rows, heads, longest) of the last step
+    std::vector<int32_t> watched;            // heads whose mean attention a search records, or none
+    std::vector<std::vector<float>> history;  // of every step of a search, (rows, longest)
     std::vector<int32_t> newest;             // ids that go in next, (positions, rows)
     std::vector<std::vector<Hypothesis>> found;
     Common common;

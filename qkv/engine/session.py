@@ -49,6 +49,17 @@ class Session:
         self.library.qkv_read(self.handle, columns.ctypes.data, len(columns), *places)
         return found[..., : struct.decoder.width if states else width].swapaxes(0, 1)
 
+    def watch(self, heads: Sequence[int]) -> None:
+        """Record the mean attention of these heads of the chosen block in a search."""
+        numbers = np.array(heads, np.int32)
+        self.library.qkv_watch(self.handle, numbers.ctypes.data, len(numbers))
+
+    def attention_of(self, sentence: int, rank: int, shape: tuple[int, int]) -> Floats:
+        """The attention that a search recorded for a hypothesis. (steps, S)"""
+        found = np.empty(shape, np.float32)
+        self.library.qkv_attention_of(self.handle, sentence, rank, found.ctypes.data)
+        return found
+
     def select(self, rows: ArrayLike) -> None:
         order = np.ascontiguousarray(rows, np.int32)
         self.library.qkv_select(self.handle, order.ctypes.data, len(order))

@@ -191,6 +191,29 @@ def test_more_sentences_than_are_encoded_at_once_are_the_same() -> None:
     assert many == engine.search(SOURCES, LIMITS, plain) * 60
 
 
+@every_variant
+@pytest.mark.parametrize(("width", "best"), [(1, 1), (3, 3)])
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_search_records_the_attention_of_reading_its_hypotheses_again(
+    config: TranslatorConfig, width: int, best: int, int8: bool
+) -> None:
+    heads = tuple(range(config.decoder.heads))[-2:]
+    look = CrossHeads(block=1, heads=heads)
+    plain = PlainSearch(width=width, penalty=PENALTY, best=best, look=look)
+    for threads in (1, 2):
+        engine = engine_of(translator(config), int8=int8, threads=threads)
+        found = engine.search(SOURCES, LIMITS, plain)
+        assert found == engine.search(SOURCES, LIMITS, replace(plain, look=None))
+        for source, hypotheses in zip(SOURCES, found, strict=True):
+            for each in hypotheses:
+                step = engine.begin([source], look)
+                again = []
+                for token in [START, *each.ids][: len(each.log_probabilities)]:
+                    step(np.array([[token]]))
+                    again.append(step.attention[0])
+                np.testing.assert_allclose(each.attention, again, atol=1e-6)
+
+
 def test_decoding_with_chance_works_on_its_steps() -> None:
     model = translator(CONFIG)
     found, wanted = (
