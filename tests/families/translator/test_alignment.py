@@ -73,15 +73,15 @@ def test_a_language_marker_is_not_a_word(imported: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_alignments_of_the_engine_need_no_second_pass(
-    beam_size: int, imported: Path, monkeypatch: pytest.MonkeyPatch
+    beam_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = TranslationOptions(target_language="fra", alignments=True, beam_size=beam_size)
-    wanted = load(imported / "several", engine="torch").hypotheses([SENTENCE, "the dog"], asked)
-    engine = load(imported / "several", compute_type="float32")
+    model = Path(__file__).parents[2] / "compatibility" / "format-1" / "translator"
+    asked, texts = TranslationOptions(alignments=True, beam_size=beam_size), ["one two three", "two one"]
+    wanted = load(model, engine="torch").hypotheses(texts, asked)
+    engine = load(model, compute_type="float32")
     monkeypatch.delattr(Aligner, "attention")
-    assert [each[0].alignment for each in engine.hypotheses([SENTENCE, "the dog"], asked)] == [
-        each[0].alignment for each in wanted
-    ]
+    found = engine.hypotheses(texts, asked)
+    assert [each[0].alignment for each in found] == [each[0].alignment for each in wanted]
 
 
 def test_word_attention_agrees_with_alignments(imported: Path) -> None:
