@@ -9,7 +9,7 @@ INSTALL = $(BIN)/python -m pip install --constraint constraints.txt --config-set
 
 help:
 	@echo "make demo          install, train the built-in English-German translator and show it (about 3 minutes)"
-	@echo "make test          install and run the tests"
+	@echo "make test          install and run the tests (at most 8 minutes on two cores)"
 	@echo "make test-all      also run the slow tests: full demos in three directions, 200 kills (about half an hour)"
 	@echo "make test-browser  test the explorer in Chromium (needs chromium and its driver)"
 	@echo "make check         install, lint and type-check"
@@ -38,9 +38,10 @@ $(DEMO_STAMP): pyproject.toml constraints.txt | $(VENV)/bin/python
 demo: $(DEMO_STAMP)
 	$(BIN)/qkv demo
 
-# Two processes with one thread each: more threads than cores would slow each other down.
+# Two processes with one thread each: more threads than cores would slow each other down. tests/conftest.py puts the
+# slowest files first, so that both processes end at the same time.
 test: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile --no-loadscope-reorder
 
 test-all: test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "hypothesis and not slow" --hypothesis-profile search

@@ -1,13 +1,17 @@
-"""One thread for every test: small matrices gain nothing from more, and busy cores make two much slower.
+"""What all tests share.
 
-Properties are tried on the same examples every time, so that a run of the tests says something of the change alone;
-`make test-all` looks for new ones (--hypothesis-profile search). A slow machine makes no test fail. Hypothesis draws from
-the constants of all modules that are imported, so all are, whichever test comes first.
+Every test uses one thread: small matrices gain nothing from more, and busy cores make two much slower.
+
+Hypothesis tries the same examples every time, so that a result depends on the change alone. `make test-all` looks for
+new ones (--hypothesis-profile search). A slow machine makes no test fail. Hypothesis draws from the constants of all
+modules that are imported. So all are imported here, whichever test comes first.
 """
 
 import importlib
 import os
 import pkgutil
+from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -21,6 +25,7 @@ from hypothesis import HealthCheck, settings
 import qkv
 from qkv.engine.int16 import Int16
 from qkv.engine.library import NoEngineError
+from qkv.pictures import learning_curve_picture
 
 torch.set_num_threads(1)
 
@@ -38,6 +43,24 @@ settings.load_profile("steady")
 for module in pkgutil.walk_packages(qkv.__path__, "qkv."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
+
+
+BLANK_PNG = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def blank_learning_curves() -> Iterator[None]:
+    """Drawing takes as long as the training of a tiny model. Tests of the plot use `real_learning_curves`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("qkv.pictures.learning_curve_picture", lambda path, _: path.write_bytes(BLANK_PNG))
+        yield
+
+
+@pytest.fixture
+def real_learning_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qkv.pictures.learning_curve_picture", learning_curve_picture)
 
 
 @pytest.fixture

@@ -2,10 +2,9 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 PAGE = (Path(__file__).parent.parent / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -26,16 +25,9 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(package: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(package: Path, *arguments: str) -> forked.Ended:
     paths = os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, "-m", "qkv", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=package,
-        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        check=False,
-    )
+    return forked.run(*arguments, environment={"PYTHONPATH": paths}, folder=package)
 
 
 def test_a_family_of_another_package_trains_saves_loads_and_runs(package: Path) -> None:

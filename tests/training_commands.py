@@ -11,24 +11,30 @@ NUMBERS = ["one", "two", "three", "four", "five", "six", "seven"]
 
 
 def number_pairs(path: Path) -> Path:
-    """Three words, and the same the other way round."""
+    """Write pairs of three words and the same words in reverse order."""
     texts = [f"{a} {b} {c}" for a in NUMBERS for b in NUMBERS for c in NUMBERS]
     path.write_text("".join(f"{text}\t{' '.join(reversed(text.split()))}\n" for text in texts))
     return path
 
 
 def command(pairs: Path, out: Path, *more: str) -> list[str]:
+    """The command line, for a process of its own."""
+    return [sys.executable, "-m", "qkv", *arguments(pairs, out, *more)]
+
+
+def arguments(pairs: Path, out: Path, *more: str) -> list[str]:
     fixed = "--vocab-size 270 --width 32 --heads 2 --ffn-width 64 --dropout 0"
     fixed += " --batch-tokens 256 --validate-every 10"
-    arguments = ["train", "translator", "--pairs", str(pairs), "--out", str(out), *fixed.split(), *more]
-    return [sys.executable, "-m", "qkv", *arguments]
+    return ["train", "translator", "--pairs", str(pairs), "--out", str(out), *fixed.split(), *more]
+
+
+def resume_arguments(out: Path) -> list[str]:
+    return ["train", "translator", "--resume", "--out", str(out)]
 
 
 def log_of(out: Path, key: str) -> list[Any]:
-    """What the lines of the log say under this name."""
-    lines = (
-        (out / "training" / "log.jsonl").read_text().splitlines()
-    )  # perhaps while another is being written
+    """The values of a key in the lines of the log."""
+    lines = (out / "training" / "log.jsonl").read_text().splitlines()  # the last may be half written
     rows = [json.loads(line) for line in lines if line.endswith("}")]
     return [row[key] for row in rows if key in row]
 
@@ -48,4 +54,4 @@ def wait_for(condition: Callable[[], bool], seconds: float = 90.0) -> None:
         if condition():
             return
         time.sleep(0.1)
-    raise AssertionError("waited in vain")
+    raise AssertionError(f"waited for {seconds:.0f} seconds")

@@ -2,9 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -13,56 +17,83 @@ import qkv
 from qkv.cli import main
 from qkv.data.worlds import deck_pairs
 from qkv.families.translator import recipes
+from qkv.families.translator.settings import TranslatorSettings
+from qkv.pictures import learning_curve_picture
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, count in [("TRAINED_ON", 300), ("VALIDATED_ON", 30), ("TESTED_ON", 40)]:
-        monkeypatch.setattr(f"qkv.cli.demo.{name}", count)
-    # A helper is another process, which knows nothing of what is replaced in this one.
-    monkeypatch.setattr("qkv.training.distributed.processes_for", lambda *_: 1)
+@pytest.fixture(scope="module")
+def short() -> Iterator[None]:
+    """Few sentences, few steps and a small model."""
     whole = recipes.built_in
 
-    def built_in(pairs: int):
+    def built_in(pairs: int) -> TranslatorSettings:
         settings = whole(pairs)
+        model = replace(settings.model, width=32, heads=2, ffn_width=64)
         training = replace(settings.training, validate_every=10, processes=1)
-        return replace(settings, vocab_size=600, steps=20, training=training)
+        return replace(settings, vocab_size=600, steps=20, model=model, training=training)
 
-    monkeypatch.setattr("qkv.families.translator.recipes.built_in", built_in)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, count in [("TRAINED_ON", 300), ("VALIDATED_ON", 30), ("TESTED_ON", 40)]:
+            patch.setattr(f"qkv.cli.demo.{name}", count)
+        # A helper is another process, in which nothing is patched.
+        patch.setattr("qkv.training.distributed.processes_for", lambda *_: 1)
+        patch.setattr("qkv.families.translator.recipes.built_in", built_in)
+        yield
 
 
-def test_the_demo_writes_a_bundle_a_report_and_two_plots(
-    short: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "demo"
-    main(["demo", "--out", str(out), "--source-language", "es", "--target-language", "de"])
-    captured = capsys.readouterr()
-    assert captured.out == ""
+@pytest.fixture(scope="module")
+def finished(short: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """The folder of a Spanish-German demo, and what it printed on standard output and standard error."""
+    out = tmp_path_factory.mktemp("finished") / "demo"
+    stdout, stderr = StringIO(), StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+    ):
+        patch.setattr("qkv.pictures.learning_curve_picture", learning_curve_picture)
+        main(["demo", "--out", str(out), "--source-language", "es", "--target-language", "de"])
+    return out, stdout.getvalue(), stderr.getvalue()
+
+
+@pytest.fixture
+def earlier(finished: tuple[Path, str, str], tmp_path: Path) -> Path:
+    """A folder with a finished demo, and nothing else beside it."""
+    return Path(shutil.copytree(finished[0], tmp_path / "demo"))
+
+
+def test_the_demo_writes_a_bundle_a_report_and_two_plots(finished: tuple[Path, str, str]) -> None:
+    out, printed, messages = finished
+    assert printed == ""
     for pair in deck_pairs("es", "de"):
-        assert pair.source.split()[0] in captured.err
-    assert "exact match" in captured.err
-    assert "pronoun agrees" in captured.err
-    assert "<end>" in captured.err  # the attention's last column
+        assert pair.source.split()[0] in messages
+    assert "exact match" in messages
+    assert "pronoun agrees" in messages
+    assert "<end>" in messages  # the attention's last column
+    assert "time limit" not in messages
     for picture in ("attention.png", "learning-curve.png"):
         assert (out / picture).read_bytes().startswith(PNG)
     test = json.loads((out / "report.json").read_text())["test"]
     assert test["sentences"] == 40
     assert 0 <= test["pronoun_agreement"] <= 100
-    training = json.loads((out / "report.json").read_text())["training"]
-    assert training["steps"] == 20, "all steps, however long they take"
-    assert f"explore {out}" in captured.err.replace("\n", "")
     assert isinstance(qkv.load(out).translate("el gato bailó"), str)
 
 
-def test_a_second_demo_replaces_the_first_and_nothing_else(short: None, tmp_path: Path) -> None:
-    out = tmp_path / "demo"
-    main(["demo", "--out", str(out)])
-    (out / "mark").touch()
-    main(["demo", "--out", str(out), "--seed", "2"])
-    assert not (out / "mark").exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+@pytest.mark.usefixtures("short")
+def test_a_demo_that_reaches_its_time_limit_replaces_the_earlier_one_and_warns(
+    earlier: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (earlier / "mark").touch()
+    settings = recipes.built_in(300)
+    longer = replace(settings, steps=10**6, training=replace(settings.training, validate_every=10**6))
+    monkeypatch.setattr("qkv.families.translator.recipes.built_in", lambda _: longer)
+    monkeypatch.setattr("qkv.cli.demo.MAX_MINUTES", 0.0)
+    main(["demo", "--out", str(earlier), "--seed", "2"])
+    assert "time limit reached after" in capsys.readouterr().err.replace("\n", " ")
+    assert not (earlier / "mark").exists()
+    assert [path.name for path in earlier.parent.iterdir()] == ["demo"]
 
 
 @pytest.mark.parametrize(
@@ -84,22 +115,19 @@ def test_wrong_options_of_the_demo_change_no_file(
     assert (tmp_path / "taken" / "letter.txt").read_text() == "mine"
 
 
-def test_an_interrupted_demo_restores_the_earlier_one(
-    short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "demo"
-    main(["demo", "--out", str(out)])
-    weights = (out / "model.safetensors").read_bytes()
+@pytest.mark.usefixtures("short")
+def test_an_interrupted_demo_restores_the_earlier_one(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = (earlier / "model.safetensors").read_bytes()
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("qkv.training.runs.train", interrupted)
     with pytest.raises(SystemExit) as exit:
-        main(["demo", "--out", str(out)])
+        main(["demo", "--out", str(earlier)])
     assert exit.value.code == 130
-    assert (out / "model.safetensors").read_bytes() == weights
-    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+    assert (earlier / "model.safetensors").read_bytes() == weights
+    assert [path.name for path in earlier.parent.iterdir()] == ["demo"]
 
 
 @pytest.mark.slow

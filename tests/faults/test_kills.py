@@ -18,7 +18,7 @@ from training_commands import children_of, command, number_pairs
 from zygote import STEPS
 
 HERE = Path(__file__).parent
-FEW, MANY, HELPED = 12, 200, 10
+FEW, MANY, HELPED = 8, 200, 10
 STARTING = 0.1  # seconds
 
 

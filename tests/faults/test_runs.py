@@ -1,20 +1,22 @@
-"""One call that a disk refuses, anywhere in a run, or an impatient person, changes nothing of what the run learns."""
+"""A disk call that fails anywhere in a run, or an impatient user, does not change what the run learns."""
 
 import json
 import os
 import random
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
 from digit_runs import Recorder, hashes, send, tiny_settings, train
-from disk import Disk
+from disk import Disk, Operation
 
 from qkv.checkpoint.files import file_hash
 from qkv.errors import UserError
 from qkv.families.loading import load
 
 SETTINGS = tiny_settings()
+ONE_VALIDATION = tiny_settings(validate_every=20, precision="float32")
 LEARNED = ("step-20/model.safetensors", "step-20/optimiser.safetensors", "log.jsonl")
 
 
@@ -29,20 +31,21 @@ def clock(out: Path) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], list[int], int]:
-    """What it learned, the steps of its clock, and how many calls it made."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """The folder of a run without faults, and how many calls it made. Tests that change it work on copies."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with Disk(folder).watching() as disk:
         train(folder / "out", SETTINGS)
-    return learned(folder / "out"), clock(folder / "out"), len(disk.operations)
+    return folder / "out", len(disk.operations)
 
 
 @pytest.mark.parametrize("share", [0.05, pytest.param(1.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("fault", ["no space", "input/output error", "short write"])
-def test_a_call_that_fails_costs_what_it_would_have_written(
-    fault: str, share: float, undisturbed: tuple[dict[str, str], list[int], int], tmp_path: Path
+def test_a_failed_call_costs_only_what_it_would_have_written(
+    fault: str, share: float, undisturbed: tuple[Path, int], tmp_path: Path
 ) -> None:
-    expected, steps, count = undisturbed
+    whole, count = undisturbed
+    expected, steps = learned(whole), clock(whole)
     places = random.Random(1).sample(range(count), round(share * count))
     assert len(places) >= 8
     warned = 0
@@ -53,15 +56,13 @@ def test_a_call_that_fails_costs_what_it_would_have_written(
         try:
             with disk.watching():
                 train(out, SETTINGS, recorder=recorder)
-        except OSError:  # before the first step, or of the finished model: the person is told, and goes on
+        except OSError:  # before the first step, or of the finished model: the user sees it and resumes
             assert fault != "short write", at
             assert recorder.steps in ([], list(range(1, 21))), at
             train(out, SETTINGS, resume=(out / "training" / "run.json").exists())
         warned += bool(recorder.warnings)
         assert not recorder.warnings or "Training continues" in recorder.warnings[0], at
-        if not (
-            out / "training" / "step-20"
-        ).exists():  # the last state was refused; those before it were not
+        if not (out / "training" / "step-20").exists():  # only the last checkpoint could not be written
             train(out, SETTINGS, resume=True)
         assert learned(out) == expected, at
         assert clock(out) == steps, at
@@ -71,11 +72,9 @@ def test_a_call_that_fails_costs_what_it_would_have_written(
 
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
-def test_a_person_who_does_not_wait_for_the_end_of_a_step_loses_the_steps_since_the_last_state(
-    first: signal.Signals, tmp_path: Path
+def test_a_second_signal_during_a_step_loses_the_steps_since_the_last_checkpoint(
+    first: signal.Signals, undisturbed: tuple[Path, int], tmp_path: Path
 ) -> None:
-    train(tmp_path / "whole", SETTINGS)
-
     def twice() -> None:
         os.kill(os.getpid(), first)
         os.kill(os.getpid(), signal.SIGINT)
@@ -84,14 +83,14 @@ def test_a_person_who_does_not_wait_for_the_end_of_a_step_loses_the_steps_since_
         train(tmp_path / "out", SETTINGS, recorder=Recorder(at=11, action=twice))
     _, rest = train(tmp_path / "out", SETTINGS, resume=True)
     assert rest.steps[0] == 8
-    assert hashes(tmp_path / "out", 20) == hashes(tmp_path / "whole", 20)
+    assert hashes(tmp_path / "out", 20) == hashes(undisturbed[0], 20)
 
 
 def stopped_before_its_end(out: Path) -> None:
     train(out, SETTINGS, recorder=Recorder(at=18, action=send(signal.SIGINT)))
 
 
-def test_a_damaged_best_model_and_snapshot_are_replaced_by_what_is_whole(tmp_path: Path) -> None:
+def test_a_damaged_best_model_and_snapshot_are_replaced_by_intact_ones(tmp_path: Path) -> None:
     out = tmp_path / "out"
     stopped_before_its_end(out)
     for victim in (out / "model.safetensors", out / "training" / "snapshots" / "step-7.safetensors"):
@@ -106,30 +105,37 @@ def test_a_damaged_best_model_and_snapshot_are_replaced_by_what_is_whole(tmp_pat
     assert recorder.warnings == []  # a later best model has replaced the damaged one
 
 
+@pytest.fixture(scope="module")
+def one_validation(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Operation]]:
+    """The folder of a run that is validated at its end alone, and its calls."""
+    folder = tmp_path_factory.mktemp("one-validation")
+    with Disk(folder).watching() as disk:
+        train(folder / "run", ONE_VALIDATION)
+    return folder / "run", disk.operations
+
+
 @pytest.mark.parametrize("victim", ["model.safetensors", "config.json"])
-def test_a_best_model_that_was_refused_is_not_mistaken_for_an_older_one(victim: str, tmp_path: Path) -> None:
-    """Whether its weights were refused or, after them, its description."""
-    settings = tiny_settings(validate_every=20, precision="float32")
-    with Disk(tmp_path).watching() as disk:
-        train(tmp_path / "whole", settings)
-    at = next(n for n, each in enumerate(disk.operations) if each.path == f"whole/.tmp-{victim}")
-    out = tmp_path / "refused" / "whole"
-    out.parent.mkdir()
-    recorder = Recorder()
-    with Disk(out.parent, fault="no space", at=at).watching():
-        outcome, _ = train(out, settings, recorder=recorder)
+def test_a_best_model_that_cannot_be_written_is_not_mistaken_for_an_older_one(
+    victim: str, one_validation: tuple[Path, list[Operation]], tmp_path: Path
+) -> None:
+    """Whether its weights cannot be written or, after them, its config."""
+    whole, operations = one_validation
+    at = next(n for n, each in enumerate(operations) if each.path == f"run/.tmp-{victim}")
+    out, recorder = tmp_path / "run", Recorder()
+    with Disk(tmp_path, fault="no space", at=at).watching():
+        outcome, _ = train(out, ONE_VALIDATION, recorder=recorder)
     assert outcome.report is not None
     assert outcome.report["training"]["weights"] == "average of the snapshots at steps 20"
     assert any("the model could not be written" in warning for warning in recorder.warnings)
-    assert file_hash(out / "model.safetensors") == file_hash(tmp_path / "whole" / "model.safetensors")
+    assert file_hash(out / "model.safetensors") == file_hash(whole / "model.safetensors")
     assert load(out).translate("one two") is not None
 
 
-def test_damaged_snapshots_are_left_out_of_the_average_and_with_no_model_left_the_command_says_so(
-    tmp_path: Path,
+def test_damaged_snapshots_are_left_out_of_the_average_and_without_any_model_there_is_an_error(
+    undisturbed: tuple[Path, int], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    train(out, SETTINGS)
+    shutil.copytree(undisturbed[0], out)
     snapshots = out / "training" / "snapshots"
     (snapshots / "step-14.safetensors").write_bytes(b"")
     (out / "model.safetensors").write_bytes(b"")
@@ -144,7 +150,7 @@ def test_damaged_snapshots_are_left_out_of_the_average_and_with_no_model_left_th
         train(out, SETTINGS, resume=True)
 
 
-def test_a_stop_that_cannot_be_saved_is_not_called_saved(tmp_path: Path) -> None:
+def test_a_stop_that_cannot_be_saved_is_not_reported_as_saved(tmp_path: Path) -> None:
     full = Disk(tmp_path, fault="no space", at=0, lasts=True)
     full.at = -1
 

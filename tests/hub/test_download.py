@@ -1,20 +1,20 @@
-"""Models by name: from a server that stands in for the hub, from the cache, and without either."""
+"""Models by name: from a server in place of the hub, from the cache, and without either."""
 
 import io
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import forked
 import pytest
 import torch
 from published import write_gpt2
 from safetensors.torch import load
+
+from qkv.cli import DATA, USAGE
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -29,7 +29,7 @@ def files(tmp_path: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def hub(files: dict[str, bytes]) -> Iterator[str]:
-    """Answers what huggingface_hub asks for one model, someone/tiny, and knows no other."""
+    """The address of a server that knows one model, someone/tiny."""
 
     class Answers(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
@@ -84,24 +84,23 @@ def hub(files: dict[str, bytes]) -> Iterator[str]:
     server.server_close()
 
 
-def asked(
+def import_model(
     name: str, out: Path, cache: Path, endpoint: str, *options: str, **others: str
-) -> subprocess.CompletedProcess[str]:
+) -> forked.Ended:
+    """Run `qkv import` in a process of its own: huggingface_hub reads the environment when it is imported."""
     names = ("HF_TOKEN", "HF_HUB_OFFLINE", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
-    environment = {key: value for key, value in os.environ.items() if key not in names}
-    environment |= {"HF_HOME": str(cache), "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_TELEMETRY": "1"} | others
-    command = [sys.executable, "-m", "qkv", "import", name, "-o", str(out), *options]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    hub = {"HF_HOME": str(cache), "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_TELEMETRY": "1"}
+    return forked.run("import", name, "-o", out, *options, environment=dict.fromkeys(names) | hub | others)
 
 
-def test_a_model_is_fetched_by_name_kept_and_found_again_without_a_network(hub: str, tmp_path: Path) -> None:
+def test_a_model_is_downloaded_by_name_cached_and_found_again_offline(hub: str, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    fetched = asked("someone/tiny", tmp_path / "first", cache, hub)
+    fetched = import_model("someone/tiny", tmp_path / "first", cache, hub)
     assert fetched.returncode == 0, fetched.stderr
     assert "against transformers" in fetched.stderr
-    assert not list(cache.rglob("evil.py"))  # what is no part of a model is not even fetched
+    assert not list(cache.rglob("evil.py"))  # only files of the model are downloaded
     nowhere = "http://127.0.0.1:9"
-    again = asked("someone/tiny", tmp_path / "second", cache, nowhere, HF_HUB_OFFLINE="1")
+    again = import_model("someone/tiny", tmp_path / "second", cache, nowhere, HF_HUB_OFFLINE="1")
     assert again.returncode == 0, again.stderr
     same = "model.safetensors"
     assert (tmp_path / "first" / same).read_bytes() == (tmp_path / "second" / same).read_bytes()
@@ -110,25 +109,25 @@ def test_a_model_is_fetched_by_name_kept_and_found_again_without_a_network(hub: 
         ("someone/none", "fourth", hub, "the hub has no such model"),
         ("not a/name/at all", "fifth", hub, "this is not the name of a model"),
     ):
-        refused = asked(name, tmp_path / out, cache, endpoint)
-        assert refused.returncode == 2, refused.stderr
-        assert sentence in refused.stderr
-        assert len(refused.stderr.strip().splitlines()) == 1, refused.stderr
+        rejected = import_model(name, tmp_path / out, cache, endpoint)
+        assert rejected.returncode in (USAGE, DATA), rejected.stderr
+        assert sentence in rejected.stderr
+        assert len(rejected.stderr.strip().splitlines()) == 1, rejected.stderr
         assert not (tmp_path / out).exists()
 
 
-def test_a_model_that_has_only_a_pickle_is_rejected_as_such_and_read_when_asked_for(
+def test_a_model_that_is_a_pickle_is_rejected_unless_pickles_are_allowed(
     hub: str, files: dict[str, bytes], tmp_path: Path
 ) -> None:
     weights = io.BytesIO()
     torch.save(load(files.pop("model.safetensors")), weights)
     files["pytorch_model.bin"] = weights.getvalue()
     cache = tmp_path / "cache"
-    refused = asked("someone/tiny", tmp_path / "out", cache, hub)
-    assert refused.returncode == 2, refused.stderr
-    assert "to read someone/tiny: its weights are a pickle" in refused.stderr
-    assert "--allow-pickle" in refused.stderr
+    rejected = import_model("someone/tiny", tmp_path / "out", cache, hub)
+    assert rejected.returncode in (USAGE, DATA), rejected.stderr
+    assert "to read someone/tiny: its weights are a pickle" in rejected.stderr
+    assert "--allow-pickle" in rejected.stderr
     assert not list(cache.rglob("*.bin"))
-    read = asked("someone/tiny", tmp_path / "out", cache, hub, "--allow-pickle")
+    read = import_model("someone/tiny", tmp_path / "out", cache, hub, "--allow-pickle")
     assert read.returncode == 0, read.stderr
     assert (tmp_path / "out" / "model.safetensors").exists()

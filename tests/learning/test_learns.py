@@ -1,15 +1,17 @@
 """Through the real command, a small model learns to copy and to reverse within seconds, and is then usable."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 from collections import Counter
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from commands import code_of
 from digits import digit_lines
 
 import qkv
@@ -20,18 +22,6 @@ TINY_OPTIONS = """--steps 400 --beam-size 1 --width 64 --encoder-depth 1 --decod
     --heads 4 --ffn-width 128 --dropout 0 --batch-tokens 768 --learning-rate 0.005
     --warmup-steps 50 --validate-every 200"""
 TINY = TINY_OPTIONS.split()
-
-
-def command(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "qkv", *arguments],
-        input=text,
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        timeout=240,
-        check=False,
-    )
 
 
 def reverse(line: str) -> str:
@@ -51,9 +41,10 @@ def learned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     (folder / "train.en").write_text("\n".join(lines) + "\n")
     (folder / "train.xx").write_text("\n".join(map(TASKS[request.param], lines)) + "\n")
     files = ["--source", f"{folder}/train.en", "--target", f"{folder}/train.xx", "--out", f"{folder}/model"]
-    result = command("train", "translator", *files, *TINY, "--processes", PROCESSES[request.param])
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == ""
+    options = [*files, *TINY, "--processes", PROCESSES[request.param]]
+    with redirect_stdout(StringIO()) as printed:
+        assert code_of("train", "translator", *options) == 0
+    assert printed.getvalue() == ""
     return request.param, folder / "model"
 
 
@@ -66,27 +57,28 @@ def test_it_is_learned(learned: tuple[str, Path]) -> None:
 
 
 def test_evaluate_reports_the_same_quality_on_new_sentences(
-    learned: tuple[str, Path], tmp_path: Path
+    learned: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     task, model = learned
     lines = digit_lines(200, seed=2, shortest=2)
     (tmp_path / "source").write_text("\n".join(lines) + "\n")
     (tmp_path / "reference").write_text("\n".join(map(TASKS[task], lines)) + "\n")
     files = ["--source", f"{tmp_path}/source", "--reference", f"{tmp_path}/reference"]
-    result = command("evaluate", str(model), *files)
-    assert result.returncode == 0, result.stderr
-    assert "200" in result.stdout.splitlines()[0]
-    assert "nrefs:1|bs:1000|seed:12345|case:mixed|eff:no|tok:13a" in result.stdout, "BLEU's signature"
-    assert "nc:6|nw:0" in result.stdout, "chrF comes with its signature"
-    exact = re.search(r"exact match +([\d.]+) %", result.stdout)
+    assert code_of("evaluate", model, *files) == 0
+    shown = capsys.readouterr().out
+    assert "200" in shown.splitlines()[0]
+    assert "nrefs:1|bs:1000|seed:12345|case:mixed|eff:no|tok:13a" in shown, "BLEU's signature"
+    assert "nc:6|nw:0" in shown, "chrF's signature"
+    exact = re.search(r"exact match +([\d.]+) %", shown)
     assert exact is not None
     assert float(exact[1]) >= 90
 
 
-def test_translate_answers_line_by_line(learned: tuple[str, Path]) -> None:
+def test_translate_prints_one_line_per_line(learned: tuple[str, Path]) -> None:
     task, model = learned
     lines = ["one two three", "", "seven nine", "👍", "four four five eight"]
-    result = command("translate", str(model), text="\n".join(lines))
+    command = [sys.executable, "-m", "qkv", "translate", str(model)]
+    result = subprocess.run(command, input="\n".join(lines), capture_output=True, encoding="utf-8")
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [TASKS[task](line) for line in lines]
 
@@ -103,35 +95,33 @@ STRANGE = {
 }
 
 
-def shown_up_to(model: Path, longest: int) -> Translator:
-    """The model, with sources cut at the length that its training has shown: here that is far below the least."""
+def with_max_source_length(model: Path, longest: int) -> Translator:
+    """The model, with longer sources split at a length far below the usual minimum."""
     translator: Translator = qkv.load(model)
     translator.defaults = replace(translator.defaults, max_source_length=longest)
     return translator
 
 
-def test_what_nobody_would_translate_is_copied(learned: tuple[str, Path]) -> None:
+def test_lines_without_words_are_copied(learned: tuple[str, Path]) -> None:
     assert qkv.load(learned[1]).translate(COPIED) == COPIED
 
 
-def test_one_word_is_translated_and_nothing_made_up(learned: tuple[str, Path]) -> None:
+def test_a_single_word_gets_no_additions(learned: tuple[str, Path]) -> None:
     assert qkv.load(learned[1]).translate(["one", " nine "]) == ["one", " nine "]
 
 
-def test_nothing_of_a_long_text_without_an_end_is_dropped(learned: tuple[str, Path]) -> None:
-    translator = shown_up_to(learned[1], longest=5)
-    pieces = translator.segments(WITHOUT_END)
+def test_a_long_text_without_a_full_stop_is_translated_completely(learned: tuple[str, Path]) -> None:
+    translator = with_max_source_length(learned[1], longest=5)
+    segments = translator.segments(WITHOUT_END)
     said, expected = translator.translate(WITHOUT_END).split(), WITHOUT_END.split()
     assert len(expected) > 400
-    assert len(pieces) > 5
+    assert len(segments) > 5
     assert abs(len(said) - len(expected)) <= 0.05 * len(expected)
     assert abs(Counter(said)["seven"] - Counter(expected)["seven"]) <= 0.15 * Counter(expected)["seven"]
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_strange_input_gets_a_short_answer_that_does_not_turn_in_circles(
-    name: str, learned: tuple[str, Path]
-) -> None:
+def test_strange_input_gets_a_short_translation_without_loops(name: str, learned: tuple[str, Path]) -> None:
     translator, text = qkv.load(learned[1]), STRANGE[name]
     answer = translator.translate(text)
     assert answer.strip()
@@ -141,15 +131,15 @@ def test_strange_input_gets_a_short_answer_that_does_not_turn_in_circles(
     assert not is_loop(said, read), answer
 
 
-def test_python_gives_the_answers_of_the_command(learned: tuple[str, Path]) -> None:
+def test_python_translates_as_the_command_does(learned: tuple[str, Path]) -> None:
     task, model = learned
     translator = qkv.load(model)
     assert translator.translate("one two three") == TASKS[task]("one two three")
     assert translator.translate(["seven nine"], beam=4) == [TASKS[task]("seven nine")]
 
 
-def test_cross_attention_looks_at_the_word_that_is_said(learned: tuple[str, Path]) -> None:
-    """On average over sentences, the word that is copied gets more attention than any other word would."""
+def test_cross_attention_is_highest_on_the_word_that_is_translated(learned: tuple[str, Path]) -> None:
+    """On average over sentences, that word gets more attention than the other words."""
     task, model = learned
     translator = qkv.load(model)
     share = []
@@ -164,7 +154,7 @@ def test_cross_attention_looks_at_the_word_that_is_said(learned: tuple[str, Path
     assert sum(share) / len(share) > 1.2
 
 
-def test_info_says_what_the_model_is(learned: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_describes_the_model(learned: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     from qkv.cli import main
 
     _, model = learned

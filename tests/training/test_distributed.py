@@ -1,17 +1,19 @@
-"""Several processes that share a run do what one process does."""
+"""Several processes that share a run learn what one process learns."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
+import threading
 from pathlib import Path
 
+import forked
 import pytest
 import torch
-from training_commands import alive, children_of, command, log_of, number_pairs, wait_for
+from commands import code_of
+from training_commands import alive, arguments, children_of, log_of, number_pairs, resume_arguments, wait_for
 
+from qkv.checkpoint.files import read_json
 from qkv.checkpoint.tensors import read_tensors
+from qkv.cli import DATA
 from qkv.training.distributed import processes_for
 
 
@@ -20,62 +22,57 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return number_pairs(tmp_path_factory.mktemp("pairs") / "pairs.tsv")
 
 
-@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_two_processes_with_half_a_batch_each_learn_what_one_learns(
-    pairs: Path, tmp_path: Path, optimiser: str
+    pairs: Path, tmp_path: Path, optimizer: str
 ) -> None:
     for processes in ("1", "2"):
-        options = ["--processes", processes, "--optimizer", optimiser]
-        run = command(pairs, tmp_path / processes, "--steps", "50", *options)
-        subprocess.run(run, check=True, capture_output=True)
+        options = ["--steps", "30", "--log-every", "10", "--processes", processes, "--optimizer", optimizer]
+        assert code_of(*arguments(pairs, tmp_path / processes, *options)) == 0
     for key in ("loss", "validation_loss"):
         one, two = log_of(tmp_path / "1", key), log_of(tmp_path / "2", key)
-        assert len(one) >= 2
+        assert len(one) >= 3
         assert one == pytest.approx(two, abs=2e-5)
     weights = [read_tensors(tmp_path / processes / "model.safetensors") for processes in ("1", "2")]
     for name, tensor in weights[0].items():
         if name.endswith(
             "key.bias"
-        ):  # it moves every score of a row alike: its gradient is rounding, and Adam scales it up
+        ):  # shifts all scores of a row: its gradient is rounding, scaled up by Adam
             continue
         # Adam divides by the size of gradients: where these are rounding, steps of 3e-4 may go either way.
         torch.testing.assert_close(tensor, weights[1][name], atol=5e-4, rtol=0)
 
 
-def test_a_killed_helper_ends_the_run_with_a_sentence_and_the_run_can_be_resumed(
+def test_a_killed_helper_ends_the_run_with_an_error_message_and_the_run_can_be_resumed(
     pairs: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    run = command(pairs, out, "--steps", "4000", "--processes", "2")
-    with subprocess.Popen(run, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: (out / "training" / "step-10").exists())
-        helper = children_of(process.pid)[0]
-        os.kill(helper, signal.SIGKILL)
-        _, message = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert "another process of this training run has ended" in message
-    assert "Traceback" not in message
-    resumed = [sys.executable, "-m", "qkv", "train", "translator", "--resume", "--out", str(out)]
+    running = forked.start(*arguments(pairs, out, "--steps", "4000", "--processes", "2"))
+    wait_for(lambda: (out / "training" / "step-10").exists())
+    os.kill(children_of(running.pid)[0], signal.SIGKILL)
+    ended = running.wait(timeout=60)
+    assert ended.returncode == 2
+    assert "another process of this training run has ended" in ended.stderr
+    assert "Traceback" not in ended.stderr
     before = max(log_of(out, "step"))
-    with subprocess.Popen(resumed, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: max(log_of(out, "step")) > before)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    assert process.returncode == 130
+    resumed = forked.start(*resume_arguments(out))
+    wait_for(lambda: max(log_of(out, "step")) > before)
+    os.kill(resumed.pid, signal.SIGINT)
+    assert resumed.wait(timeout=60).returncode == 130
 
 
 def test_killing_the_command_ends_its_helpers(pairs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    run = command(pairs, out, "--steps", "100000", "--processes", "2")
-    with subprocess.Popen(run, stderr=subprocess.DEVNULL) as process:
-        wait_for(lambda: (out / "training" / "step-10").exists())
-        helper = children_of(process.pid)[0]
-        process.kill()
+    running = forked.start(*arguments(pairs, out, "--steps", "100000", "--processes", "2"))
+    wait_for(lambda: (out / "training" / "step-10").exists())
+    helper = children_of(running.pid)[0]
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
     wait_for(lambda: not alive(helper))
     assert not alive(helper)
 
 
-def test_a_process_for_every_core_as_far_as_the_batch_reaches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_a_process_per_core_if_the_batch_is_large_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qkv.training.distributed.cores", lambda: 8)
     assert processes_for(0, 100) == 1
     assert processes_for(0, 2048) == 4
@@ -83,35 +80,37 @@ def test_a_process_for_every_core_as_far_as_the_batch_reaches(monkeypatch: pytes
     assert processes_for(3, 100) == 3
 
 
-def test_a_helper_that_cannot_start_ends_the_command_with_a_sentence(pairs: Path, tmp_path: Path) -> None:
-    """Such as one that the system kills while it reads the files."""
+def test_a_helper_that_cannot_start_ends_the_command_with_an_error_message(
+    pairs: Path, tmp_path: Path
+) -> None:
+    """For example, one that the system kills while it reads the files."""
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "sitecustomize.py").write_text('import os\nif "QKV_HELPER" in os.environ:\n    os._exit(9)\n')
-    run = command(pairs, tmp_path / "run", "--steps", "20", "--processes", "2")
-    environment = {**os.environ, "PYTHONPATH": str(broken)}
-    ended = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=60)
+    options = ["--steps", "20", "--processes", "2"]
+    ended = forked.run(*arguments(pairs, tmp_path / "run", *options), environment={"PYTHONPATH": str(broken)})
     assert ended.returncode == 2
     assert "another process of this training run has ended" in ended.stderr
 
 
-def test_what_only_one_process_can_read_is_trained_on_by_one(pairs: Path, tmp_path: Path) -> None:
+def test_data_from_a_pipe_are_trained_on_by_one_process(pairs: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pairs.tsv"
     os.mkfifo(pipe)
-    run = command(pipe, tmp_path / "run", "--steps", "5")
-    with subprocess.Popen(run, stderr=subprocess.DEVNULL) as process:
-        pipe.write_text(pairs.read_text())
-        assert process.wait(timeout=60) == 0
-    report = json.loads((tmp_path / "run" / "report.json").read_text())
-    assert report["made_with"]["processes"] == 1
+    writer = threading.Thread(target=pipe.write_text, args=(pairs.read_text(),))
+    writer.start()
+    assert code_of(*arguments(pipe, tmp_path / "run", "--steps", "5", "--processes", "2")) == 0
+    writer.join()
+    assert read_json(tmp_path / "run" / "report.json")["made_with"]["processes"] == 1
 
 
-def test_a_second_run_is_kept_out_of_a_folder_that_is_in_use(pairs: Path, tmp_path: Path) -> None:
+def test_a_second_run_cannot_use_the_folder_of_a_running_one(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "run"
-    with subprocess.Popen(command(pairs, out, "--steps", "100000"), stderr=subprocess.DEVNULL) as process:
-        wait_for(lambda: (out / "training" / "step-10").exists())
-        resumed = [sys.executable, "-m", "qkv", "train", "translator", "--resume", "--out", str(out)]
-        second = subprocess.run(resumed, capture_output=True, text=True)
-        process.kill()
-    assert second.returncode == 2
-    assert "another process is training" in second.stderr
+    running = forked.start(*arguments(pairs, out, "--steps", "100000"))
+    wait_for(lambda: (out / "training" / "step-10").exists())
+    code = code_of(*resume_arguments(out))
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    assert code == DATA
+    assert "another process is training" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """A resumed run may get a later end, and nothing else about it may change."""
 
 import itertools
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,16 @@ SHORT = tiny_settings()  # 20 steps
 LONG = replace(SHORT, steps=30)
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that has reached its end. Tests work on copies."""
+    out = tmp_path_factory.mktemp("finished") / "out"
+    train(out, SHORT)
+    return out
+
+
 @pytest.fixture
-def every_look_at_the_clock_takes_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def every_clock_reading_adds_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
     monkeypatch.setattr("qkv.training.meters.time.monotonic", lambda: float(next(ticks)))
 
@@ -30,8 +39,8 @@ def extensions(out: Path) -> list[dict[str, Any]]:
     return [{name: each[name] for name in ("from_step", "steps", "minutes")} for each in found]
 
 
-def test_a_finished_run_continues_towards_a_later_end(tmp_path: Path) -> None:
-    train(tmp_path / "out", SHORT)
+def test_a_finished_run_continues_towards_a_later_end(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "out")
     outcome, recorder = train(tmp_path / "out", LONG, resume=True)
     assert recorder.steps == list(range(21, 31))
     assert recorder.warnings == []
@@ -46,13 +55,13 @@ def test_a_finished_run_continues_towards_a_later_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stopped_at", [13, 24])
-def test_an_extended_run_resumes_bit_for_bit(stopped_at: int, tmp_path: Path) -> None:
+def test_an_extended_run_resumes_bit_for_bit(stopped_at: int, finished: Path, tmp_path: Path) -> None:
     """Whether it was stopped before or after its first end."""
-    for out in (tmp_path / "whole", tmp_path / "out"):
-        if stopped_at < 20:
-            train(out, SHORT, recorder=Recorder(at=12, action=send(signal.SIGINT)))
-        else:
-            train(out, SHORT)
+    if stopped_at < 20:
+        train(tmp_path / "whole", SHORT, recorder=Recorder(at=12, action=send(signal.SIGINT)))
+    else:
+        shutil.copytree(finished, tmp_path / "whole")
+    shutil.copytree(tmp_path / "whole", tmp_path / "out")
     train(tmp_path / "whole", LONG, resume=True)
     train(
         tmp_path / "out", LONG, resume=True, recorder=Recorder(at=stopped_at + 3, action=send(signal.SIGINT))
@@ -62,7 +71,7 @@ def test_an_extended_run_resumes_bit_for_bit(stopped_at: int, tmp_path: Path) ->
     assert len(extensions(tmp_path / "out")) == 1
 
 
-@pytest.mark.usefixtures("every_look_at_the_clock_takes_a_second")
+@pytest.mark.usefixtures("every_clock_reading_adds_a_second")
 def test_a_run_that_minutes_ended_continues_with_more_minutes(tmp_path: Path) -> None:
     settings = replace(SHORT, steps=None, minutes=1.0)
     outcome, first = train(tmp_path / "out", settings)
@@ -73,8 +82,8 @@ def test_a_run_that_minutes_ended_continues_with_more_minutes(tmp_path: Path) ->
     assert extensions(tmp_path / "out")[0]["minutes"] == 1.5
 
 
-def test_nothing_but_a_higher_limit_may_change(tmp_path: Path) -> None:
-    train(tmp_path / "out", SHORT)
+def test_nothing_but_a_higher_limit_may_change(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "out")
     before = (tmp_path / "out" / "training" / "run.json").read_bytes()
     changes = [
         (replace(SHORT, steps=19), "steps"),
@@ -115,17 +124,17 @@ def test_the_model_of_the_first_end_is_kept_if_the_extension_finds_no_better_one
     assert recorder.warnings == []
 
 
-@pytest.mark.usefixtures("every_look_at_the_clock_takes_a_second")
+@pytest.mark.usefixtures("every_clock_reading_adds_a_second")
 def test_the_command_extends_a_run_and_its_advice_names_how(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("a.en", "a.xx"):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in digit_lines(60, shortest=3)))
     assert code_of(*training(tmp_path, "--minutes", "1e-7", "--processes", "1")) == 0
-    said = " ".join(capsys.readouterr().err.split())
+    messages = " ".join(capsys.readouterr().err.split())
     resume = ["train", "translator", "--resume", "--output", str(tmp_path / "out")]
-    assert "resume with more time: " in said
-    assert f" {' '.join(resume)} --minutes" in said
+    assert "resume with more time: " in messages
+    assert f" {' '.join(resume)} --minutes" in messages
     steps = read_json(tmp_path / "out" / "report.json")["training"]["steps"]
     assert code_of(*resume, "--minutes", "1e-8") == 2
     assert "these differ: --minutes" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """Word alignments from the cross-attention of the decoder."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,18 +48,9 @@ class Aligner:
         return CrossHeads(block=self.block, heads=self.heads)
 
     def attention(
-        self,
-        runner: TranslationRunner,
-        source: Sequence[int],
-        output: Sequence[int],
-        recorded: np.ndarray | None = None,
+        self, runner: TranslationRunner, source: Sequence[int], output: Sequence[int]
     ) -> np.ndarray:
-        """The attention of each output id on each source id, including the end token. (T, S)
-
-        If the search recorded the attention of these heads, (steps, S), the output is not read again.
-        """
-        if recorded is not None and len(recorded) >= len(output) + self.late:
-            return rows_of(recorded, len(output), self.late)
+        """The attention of each output id on each source id, including the end token. (T, S)"""
         weights = forced_attention(runner, source, output, self.cross_heads)
         return rows_of(weights, len(output), self.late)
 
@@ -122,27 +113,23 @@ def links_in(words: np.ndarray) -> Links:
 
 
 def align(
-    aligner: Aligner,
-    runner: TranslationRunner,
+    attention: Callable[[Sequence[int]], np.ndarray],
     tokenizer: Vocabulary,
     source: str,
     output: Sequence[int],
     pattern: re.Pattern[str],
     marker: str = "",
-    recorded: np.ndarray | None = None,
 ) -> Links:
     """Pairs of source and output words, as the pattern splits them.
 
-    `marker` precedes the source to select a target language. It is not a word. `recorded` is the attention that the
-    search recorded, if it did.
+    `attention` gives the attention of the output tokens on these source ids and the end token, (T, S). `marker` precedes the source to select a target language. It is not a word.
     """
     ids, marked = tokenizer.encode_with_spans(marker + source)
     before = len(marker.encode())
     places = [(start - before, end - before) for start, end in marked]
     source_words, target_words = spans(source, pattern), spans(tokenizer.decode(output), pattern)
-    attention = aligner.attention(runner, ids, output, recorded)
     weights = word_weights(
-        attention,
+        attention(ids),
         words_of_tokens(places, source_words),
         words_of_tokens(tokenizer.spans(output), target_words),
         (len(target_words), len(source_words)),

@@ -10,10 +10,9 @@ from functools import lru_cache, partial
 import numpy as np
 
 from qkv.core.translation import TranslationRunner
-from qkv.decoding.arrays import Array
 from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
-from qkv.families.translator.alignment import Aligner, align
+from qkv.families.translator.alignment import Aligner, align, rows_of
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading, completed
@@ -59,7 +58,7 @@ class TextSearch:
                 defaults.length_penalty if options.length_penalty is None else options.length_penalty
             ),
             look=self.aligner.cross_heads if options.coverage_penalty else None,
-            watch=self.aligner.cross_heads if options.alignments else None,
+            align=self.aligner.cross_heads if options.alignments else None,
         )
 
     def job(self, text: str, options: TranslationOptions) -> Job:
@@ -161,11 +160,17 @@ class TextSearch:
         output: Sequence[int],
         pattern: re.Pattern[str],
         language: str | None = None,
-        recorded: Array = None,
+        recorded: np.ndarray | None = None,
     ) -> Links:
-        """Align the words of a translation with those of its source, by the attention that the search recorded if any."""
-        marker = language_marker(language)
-        return align(self.aligner, self.runners[0], self.tokenizer, source, output, pattern, marker, recorded)
+        """Align the words of a translation with those of its source. `recorded` is the attention of the search."""
+
+        def attention(ids: Sequence[int]) -> np.ndarray:
+            # A hypothesis that was truncated lacks the step that would read its last token.
+            if recorded is not None and len(recorded) >= len(output) + self.aligner.late:
+                return rows_of(recorded, len(output), self.aligner.late)
+            return self.aligner.attention(self.runners[0], ids, output)
+
+        return align(attention, self.tokenizer, source, output, pattern, language_marker(language))
 
 
 def renumbered(links: Links, source: tuple[str, str], target: tuple[str, str]) -> Links:

@@ -9,17 +9,14 @@ import numpy as np
 import pytest
 from published import write_marian
 
-from qkv.core.pairs import TranslationModel
-from qkv.engine import Engine
+from qkv.core.translation import TranslationRunner
 from qkv.errors import UserError
 from qkv.families.loading import load
 from qkv.families.translator.alignment import Aligner
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
-from qkv.families.translator.search import Request
 from qkv.families.translator.word_attention import word_attention
 from qkv.hub.importing import import_model
-from qkv.text.words import SPACE_SEPARATED
 
 SENTENCE = "the dog sees the old house"
 
@@ -36,61 +33,55 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_alignments_use_the_requested_target_language(
     imported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = load(imported / "several")
+    translator = load(imported / "several", engine="torch")
     read: list[Sequence[int]] = []
     attention = Aligner.attention
 
     def spy(
-        self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int], recorded: Any
-    ) -> Any:
+        self: Aligner, runner: TranslationRunner, source: Sequence[int], output: Sequence[int]
+    ) -> np.ndarray:
         read.append(source)
-        return attention(self, model, source, said, recorded)
+        return attention(self, runner, source, output)
 
     monkeypatch.setattr(Aligner, "attention", spy)
     asked = TranslationOptions(target_language="fra", alignments=True)
     (answer,) = translator.hypotheses(SENTENCE, asked)
     assert read[-1] == translator.tokenizer.encode(f">>fra<<{SENTENCE}")
     (marked,) = translator.hypotheses(f">>fra<< {SENTENCE}", TranslationOptions(alignments=True))
-    (default,) = load(imported / "french").hypotheses(SENTENCE, TranslationOptions(alignments=True))
+    (default,) = load(imported / "french", engine="torch").hypotheses(
+        SENTENCE, TranslationOptions(alignments=True)
+    )
     assert answer.alignment == marked.alignment == default.alignment
     translator.translate("the <b>dog</b> sees", TranslationOptions(target_language="deu"))
     assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
 
 
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("beams", [1, 4])
-def test_alignments_come_from_the_attention_of_the_search(
-    imported: Path, monkeypatch: pytest.MonkeyPatch, beams: int, late: bool
-) -> None:
-    translator = load(imported / "french")
-    if not isinstance(translator.runner, Engine):
-        pytest.skip("the engine cannot be built here")
-    aligner = replace(translator.aligner, late=late)
-    texts = replace(translator.texts, defaults=replace(translator.defaults, aligner=aligner))
-    options = TranslationOptions(alignments=True, beam_size=beams, num_hypotheses=beams)
-    request = Request(source=translator.tokenizer.encode(SENTENCE))
-    [found] = texts.searcher(options).find([request], texts.search(options), lambda _: None)
-    again = [texts.links(SENTENCE, each.ids[:-1], SPACE_SEPARATED) for each in found]
-    monkeypatch.delattr("qkv.families.translator.alignment.forced_attention")
-    for each, wanted in zip(
-        found, again, strict=True
-    ):  # without the last token, which may not have been read
-        assert texts.links(SENTENCE, each.ids[:-1], SPACE_SEPARATED, None, each.attention) == wanted
-
-
 def test_a_language_marker_is_not_a_word(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_word(
-        self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int], recorded: Any
-    ) -> Any:
-        """All look at the second piece, which is behind the marker."""
-        return np.eye(len(source) + 1)[[1] * len(said)]
+        self: Aligner, runner: TranslationRunner, source: Sequence[int], output: Sequence[int]
+    ) -> np.ndarray:
+        """All attend to the second token, which follows the marker."""
+        return np.eye(len(source) + 1)[[1] * len(output)]
 
     monkeypatch.setattr(Aligner, "attention", first_word)
-    (answer,) = load(imported / "several").hypotheses(
+    (answer,) = load(imported / "several", engine="torch").hypotheses(
         SENTENCE, TranslationOptions(target_language="fra", alignments=True)
     )
     assert answer.alignment
     assert {source for source, _ in answer.alignment} == {0}
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_alignments_of_the_engine_need_no_second_pass(
+    beam_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Path(__file__).parents[2] / "compatibility" / "format-1" / "translator"
+    asked, texts = TranslationOptions(alignments=True, beam_size=beam_size), ["one two three", "two one"]
+    wanted = load(model, engine="torch").hypotheses(texts, asked)
+    engine = load(model, compute_type="float32")
+    monkeypatch.delattr(Aligner, "attention")
+    found = engine.hypotheses(texts, asked)
+    assert [each[0].alignment for each in found] == [each[0].alignment for each in wanted]
 
 
 def test_word_attention_agrees_with_alignments(imported: Path) -> None:

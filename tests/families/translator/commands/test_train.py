@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import code_of, content, process, refused, training
+from commands import TINY, code_of, content, process, refused, training
 from digits import digit_lines
 
 from qkv.checkpoint.files import read_json
@@ -185,7 +185,7 @@ def test_resuming_with_a_changed_option_is_an_error_that_names_it(
 def test_a_run_is_resumed_with_data_that_were_moved_and_renamed(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As those do that a scheduler copies to a folder of every job's own; what is in them must be the same."""
+    """As when a scheduler copies them to a folder for each job. The content must be the same."""
     assert code_of(*training(files, "--steps", "3")) == 0
     staged = files / "job-2"
     staged.mkdir()
@@ -194,7 +194,7 @@ def test_a_run_is_resumed_with_data_that_were_moved_and_renamed(
     assert code_of(*resume, "--source", source, "--target", target) == 0
     assert code_of(*resume, "--source", source, "--target", target, "--source-language", "en") == 0
     capsys.readouterr()
-    assert code_of(*resume) == 2, "where they were they are no more"
+    assert code_of(*resume) == 2, "the files are no longer at their old paths"
     assert "a.en" in capsys.readouterr().err
     target.write_text("\n".join(reversed(digit_lines(60))) + "\n")
     code = code_of(*resume, "--source", source, "--target", target)
@@ -202,14 +202,22 @@ def test_a_run_is_resumed_with_data_that_were_moved_and_renamed(
     assert "the training data" in refused(shown.err, shown.out, code)
 
 
-def test_a_run_with_data_from_pipes_is_resumed(files: Path) -> None:
-    command = training(files, "--steps", "3", "--resume")
-    piped = [f"<(cat {each})" if each.endswith((".en", ".xx")) else shlex.quote(each) for each in command]
-    line = f"{shlex.quote(sys.executable)} -m qkv {' '.join(piped)}"
-    for told in (b"starting a new one", b"already complete"):
-        ended = subprocess.run(["bash", "-c", line], capture_output=True)
-        assert ended.returncode == 0, ended.stderr.decode()
-        assert told in ended.stderr
+def pipe_of(path: Path) -> str:
+    """The path of a pipe with the content of a file, as bash makes it for `<(cat FILE)`."""
+    reader, writer = os.pipe()
+    os.write(writer, path.read_bytes())
+    os.close(writer)
+    return f"/dev/fd/{reader}"
+
+
+def test_a_run_with_data_from_pipes_is_resumed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for message in ("starting a new one", "already complete"):
+        given = ["--source", pipe_of(files / "a.en"), "--target", pipe_of(files / "a.xx")]
+        options = ["--out", files / "out", *TINY, "--steps", "3", "--resume"]
+        assert code_of("train", "translator", *given, *options) == 0
+        assert message in capsys.readouterr().err
+        for path in given[1::2]:
+            os.close(int(path.rpartition("/")[2]))
 
 
 def test_a_resumed_run_keeps_its_defaults_but_may_change_processes(files: Path) -> None:
@@ -266,14 +274,14 @@ def test_a_signal_that_also_ends_the_reader_saves_the_run_and_sets_the_exit_code
     number: signal.Signals, code: int, files: Path
 ) -> None:
     """`qkv train … 2>&1 | tee log`, and Ctrl-C."""
-    with process(*training(files, "--steps", "30000", "--validate-every", "397")) as running:
+    with process(*training(files, "--steps", "30000", "--validate-every", "197")) as running:
         reading_until(running, b"validation loss")
         assert running.stderr is not None
         running.stderr.close()
         running.send_signal(number)
         assert running.wait(timeout=60) == code
     saved = [int(path.name[5:]) for path in (files / "out" / "training").glob("step-*")]
-    assert max(saved) % 397, "what was reached after the last validation"
+    assert max(saved) % 197, "the steps since the last validation are saved"
 
 
 def test_a_mistake_exits_with_code_two_even_if_stderr_is_closed(files: Path) -> None:
@@ -298,7 +306,7 @@ def test_interrupting_training_saves_it_and_prints_a_command_that_resumes_it(
     processes: str, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A terminal sends Ctrl-C to all processes of the command."""
-    options = ["--steps", "1000", "--validate-every", "50", "--processes", processes]
+    options = ["--steps", "400", "--validate-every", "20", "--processes", processes]
     with process(*training(files, *options, out="my run"), start_new_session=True) as running:
         assert running.stderr is not None
         seen = b""
@@ -313,12 +321,12 @@ def test_interrupting_training_saves_it_and_prints_a_command_that_resumes_it(
     last = error.decode().splitlines()[-1]
     assert last.startswith("stopped and saved. To resume: python -m qkv train translator --resume")
     stopped = max(int(path.name[5:]) for path in (files / "my run" / "training").glob("step-*"))
-    assert 50 <= stopped < 1000
+    assert 20 <= stopped < 400
     resume = shlex.split(last.partition("To resume: ")[2])
     assert resume[:3] == ["python", "-m", "qkv"]
     assert code_of(*resume[3:]) == 0
-    assert read_json(files / "my run" / "report.json")["training"]["steps"] == 1000
-    assert f"step {stopped:>6,} " not in capsys.readouterr().err, "what was done is not done again"
+    assert read_json(files / "my run" / "report.json")["training"]["steps"] == 400
+    assert f"step {stopped:>6,} " not in capsys.readouterr().err, "no step is repeated"
 
 
 def test_tensorboard_shows_the_values_of_the_log(files: Path) -> None:

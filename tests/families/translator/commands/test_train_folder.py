@@ -39,6 +39,7 @@ def train(folder: Path, *options: str) -> dict[str, Any]:
     return read_json(folder / "out" / "report.json")
 
 
+@pytest.mark.usefixtures("real_learning_curves")
 def test_published_scores_are_shown_next_to_ours(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
