@@ -8,8 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.core.pairs import TranslationStep
-from qkv.core.pairs import TranslationBatch
+from qkv.core.pairs import TranslationBatch, TranslationStep
 from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape
 from qkv.core.translation import CrossHeads

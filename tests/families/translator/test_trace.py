@@ -44,7 +44,7 @@ def test_hypotheses_that_lost_were_less_likely_when_they_did() -> None:
         assert hypothesis.score == pytest.approx(sum(hypothesis.log_probabilities) / divisor, abs=1e-4)
     assert beams.pruned
     for _, lost in beams.pruned:
-        assert lost.beginning.best <= lost.kept + 1e-5
+        assert lost.prefix.best <= lost.kept + 1e-5
     assert all(len(alive) <= 4 for alive in beams.rounds)
 
 

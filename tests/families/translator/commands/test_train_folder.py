@@ -98,7 +98,7 @@ def test_a_data_set_in_a_subfolder_is_suggested(folder: Path, capsys: pytest.Cap
         path.rename(deep / path.name)
     options = ["--recipe", "multi30k-tiny", "--out", folder / "out"]
     assert code_of("train", "translator", "--data", folder / "repository", *options) in (2, 3)
-    assert f"but {deep} has: give that folder." in capsys.readouterr().err
+    assert f"but {deep} does: give that folder." in capsys.readouterr().err
 
 
 def test_a_run_with_a_folder_can_be_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
