@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from qkv.cli import DATA, USAGE, main
+from qkv.cli import DATA, DISK, USAGE, main
 from qkv.core.stack_config import StackConfig
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
@@ -65,8 +65,8 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def refused(error: str, out: str, code: int) -> str:
-    """Check that a command rejected its options or its files with one error message, and return it."""
-    assert code in (USAGE, DATA)
+    """Check that a command rejected its options, files or paths with one error message, and return it."""
+    assert code in (USAGE, DATA, DISK)
     assert out == ""
     assert "Traceback" not in error
     sentences = [line for line in error.splitlines() if line.startswith("error: ")]

@@ -147,7 +147,7 @@ def test_cross_attention_is_highest_on_the_word_that_is_translated(learned: tupl
         attention = translator.attention(line)
         words = len(line.split())
         assert len(attention.source) == words + 1
-        weights = attention.weights[-1].amax(dim=0)  # (T, S)
+        weights = attention.weights[-1].max(axis=0)  # (T, S)
         for said in range(min(words, len(attention.target) - 1)):
             read = said if task == "copy" else words - 1 - said
             share.append(float(weights[said, read] / weights[said].mean()))

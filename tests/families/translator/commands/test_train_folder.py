@@ -10,6 +10,7 @@ from commands import code_of
 from digits import digit_lines
 
 from qkv.checkpoint.files import read_json
+from qkv.cli import DATA, USAGE
 from qkv.families.translator.recipes import RECIPES, published_rows
 from qkv.training.settings import find_recipe
 
@@ -97,7 +98,7 @@ def test_a_data_set_in_a_subfolder_is_suggested(folder: Path, capsys: pytest.Cap
     for path in folder.glob("*.*"):
         path.rename(deep / path.name)
     options = ["--recipe", "multi30k-tiny", "--out", folder / "out"]
-    assert code_of("train", "translator", "--data", folder / "repository", *options) == 2
+    assert code_of("train", "translator", "--data", folder / "repository", *options) == DATA
     assert f"but {deep} has: give that folder." in capsys.readouterr().err
 
 
@@ -134,7 +135,7 @@ def test_contradictory_options_are_rejected(
 ) -> None:
     recipe = [] if "--recipe" in options else ["--recipe", "multi30k-tiny"]
     out = folder / "out"
-    assert code_of("train", "translator", "--data", folder, "--out", out, *recipe, *options) == 2
+    assert code_of("train", "translator", "--data", folder, "--out", out, *recipe, *options) in (USAGE, DATA)
     error = capsys.readouterr().err
     assert sentence in error
     assert len(error.splitlines()) == 1
