@@ -72,26 +72,20 @@ def test_the_demo_writes_a_bundle_a_report_and_two_plots(finished: tuple[Path, s
     assert "exact match" in messages
     assert "pronoun agrees" in messages
     assert "<end>" in messages  # the attention's last column
-    assert "time limit" not in messages
     for picture in ("attention.png", "learning-curve.png"):
         assert (out / picture).read_bytes().startswith(PNG)
-    test = json.loads((out / "report.json").read_text())["test"]
-    assert test["sentences"] == 40
-    assert 0 <= test["pronoun_agreement"] <= 100
+    report = json.loads((out / "report.json").read_text())
+    assert report["test"]["sentences"] == 40
+    assert 0 <= report["test"]["pronoun_agreement"] <= 100
+    assert report["training"]["steps"] == 20, "all steps, however long they take"
+    assert f"explore {out}" in messages.replace("\n", "")
     assert isinstance(qkv.load(out).translate("el gato bailó"), str)
 
 
 @pytest.mark.usefixtures("short")
-def test_a_demo_that_reaches_its_time_limit_replaces_the_earlier_one_and_warns(
-    earlier: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_demo_replaces_the_first_and_nothing_else(earlier: Path) -> None:
     (earlier / "mark").touch()
-    settings = recipes.built_in(300)
-    longer = replace(settings, steps=10**6, training=replace(settings.training, validate_every=10**6))
-    monkeypatch.setattr("qkv.families.translator.recipes.built_in", lambda _: longer)
-    monkeypatch.setattr("qkv.cli.demo.MAX_MINUTES", 0.0)
     main(["demo", "--out", str(earlier), "--seed", "2"])
-    assert "time limit reached after" in capsys.readouterr().err.replace("\n", " ")
     assert not (earlier / "mark").exists()
     assert [path.name for path in earlier.parent.iterdir()] == ["demo"]
 

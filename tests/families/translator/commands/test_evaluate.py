@@ -273,7 +273,9 @@ def test_the_output_of_a_model_scores_like_the_model(
     rest = ["--source", "a.en", "--reference", "a.xx"]
     first, _ = answer_of(capsys, model, *rest, "--output", "out.xx")
     lines = (files / "out.xx").read_text().split("\n")[:-1]  # no other character ends a line
-    assert lines == qkv.load(model, compute_type="float32").translate((files / "a.en").read_text().splitlines())
+    assert lines == qkv.load(model, compute_type="float32").translate(
+        (files / "a.en").read_text().splitlines()
+    )
     second, _ = answer_of(capsys, "out.xx", *rest)
     assert {**first, "measured": None} == {**second, "measured": None}
     assert not list(files.glob(".tmp-*"))

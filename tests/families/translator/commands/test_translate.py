@@ -54,7 +54,10 @@ def test_every_line_is_translated_in_order_with_any_batch_size(
         assert code_of("translate", model) == 0
     answers = capsys.readouterr().out.split("\n")
     translator = qkv.load(model)
-    assert answers == [*(translate_command.without_line_breaks(translator.translate(line)) for line in LINES), ""]
+    assert answers == [
+        *(translate_command.without_line_breaks(translator.translate(line)) for line in LINES),
+        "",
+    ]
     assert [answers[place] for place in (1, 3, 4, 5, 6)] == ["", " ", "👍", "\x07\x1b", "4 5 6"]
 
 
