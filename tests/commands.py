@@ -65,11 +65,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def refused(error: str, out: str, code: int) -> str:
-<<<<<<< HEAD
-    """Check that a command failed with one error message for its options, files or disk, and return it."""
-=======
     """Check that a command rejected its options, files or paths with one error message, and return it."""
->>>>>>> fast-tests
     assert code in (USAGE, DATA, DISK)
     assert out == ""
     assert "Traceback" not in error
