@@ -142,7 +142,7 @@ def lines_of(path: Path, skip: int) -> Iterator[list[str]]:
     try:
         file = open(path, "rb")  # noqa: SIM115
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
     with file:
         numbered = islice(enumerate(file, 1), skip, None)
         for part in Pace(LINES_OF_A_PART).portions(numbered):
