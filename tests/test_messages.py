@@ -25,6 +25,8 @@ ALLOWED = {
     "families/gpt/labels_task.py": ("train gpt --fine-tune",),
     "families/translator/fine_tuning.py": ("train translator --fine-tune",),
     "families/vit/fine_tuning.py": ("train vit --fine-tune",),
+    # An option of the linker.
+    "engine/compiling.py": ("-Wl,--version-script=",),
     # The alias of an option is stated with the option.
     "families/translator/options.py": ("--beam",),
     # A model card shows a command to try.

@@ -68,12 +68,10 @@ def main() -> None:
 
 
 def build_sdist(output: Path) -> Path:
-    before = set(output.glob("*.tar.gz"))
-    for path in before:
-        path.unlink()
-    run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(output), str(ROOT))
-    [made] = output.glob("*.tar.gz")
-    return made
+    with tempfile.TemporaryDirectory() as made:
+        run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", made, str(ROOT))
+        [sdist] = Path(made).iterdir()
+        return Path(shutil.move(sdist, output / sdist.name))
 
 
 def build_wheel(sdist: Path, target: Target, output: Path) -> Path:

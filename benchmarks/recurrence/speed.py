@@ -9,7 +9,7 @@ from typing import Any, cast
 import torch
 
 from qkv.cli.terminal import count_progress
-from qkv.core.pairs import TranslationBatch, TranslationModel
+from qkv.core.pairs import TranslationBatch, TranslationModel, TranslationStep
 from qkv.families.translator.architectures import build
 from qkv.families.translator.recipes import multi30k_tiny, recurrent
 from qkv.families.translator.settings import ModelSettings
@@ -83,7 +83,7 @@ def saying(model: TranslationModel, length: int) -> Work:
     @torch.inference_mode()
     def say_all() -> int:
         model.eval()
-        step = model.begin(batch.source)
+        step = TranslationStep(model, batch.source)
         for place in range(length):
             step(batch.shifted[:, place : place + 1])
         return len(batch.real)

@@ -293,7 +293,7 @@ def alone(path: Path) -> Iterator[None]:
     try:
         import fcntl
     except ImportError as error:  # not on Windows
-        raise NoEngineError("it supports only Linux and macOS") from error
+        raise NoEngineError("outside a wheel it supports only Linux and macOS") from error
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -29,7 +29,7 @@ def test_every_line_is_translated_in_order(model: Path, source: Path, tmp_path: 
     out = tmp_path / "out.txt"
     files = ("--input", source, "--output", out)
     assert code_of("translate", model, *files, "--compute-type", "float32") == 0
-    translator = qkv.load(model)
+    translator = qkv.load(model, compute_type="float32")
     wanted = [translate.without_line_breaks(text) for text in translator.translate(LINES)]
     assert out.read_text(encoding="utf-8").split("\n") == [*wanted, ""]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]

@@ -68,7 +68,7 @@ def test_the_target_language_that_is_wanted_by_default_comes_back(tmp_path: Path
 
 def test_numbers_are_on_the_scale_of_their_labels_in_transformers_too(tmp_path: Path) -> None:
     write_bert(tmp_path / "published", BertForSequenceClassification, num_labels=1)
-    product = imported(tmp_path / "published")
+    product = imported(tmp_path / "published").running(EXACT)
     product.defaults = replace(product.defaults, mean=3.0, deviation=2.0)
     product.save(tmp_path / "learned")
     [wanted] = product.classify([("the old dog",)])
@@ -78,7 +78,7 @@ def test_numbers_are_on_the_scale_of_their_labels_in_transformers_too(tmp_path: 
     ids, _ = product.pieces.join_texts([product.pieces.encode("the old dog")])
     with torch.no_grad():
         assert float(theirs(torch.tensor([ids])).logits) == pytest.approx(wanted.number, abs=1e-4)
-    [same] = imported(tmp_path / "out").classify([("the old dog",)])
+    [same] = imported(tmp_path / "out").running(EXACT).classify([("the old dog",)])
     assert same.number == pytest.approx(wanted.number, abs=1e-4)
 
 

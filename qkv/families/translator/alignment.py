@@ -1,7 +1,7 @@
 """Word alignments from the cross-attention of the decoder."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,8 +113,7 @@ def links_in(words: np.ndarray) -> Links:
 
 
 def align(
-    aligner: Aligner,
-    runner: TranslationRunner,
+    attention: Callable[[Sequence[int]], np.ndarray],
     tokenizer: Vocabulary,
     source: str,
     output: Sequence[int],
@@ -123,15 +122,14 @@ def align(
 ) -> Links:
     """Pairs of source and output words, as the pattern splits them.
 
-    `marker` precedes the source to select a target language. It is not a word.
+    `attention` gives the attention of the output tokens on these source ids and the end token, (T, S). `marker` precedes the source to select a target language. It is not a word.
     """
     ids, marked = tokenizer.encode_with_spans(marker + source)
     before = len(marker.encode())
     places = [(start - before, end - before) for start, end in marked]
     source_words, target_words = spans(source, pattern), spans(tokenizer.decode(output), pattern)
-    attention = aligner.attention(runner, ids, output)
     weights = word_weights(
-        attention,
+        attention(ids),
         words_of_tokens(places, source_words),
         words_of_tokens(tokenizer.spans(output), target_words),
         (len(target_words), len(source_words)),

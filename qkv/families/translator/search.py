@@ -49,6 +49,8 @@ class Search:
     length_penalty: float
     look: CrossHeads | None = None
     """Heads whose attention the coverage penalty counts."""
+    align: CrossHeads | None = None
+    """Heads whose attention the engine records for alignments. Other searches leave it out."""
 
     @property
     def best(self) -> int:
@@ -79,7 +81,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
     known = OBEYED | BY_REQUESTS | BY_THE_CALLER
     if not asks_only_for(search.options, known, ONLY_BY_DEFAULT):
         return None
-    if not asks_only_for(search, {"options", "beam", "length_penalty", "look"}):
+    if not asks_only_for(search, {"options", "beam", "length_penalty", "look", "align"}):
         return None
     beam = beam_of(replace(search, beam=max(search.beam, search.best)))
     return PlainSearch(
@@ -88,6 +90,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
         best=beam.best,
         patience=beam.enough_ended or 0,
         never=never,
+        look=search.align,
     )
 
 

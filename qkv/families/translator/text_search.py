@@ -12,7 +12,7 @@ import numpy as np
 from qkv.core.translation import TranslationRunner
 from qkv.decoding.step import Hypothesis
 from qkv.errors import UserError
-from qkv.families.translator.alignment import Aligner, align
+from qkv.families.translator.alignment import Aligner, align, rows_of
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading, completed
@@ -58,6 +58,7 @@ class TextSearch:
                 defaults.length_penalty if options.length_penalty is None else options.length_penalty
             ),
             look=self.aligner.cross_heads if options.coverage_penalty else None,
+            align=self.aligner.cross_heads if options.alignments else None,
         )
 
     def job(self, text: str, options: TranslationOptions) -> Job:
@@ -108,12 +109,12 @@ class TextSearch:
         output = self.tokenizer.decode(ids)
         text = reading.written(output)
         if reading.marks or not reading.job.is_kept_by(reading.back(output)):
-            links = self.links(reading.text, ids, WORDS_AND_MARKS, language)
+            links = self.links(reading.text, ids, WORDS_AND_MARKS, language, hypothesis.attention)
             text = completed(reading, output, links, len(self.beginning(options)))
         confidence = self.defaults.confidence
         alignment = None
         if options.alignments:
-            alignment = self.links(reading.text, ids, SPACE_SEPARATED, language)
+            alignment = self.links(reading.text, ids, SPACE_SEPARATED, language, hypothesis.attention)
             if reading.left_out:
                 alignment = renumbered(alignment, (reading.text, reading.job.text), (output, text))
         return Translation(
@@ -154,12 +155,22 @@ class TextSearch:
         return self.defaults.aligner or Aligner.for_any(self.runners[0].config)
 
     def links(
-        self, source: str, output: Sequence[int], pattern: re.Pattern[str], language: str | None = None
+        self,
+        source: str,
+        output: Sequence[int],
+        pattern: re.Pattern[str],
+        language: str | None = None,
+        recorded: np.ndarray | None = None,
     ) -> Links:
-        """Align the words of a translation with those of its source."""
-        return align(
-            self.aligner, self.runners[0], self.tokenizer, source, output, pattern, language_marker(language)
-        )
+        """Align the words of a translation with those of its source. `recorded` is the attention of the search."""
+
+        def attention(ids: Sequence[int]) -> np.ndarray:
+            # A hypothesis that was truncated lacks the step that would read its last token.
+            if recorded is not None and len(recorded) >= len(output) + self.aligner.late:
+                return rows_of(recorded, len(output), self.aligner.late)
+            return self.aligner.attention(self.runners[0], ids, output)
+
+        return align(attention, self.tokenizer, source, output, pattern, language_marker(language))
 
 
 def renumbered(links: Links, source: tuple[str, str], target: tuple[str, str]) -> Links:

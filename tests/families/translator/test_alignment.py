@@ -5,12 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 from published import write_marian
-from torch import Tensor
 
-from qkv.core.pairs import TranslationModel
+from qkv.core.translation import TranslationRunner
 from qkv.errors import UserError
 from qkv.families.loading import load
 from qkv.families.translator.alignment import Aligner
@@ -34,20 +33,24 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_alignments_use_the_requested_target_language(
     imported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = load(imported / "several")
+    translator = load(imported / "several", engine="torch")
     read: list[Sequence[int]] = []
     attention = Aligner.attention
 
-    def spy(self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]) -> Tensor:
+    def spy(
+        self: Aligner, runner: TranslationRunner, source: Sequence[int], output: Sequence[int]
+    ) -> np.ndarray:
         read.append(source)
-        return attention(self, model, source, said)
+        return attention(self, runner, source, output)
 
     monkeypatch.setattr(Aligner, "attention", spy)
     asked = TranslationOptions(target_language="fra", alignments=True)
     (answer,) = translator.hypotheses(SENTENCE, asked)
     assert read[-1] == translator.tokenizer.encode(f">>fra<<{SENTENCE}")
     (marked,) = translator.hypotheses(f">>fra<< {SENTENCE}", TranslationOptions(alignments=True))
-    (default,) = load(imported / "french").hypotheses(SENTENCE, TranslationOptions(alignments=True))
+    (default,) = load(imported / "french", engine="torch").hypotheses(
+        SENTENCE, TranslationOptions(alignments=True)
+    )
     assert answer.alignment == marked.alignment == default.alignment
     translator.translate("the <b>dog</b> sees", TranslationOptions(target_language="deu"))
     assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
@@ -55,17 +58,30 @@ def test_alignments_use_the_requested_target_language(
 
 def test_a_language_marker_is_not_a_word(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_word(
-        self: Aligner, model: TranslationModel, source: Sequence[int], said: Sequence[int]
-    ) -> Tensor:
-        """All look at the second piece, which is behind the marker."""
-        return torch.eye(len(source) + 1)[[1] * len(said)]
+        self: Aligner, runner: TranslationRunner, source: Sequence[int], output: Sequence[int]
+    ) -> np.ndarray:
+        """All attend to the second token, which follows the marker."""
+        return np.eye(len(source) + 1)[[1] * len(output)]
 
     monkeypatch.setattr(Aligner, "attention", first_word)
-    (answer,) = load(imported / "several").hypotheses(
+    (answer,) = load(imported / "several", engine="torch").hypotheses(
         SENTENCE, TranslationOptions(target_language="fra", alignments=True)
     )
     assert answer.alignment
     assert {source for source, _ in answer.alignment} == {0}
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_alignments_of_the_engine_need_no_second_pass(
+    beam_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Path(__file__).parents[2] / "compatibility" / "format-1" / "translator"
+    asked, texts = TranslationOptions(alignments=True, beam_size=beam_size), ["one two three", "two one"]
+    wanted = load(model, engine="torch").hypotheses(texts, asked)
+    engine = load(model, compute_type="float32")
+    monkeypatch.delattr(Aligner, "attention")
+    found = engine.hypotheses(texts, asked)
+    assert [each[0].alignment for each in found] == [each[0].alignment for each in wanted]
 
 
 def test_word_attention_agrees_with_alignments(imported: Path) -> None:

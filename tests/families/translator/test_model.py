@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.core.pairs import TranslationBatch
+from qkv.core.pairs import TranslationBatch, TranslationStep
 from qkv.core.stack_config import StackConfig
 from qkv.core.tape import Tape
 from qkv.core.translation import CrossHeads
@@ -258,7 +258,7 @@ def test_saved_weights_loaded_into_a_new_model_give_equal_logits(config: Transla
 @torch.no_grad()
 def test_a_step_equals_the_full_forward_at_each_position(config: TranslatorConfig) -> None:
     model = translator(config)
-    whole, step = model(SOURCE, SHIFTED), model.begin(SOURCE)
+    whole, step = model(SOURCE, SHIFTED), TranslationStep(model, SOURCE)
     for position in range(T):
         logits = step(SHIFTED[:, position : position + 1])
         torch.testing.assert_close(logits, whole[:, position], atol=1e-5, rtol=1e-5)
@@ -271,7 +271,7 @@ def test_a_step_equals_the_full_forward_after_rows_are_selected(
     config: TranslatorConfig, rows: list[int]
 ) -> None:
     model = translator(config)
-    step = model.begin(SOURCE)
+    step = TranslationStep(model, SOURCE)
     step(SHIFTED[:, :1])
     step(SHIFTED[:, 1:2])
     step.select(torch.tensor(rows))
@@ -285,7 +285,7 @@ def test_a_step_equals_the_full_forward_after_rows_are_selected(
 @torch.no_grad()
 def test_a_step_may_read_a_prefix_at_once() -> None:
     model = translator()
-    step, whole = model.begin(SOURCE), model(SOURCE, SHIFTED)
+    step, whole = TranslationStep(model, SOURCE), model(SOURCE, SHIFTED)
     torch.testing.assert_close(step(SHIFTED[:, :3]), whole[:, 2], atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(step(SHIFTED[:, 3:5]), whole[:, 4], atol=1e-5, rtol=1e-5)
 
@@ -297,7 +297,7 @@ def test_the_source_is_encoded_once_and_projected_once_in_each_block() -> None:
     for block in model.decoder.blocks:
         attention: Any = block.cross_attention
         attention.sublayer.key.register_forward_hook(lambda *_: calls.append("key"))
-    step = model.begin(SOURCE)
+    step = TranslationStep(model, SOURCE)
     for position in range(T):
         step(SHIFTED[:, position : position + 1])
         step.select(torch.tensor([1, 0]))
@@ -313,7 +313,7 @@ def test_an_empty_source_in_a_batch_raises_an_error() -> None:
     empty[1] = PAD
     for call in (
         lambda: model(empty, SHIFTED),
-        lambda: model.begin(empty),
+        lambda: TranslationStep(model, empty),
         lambda: model.encode(SOURCE[:, :0]),
     ):
         with pytest.raises(ValueError, match="no tokens"):
@@ -330,7 +330,7 @@ def test_a_sentence_longer_than_the_context_raises_an_error(config: TranslatorCo
 
 
 def test_decoding_past_the_context_raises_an_error() -> None:
-    step = translator().begin(SOURCE)
+    step = TranslationStep(translator(), SOURCE)
     for _ in range(9):
         step(torch.full((B, 1), 5))
     with pytest.raises(ValueError, match="beyond the context of 9"):
@@ -385,7 +385,7 @@ def one_stream(config: OneStreamConfig) -> OneStream:
 @torch.no_grad()
 def test_in_one_stream_a_step_equals_the_whole_also_after_a_reorder(config: OneStreamConfig) -> None:
     model = one_stream(config)
-    step, logits = model.begin(SOURCE), model(SOURCE, SHIFTED)
+    step, logits = TranslationStep(model, SOURCE), model(SOURCE, SHIFTED)
     for place in range(3):
         torch.testing.assert_close(
             step(SHIFTED[:, place : place + 1]), logits[:, place], atol=1e-5, rtol=1e-5
@@ -424,7 +424,7 @@ def test_in_one_stream_the_loss_is_on_the_target_alone() -> None:
 def test_a_step_of_a_one_stream_model_returns_attention_on_the_source() -> None:
     model, tape = one_stream(ONE_STREAM), Tape()
     model(SOURCE, SHIFTED, tape)
-    step = model.begin(SOURCE, CrossHeads(block=1, heads=(0, 2)))
+    step = TranslationStep(model, SOURCE, CrossHeads(block=1, heads=(0, 2)))
     for place in range(2):
         step(SHIFTED[:, place : place + 1])
     looks = tape["decoder.1.cross_attention.weights"][:, [0, 2], 1].mean(1)  # (B, S)
@@ -436,7 +436,7 @@ def test_a_step_of_a_one_stream_model_returns_attention_on_the_source() -> None:
 def test_in_one_stream_the_source_is_read_once() -> None:
     model, seen = one_stream(ONE_STREAM), []
     model.tokens.register_forward_hook(lambda module, given, result: seen.append(given[0].shape[1]))
-    step = model.begin(SOURCE)
+    step = TranslationStep(model, SOURCE)
     for place in range(3):
         step(SHIFTED[:, place : place + 1])
     assert sorted(seen) == [1, 1, 1, S]

@@ -378,7 +378,7 @@ def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_i
     tmp_path: Path,
 ) -> None:
     settings = replace(tiny_settings(), vocab_size=5_000)
-    with pytest.raises(UserError, match=r"fill a vocabulary of at most \d+ tokens, not 5,000"):
+    with pytest.raises(UserError, match=r"yield a vocabulary of at most \d+ tokens, not 5,000"):
         train(tmp_path / "out", settings, given=["vocab_size"])
     assert not (tmp_path / "out").exists()
 

@@ -18,13 +18,13 @@ from qkv.tracing.experiments import Experiment
 def test_the_words_are_those_of_translate(beam: int) -> None:
     translator = random_translator(beam=beam)
     for text in (SENTENCE, "nine", "zero four, {name} five"):
-        assert trace(translator, text).answer == translator.translate(text)
+        assert trace(translator, text).output == translator.translate(text)
 
 
 def test_the_recorded_logits_predict_the_output() -> None:
     found = trace(random_translator(), SENTENCE)
     target = found.side("decoder")
-    assert len(found.choices) == len(target.said)
+    assert len(found.choices) == len(target.output)
     for choice, row in zip(found.choices, found["logits"], strict=True):
         likeliest = max(choice.candidates, key=lambda each: each.logit)
         assert likeliest.id == int(row.argmax())
@@ -42,16 +42,16 @@ def test_hypotheses_that_lost_were_less_likely_when_they_did() -> None:
     assert scores == sorted(scores, reverse=True)
     for _, hypothesis, divisor in beams.hypotheses:
         assert hypothesis.score == pytest.approx(sum(hypothesis.log_probabilities) / divisor, abs=1e-4)
-    assert beams.lost
-    for _, lost in beams.lost:
-        assert lost.beginning.best <= lost.kept + 1e-5
+    assert beams.pruned
+    for _, lost in beams.pruned:
+        assert lost.prefix.best <= lost.kept + 1e-5
     assert all(len(alive) <= 4 for alive in beams.rounds)
 
 
 def test_an_unknown_name_raises_an_error_with_the_known_names() -> None:
     found = trace(random_translator(), "one")
     assert "encoder.0.attention.weights" in found.names
-    with pytest.raises(KeyError, match=r"nothing was recorded as 'encoder\.9'"):
+    with pytest.raises(KeyError, match=r"no array named 'encoder\.9'"):
         found["encoder.9"]
 
 
@@ -90,6 +90,6 @@ def test_the_package_gives_a_trace_of_a_folder(tmp_path: Path) -> None:
     assert isinstance(found, qkv.Trace)
     assert found["decoder.2.cross_attention.weights"].shape == (
         3,
-        len(found.side("decoder").pieces),
-        len(found.side("encoder").pieces),
+        len(found.side("decoder").tokens),
+        len(found.side("encoder").tokens),
     )

@@ -49,7 +49,7 @@ def test_pictures_are_asked_about_one_by_one_or_together(picture: Path) -> None:
 def test_a_picture_that_differs_is_made_to_fit_where_that_is_allowed(picture: Path) -> None:
     Image.open(picture).convert("L").resize((20, 30)).save(picture)
     own = untrained_classifier()
-    with pytest.raises(UserError, match="choose to fit images"):
+    with pytest.raises(UserError, match="fit images to the model"):
         own.classify([(str(picture),)])
     assert own.fitting().classify([(str(picture),)])[0].label in own.classes
 
