@@ -46,7 +46,7 @@ for module in pkgutil.walk_packages(qkv.__path__, "qkv."):
 
 
 TESTS = Path(__file__).parent
-SLOWEST_FILES = (  # in order; the others take less than 5 seconds each
+SLOWEST_FILES = (  # roughly in order
     "families/translator/commands/test_train.py",
     "training/test_torchrun.py",
     "training/test_distributed.py",
