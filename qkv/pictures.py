@@ -25,7 +25,7 @@ def figure_class() -> "type[Figure]":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise UserError("plots need matplotlib. Install it: pip install 'qkv[pictures]'.") from None
+        raise UserError("plots need matplotlib. Install qkv with its extra `pictures`.") from None
     return Figure
 
 

@@ -112,7 +112,9 @@ def serve(command: Explore, explorer: "Explorer") -> None:
     try:
         from qkv.explore import service
     except ImportError:
-        raise UserError("the page needs starlette and uvicorn: pip install 'qkv[explore]'.") from None
+        raise UserError(
+            "the page needs starlette and uvicorn. Install qkv with its extra `explore`."
+        ) from None
     from urllib.parse import quote
 
     from qkv.cli.terminal import say

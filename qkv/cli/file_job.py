@@ -12,7 +12,7 @@ from typing import Any
 from qkv.checkpoint.files import bytes_hash, canonical, lock_file, read_json, sync_folder, write_json
 from qkv.cli.pace import Pace
 from qkv.cli.texts import decode
-from qkv.errors import UserError
+from qkv.errors import DataError, UserError
 
 LINES_OF_A_PART = 1_000  # at most
 
@@ -39,7 +39,7 @@ class FileJob:
     def __init__(self, source: Path, output: Path, identity: dict[str, Any]):
         self.source, self.output = source, output
         if not source.is_file():
-            raise UserError(
+            raise DataError(
                 f"{source} is a folder: give a file." if source.is_dir() else f"there is no file {source}."
             )
         if os.path.lexists(output):

@@ -45,5 +45,7 @@ def summary_writer() -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise UserError("--tensorboard needs tensorboard: pip install 'qkv[tensorboard]'.") from None
+        raise UserError(
+            "--tensorboard needs tensorboard. Install qkv with its extra `tensorboard`."
+        ) from None
     return SummaryWriter

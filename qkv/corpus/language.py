@@ -44,7 +44,7 @@ def identifier(languages: tuple[str, ...] | None) -> Any:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError:
         raise DataError(
-            "language identification needs py3langid: install qkv[corpus], or switch the check off."
+            "language identification needs py3langid. Install qkv with its extra `corpus`, or switch the check off."
         ) from None
     found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     found.set_languages(languages)

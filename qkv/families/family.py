@@ -41,7 +41,7 @@ class BundleKind:
 
     name: str
     product: str
-    """Reference to a class with `from_bundle(bundle)`, `save(folder)` and `facts()`."""
+    """Reference to a class with `from_bundle(bundle, running, warn)`, `save(folder)` and `facts()`."""
     commands: tuple[str, ...]
     """Commands that accept this kind, the most natural one first."""
     evaluate: str | None = None

@@ -47,7 +47,7 @@ def specs() -> tuple[Any, Any]:
     try:
         from ctranslate2.specs import common_spec, transformer_spec
     except ImportError:
-        raise DataError("CTranslate2 is not installed. Install it: pip install ctranslate2.") from None
+        raise DataError("CTranslate2 is not installed. Install qkv with its extra `ctranslate2`.") from None
     return common_spec, transformer_spec
 
 

@@ -23,7 +23,7 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
         from huggingface_hub import errors
     except ImportError:
         raise DataError(
-            f"there is no folder {model}. To download models from the hub, install huggingface_hub."
+            f"there is no folder {model}. To download models from the hub, install qkv with its extra `hub`."
         ) from None
     patterns = [*WANTED, PICKLES] if allow_pickle else WANTED
     try:

@@ -357,5 +357,5 @@ def test_a_missing_tensorboard_is_reported_before_training(
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     code = code_of(*training(files, "--steps", "3", "--tensorboard"))
     shown = capsys.readouterr()
-    assert "pip install 'qkv[tensorboard]'" in refused(shown.err, shown.out, code)
+    assert "extra `tensorboard`" in refused(shown.err, shown.out, code)
     assert not (files / "out").exists()
