@@ -9,7 +9,7 @@ INSTALL = $(BIN)/python -m pip install --constraint constraints.txt --config-set
 
 help:
 	@echo "make demo          install, train the built-in English-German translator and show it (about 3 minutes)"
-	@echo "make test          install and run the tests (at most 8 minutes on two cores)"
+	@echo "make test          install and run the tests"
 	@echo "make test-all      also run the slow tests: full demos in three directions, 200 kills (about half an hour)"
 	@echo "make test-browser  test the explorer in Chromium (needs chromium and its driver)"
 	@echo "make check         install, lint and type-check"

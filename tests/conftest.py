@@ -46,9 +46,34 @@ for module in pkgutil.walk_packages(qkv.__path__, "qkv."):
 
 
 TESTS = Path(__file__).parent
-SLOWEST_FILES = (
+SLOWEST_FILES = (  # roughly in order
+    "families/translator/commands/test_train.py",
     "training/test_torchrun.py",
-)  # every file that takes more than 5 seconds on a quiet machine, in order
+    "training/test_distributed.py",
+    "learning/test_learns.py",
+    "faults/test_every_kind.py",
+    "hub/test_minilm_round_trip.py",
+    "faults/test_runs.py",
+    "faults/test_kills.py",
+    "benchmarks/test_multi30k.py",
+    "benchmarks/test_training.py",
+    "hub/test_download.py",
+    "test_readme.py",
+    "hub/test_hostile_folders.py",
+    "hub/test_minilm.py",
+    "families/translator/commands/test_recurrent.py",
+    "hub/test_uses_of_imports.py",
+    "families/gpt/commands/test_fine_tune.py",
+    "data/test_sentences.py",
+    "evaluation/test_significance.py",
+    "test_docs_pictures.py",
+    "faults/test_tampered_bundles.py",
+    "test_extending.py",
+    "cli/test_demo.py",
+    "engine/test_library.py",
+    "training/test_extension.py",
+    "learning/test_language_models.py",
+)
 assert all((TESTS / path).is_file() for path in SLOWEST_FILES)
 
 BLANK_PNG = b64decode(

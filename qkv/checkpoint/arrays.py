@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qkv.checkpoint.files import HASH, write_file
 from qkv.checkpoint.header import Entry, Shape, read_header
-from qkv.errors import UserError
+from qkv.errors import DataError
 
 READ = 1 << 20  # bytes that are in memory while they are hashed
 # Number formats of safetensors, in NumPy and as the hash names them. NumPy has no bfloat16: its bits are widened.
@@ -115,8 +115,8 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
     return array if array.flags.aligned else array.copy()
 
 
-def damaged(path: Path, reason: str) -> UserError:
-    return UserError(f"{path} is damaged ({reason}). Restore it from a copy or train again.")
+def damaged(path: Path, reason: str) -> DataError:
+    return DataError(f"{path} is damaged ({reason}). Restore it from a copy or train again.")
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:

@@ -39,7 +39,7 @@ def loops_pay(task: Task[ProductType], device: torch.device) -> bool:
 
 def arithmetic_of(task: Task[ProductType]) -> dict[str, str]:
     """What affects rounding on this machine, besides the settings."""
-    device = choose_device()
+    device = choose_device(task.settings.training)
     loops = (
         f"loops of Numba {installed_version('numba')}"
         if loops_pay(task, device) and installed_version("numba")

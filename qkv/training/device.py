@@ -10,7 +10,7 @@ import torch
 
 from qkv.engine.int16 import Int16, int16_pays
 from qkv.engine.library import NoEngineError
-from qkv.errors import UserError
+from qkv.errors import OptionError, UserError
 from qkv.training.distributed import Group, SingleProcess
 from qkv.training.settings import Precision, RunSettings, TrainingSettings
 
@@ -21,13 +21,14 @@ Narrow = Literal["bf16", "int16"]
 WIDE_FOR_BF16, WIDE_FOR_INT16 = 512, 128
 
 
-def choose_device() -> torch.device:
-    if torch.cuda.is_available():
-        own = int(os.environ.get("LOCAL_RANK", "0"))  # set by torchrun
-        return torch.device("cuda", own)
-    if torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")
+def choose_device(training: TrainingSettings) -> torch.device:
+    """The device that the settings name, or the best one that torch finds."""
+    found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    wanted = next(name for name in found if found[name]) if training.device == "auto" else training.device
+    if not found[wanted]:
+        raise OptionError(("device", f"{wanted} is not available: torch does not find it on this machine"))
+    own = int(os.environ.get("LOCAL_RANK", "0"))  # set by torchrun
+    return torch.device("cuda", own) if wanted == "cuda" else torch.device(wanted)
 
 
 def with_precision(

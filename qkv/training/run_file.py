@@ -95,7 +95,9 @@ def run_identity(stored: Mapping[str, Any]) -> dict[str, str]:
 
 
 def comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as in JSON, without the number of processes, which may change."""
-    training = {name: value for name, value in settings["training"].items() if name != "processes"}
+    """The settings as in JSON, without the device and the number of processes, which may change."""
+    training = {
+        name: value for name, value in settings["training"].items() if name not in ("processes", "device")
+    }
     found: dict[str, Any] = json.loads(canonical({**settings, "training": training}))
     return found

@@ -58,7 +58,7 @@ def train(
     group = SingleProcess() if group is None else group
     check_spread(group, settings.training)
     if not resume:
-        check_precision(settings.training, choose_device())
+        check_precision(settings.training, choose_device(settings.training))
     folder = out / "training"
     with claim_output(out, resume=resume) if group.rank == 0 else nullcontext():
         starts = not resume and group.rank == 0
@@ -112,7 +112,7 @@ def assemble(
         folder=folder,
         started_with=started_with,
     )
-    spread_model = spread(model, choose_device(), group, settings.training)
+    spread_model = spread(model, choose_device(settings.training), group, settings.training)
 
     def keep(weights: dict[str, Tensor], better: bool) -> None:
         if spread_model.model is not model:

@@ -121,6 +121,8 @@ class TrainingSettings:
     that is better; "last" is for models that should memorize their training data."""
     patience: int = 0
     """Early stopping: stop after this many validations without improvement; 0 for never."""
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """Where to train. auto: a GPU if torch finds one, otherwise the CPU."""
     processes: int = 0
     """Processes that share every batch on this machine; 0 chooses the number."""
     gradient_accumulation_steps: int = 0

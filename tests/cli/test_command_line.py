@@ -17,7 +17,7 @@ from qkv.cli import all_commands, trainings
 RUN = """
     --output --recipe --resume --steps --minutes --seed --batch-tokens --learning-rate --patience --precision
     --tensorboard --warmup-steps --optimizer --schedule --adam-betas --adam-epsilon --weight-decay --max-grad-norm
-    --validate-every --average --keep --processes --gradient-accumulation-steps --sharded --log-every --milestones"""
+    --validate-every --average --keep --device --processes --gradient-accumulation-steps --sharded --log-every --milestones"""
 RUNNING = "--compute-type --device --engine --threads"
 OPTIONS = {
     "demo": "--output --source-language --target-language --seed",

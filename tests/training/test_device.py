@@ -1,4 +1,4 @@
-"""Products in smaller numbers are chosen where they pay, never against the person's word, and a run writes down what was chosen."""
+"""The device, and narrow number formats: chosen where they are faster, never against a setting, and recorded."""
 
 import signal
 from dataclasses import replace
@@ -12,10 +12,10 @@ from digit_runs import train as train_digits
 from qkv.checkpoint.files import read_json
 from qkv.engine.int16 import Int16
 from qkv.engine.library import NoEngineError
-from qkv.errors import UserError
+from qkv.errors import OptionError, UserError
 from qkv.families.translator.settings import TranslatorSettings
 from qkv.families.translator.task import translator_task
-from qkv.training.device import int16_products, kinds_for, multiplies_bf16, with_precision
+from qkv.training.device import choose_device, int16_products, kinds_for, multiplies_bf16, with_precision
 from qkv.training.distributed import SingleProcess
 from qkv.training.runs import train
 
@@ -154,3 +154,11 @@ def test_what_means_nothing_to_a_model_is_refused_and_lstms_have_bf16_first(
         for width, recurrent in ((512, True), (512, False), (128, True))
     ]
     assert chosen == ["bf16", "int16", "int16"]
+
+
+def test_a_device_that_the_machine_lacks_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert choose_device(tiny_settings(device="auto").training) == torch.device("cpu")
+    with pytest.raises(OptionError, match="device cuda is not available: torch does not find it"):
+        choose_device(tiny_settings(device="cuda").training)

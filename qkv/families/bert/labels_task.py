@@ -108,7 +108,9 @@ def fine_tune_task(
     before = bert_in(base)
     if same_labels(before, examples):
         examples = replace(examples, classes=before.classes)  # in the order of the model
-    settings = with_precision(settings, before.model.config.encoder.stack.width, choose_device(), setup.group)
+    settings = with_precision(
+        settings, before.model.config.encoder.stack.width, choose_device(settings.training), setup.group
+    )
     task = LabelTask(examples, before, base, settings)
     settings = with_epochs(settings, lambda: task.data(examples.train, before.pieces, shuffled=True))
     return replace(task, settings=settings)

@@ -66,7 +66,7 @@ def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup
         f"{train.sentences:,} sentences in {len(train.documents):,} documents to train on, "
         f"{valid.sentences:,} to validate on"
     )
-    settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
+    settings = with_precision(settings, settings.model.width, choose_device(settings.training), setup.group)
     return BertTask(ProseParts(train=train, valid=valid), settings)
 
 

@@ -42,7 +42,9 @@ class ImageData:
 def codebook_task(data: ImageData, inputs: Any, settings: CodebookSettings, setup: Setup) -> "CodebookTask":
     setup.say(f"{data.origin}: {len(data.train):,} to train on, {len(data.valid):,} to validate on")
     # A codebook consists of convolutions, for which there are no int16 products.
-    settings = with_precision(settings, settings.model.width, choose_device(), setup.group, of=("bf16",))
+    settings = with_precision(
+        settings, settings.model.width, choose_device(settings.training), setup.group, of=("bf16",)
+    )
     return CodebookTask(data, settings)
 
 

@@ -52,7 +52,7 @@ class CaptionedData:
 
 def dalle_task(data: CaptionedData, inputs: Any, settings: DalleSettings, setup: Setup) -> "DalleTask":
     setup.say(f"{data.origin}: {len(data.train):,} to train on, {len(data.valid):,} to validate on")
-    settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
+    settings = with_precision(settings, settings.model.width, choose_device(settings.training), setup.group)
     return DalleTask(data, settings)
 
 

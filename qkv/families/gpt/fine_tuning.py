@@ -45,7 +45,7 @@ def fine_tune_task(
 ) -> "FineTuneGPTTask":
     before = model_in(base, music=isinstance(settings, FineTuneMusicSettings))
     config = before.model.config
-    settings = with_precision(settings, config.stack.width, choose_device(), setup.group)
+    settings = with_precision(settings, config.stack.width, choose_device(settings.training), setup.group)
     parts = both_parts(data, before.tokenizer, config.max_length, settings.training.batch_tokens)
     check_length(parts[0], config.max_length)
     settings = with_epochs(settings, lambda: parts[0])

@@ -174,7 +174,9 @@ def labels_task(data: Labels, inputs: Any, settings: FineTuneSettings, setup: Se
         f"{len(labels.train):,} examples to train on, {len(labels.valid):,} to validate on; read as {labels.form}"
     )
     before = language_model_in(base)
-    settings = with_precision(settings, before.model.config.stack.width, choose_device(), setup.group)
+    settings = with_precision(
+        settings, before.model.config.stack.width, choose_device(settings.training), setup.group
+    )
     task = FineTuneTask(labels, before, base, settings)
     settings = with_epochs(
         settings, lambda: task.data(task.product(before.tokenizer), labels.train, shuffled=True)

@@ -209,7 +209,7 @@ def music_task(data: Music, inputs: Any, settings: MusicSettings, setup: Setup) 
 
 
 def gpt_task(data: LearnableData, settings: GPTSettings | MusicSettings, setup: Setup) -> "GPTTask":
-    settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
+    settings = with_precision(settings, settings.model.width, choose_device(settings.training), setup.group)
     return GPTTask(data, settings)
 
 

@@ -54,7 +54,11 @@ def fine_tune_task(
     before = load_for(base, "train translator --fine-tune", Translator)
     recurrent = isinstance(before.model.config, RecurrentConfig)
     settings = with_precision(
-        settings, before.model.tokens.embedding_dim, choose_device(), setup.group, kinds_for(recurrent)
+        settings,
+        before.model.tokens.embedding_dim,
+        choose_device(settings.training),
+        setup.group,
+        kinds_for(recurrent),
     )
     scorer = Scorer.make(**asdict(settings.scoring))  # fails now, not after the training
     tokenizer = with_language(before.tokenizer, settings.language_token, corpus)

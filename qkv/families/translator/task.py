@@ -51,7 +51,9 @@ def translator_task(corpus: Corpus, settings: TranslatorSettings, setup: Setup =
     """Train on a corpus. A vocabulary size that the user chose must be reached; otherwise it is an upper bound."""
     settings.check()
     kinds = kinds_for(settings.model.architecture == "recurrent")
-    settings = with_precision(settings, settings.model.width, choose_device(), setup.group, kinds)
+    settings = with_precision(
+        settings, settings.model.width, choose_device(settings.training), setup.group, kinds
+    )
     scorer = Scorer.make(**asdict(settings.scoring))  # fails now, not after the training
     return TranslatorTask(corpus, settings, scorer, "vocab_size" in setup.given)
 

@@ -35,7 +35,9 @@ def fine_tune_task(
         )
     if same_classes(images, before):
         images = images.with_class_order(before.classes)
-    settings = with_precision(settings, before.model.config.stack.width, choose_device(), setup.group)
+    settings = with_precision(
+        settings, before.model.config.stack.width, choose_device(settings.training), setup.group
+    )
     task = FineTuneVitTask(images, settings, tuned_config(before, images, settings), before, base)
     return replace(task, settings=with_epochs(settings, lambda: task.data(images.train, shuffled=True)))
 

@@ -70,7 +70,7 @@ class LabelledData:
 
 def vit_task(data: LabelledData, inputs: Any, settings: VitSettings, setup: Setup) -> "VitTask":
     describe(data, setup)
-    settings = with_precision(settings, settings.model.width, choose_device(), setup.group)
+    settings = with_precision(settings, settings.model.width, choose_device(settings.training), setup.group)
     return VitTask(data, settings, architecture(settings, data.train))
 
 
