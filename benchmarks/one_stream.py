@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import tyro
 from comparison import compare
 from rich.console import Console
 from rich.table import Table
@@ -23,6 +22,7 @@ from qkv.cli.terminal import say
 from qkv.data.worlds import pairs
 from qkv.families.translator.recipes import RECIPES
 from qkv.families.translator.settings import ModelSettings
+from qkv.flags import Flag
 
 BUILT_IN_PAIRS = 100_000
 TESTED = 1_000
@@ -31,11 +31,11 @@ AMOUNT = 30_000  # of pairs, where a recipe asks; those used here do not
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    data: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")] = None
+    data: Annotated[Path | None, Flag(metavar="DIR")] = None
     """Folder with Multi30k: train, val and test_2016_flickr, each .lc.norm.tok.en and .lc.norm.tok.de."""
     out: Path = Path("runs/benchmark-one-stream")
     """Folder for the runs and results.json."""
-    steps: Annotated[int | None, tyro.conf.arg(help_behavior_hint="")] = None
+    steps: Annotated[int | None, Flag(help_behavior_hint="")] = None
     """Instead of those of the recipes."""
     seed: int = 1
     """The same for all."""

@@ -15,20 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 from qkv.cli import fail
 from qkv.cli.options import read_options
 from qkv.errors import UserError
+from qkv.flags import Positional
 
 AT_ONCE = 32  # sentences in a batch of transformers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Bundle of a translator."""
     source: Path
     """Sentences, one a line."""

@@ -27,13 +27,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from comparison import compare
 from rich.console import Console
 from rich.table import Table
 
 from qkv.cli.terminal import say
 from qkv.errors import UserError
+from qkv.flags import Flag
 from qkv.pictures import new_figure
 
 README_LOSS = 1.88  # nanoGPT's README, of the recipe for a CPU
@@ -58,7 +58,7 @@ VALIDATED = re.compile(r"step (\d+): train loss [\d.]+, val loss ([\d.]+)")
 class Options:
     text: Path
     """Tiny Shakespeare, 1,115,394 characters in one file; the first 90 % are for training."""
-    nanogpt: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")] = None
+    nanogpt: Annotated[Path | None, Flag(metavar="DIR")] = None
     """Folder with nanoGPT."""
     out: Path = Path("runs/benchmark-shakespeare")
     """Folder for the runs and results.json."""

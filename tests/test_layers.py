@@ -12,7 +12,7 @@ import qkv
 from qkv.families import FAMILIES
 
 PACKAGE = Path(qkv.__file__).parent
-ALWAYS = {"errors", "environment", "configs"}
+ALWAYS = {"errors", "environment", "configs", "flags"}
 
 # What each role may import; its own role is always allowed. Every import counts, also one inside a function or under
 # TYPE_CHECKING. "family.model" is families/<any>/model.py and what belongs to it, and so on.
@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "environment": {"errors"},
     "configs": {"errors"},
+    "flags": set(),
     "core.config": set(),
     "core": {"core.config"},
     "text": {"errors"},

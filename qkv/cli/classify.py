@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
-
 from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError, name_inputs
 from qkv.families.vit.options import ClassificationOptions
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Classify:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
-    inputs: tyro.conf.Positional[tuple[str, ...]] = ()
+    inputs: Positional[tuple[str, ...]] = ()
     """Texts, or image files for a model of images. A model of pairs needs two texts for each prediction; a model that
     chooses needs a text and the answers to choose from. By default, lines are read from --input or from standard input;
     the texts of a pair are separated by a tab."""
@@ -37,10 +36,8 @@ class Classify:
     """Columns of --labels: text,label or text,second,label, by name or by number from 1."""
     json: bool = False
     """Print one JSON object per input, with the probabilities of all classes."""
-    options: Annotated[ClassificationOptions, tyro.conf.arg(name="")] = field(
-        default_factory=ClassificationOptions
-    )
-    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
+    options: Annotated[ClassificationOptions, Flag(name="")] = field(default_factory=ClassificationOptions)
+    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:

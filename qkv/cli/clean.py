@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
-
 from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import check_output, read_options
 from qkv.corpus.settings import CleanSettings, check_clean
 from qkv.data.language_tags import language_of
 from qkv.errors import UserError
+from qkv.flags import Flag
 
 if TYPE_CHECKING:
     from qkv.corpus.records import Corpus, Record
@@ -26,7 +25,7 @@ COMMON = {
     "pairs", "source", "target", "output", "report", "held-out", "source-language", "target-language", "processes",
     "max-length", "max-ratio", "language-confidence", "min-alignment",
 }  # fmt: skip
-SeveralFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
+SeveralFiles = Annotated[tuple[Path, ...], Flag(metavar="FILE [FILE ...]")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +48,7 @@ class Clean:
     """Such as de; by default from the file name."""
     processes: int = 0
     """Number of processes; 0 for one per core."""
-    settings: Annotated[CleanSettings, tyro.conf.arg(name="")] = field(default_factory=CleanSettings)
+    settings: Annotated[CleanSettings, Flag(name="")] = field(default_factory=CleanSettings)
 
 
 def main(arguments: list[str]) -> None:

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
-
 from qkv.cli.options import check_output, read_options
 from qkv.configs import from_dict
 from qkv.errors import UserError
+from qkv.flags import Positional
 
 if TYPE_CHECKING:
     from qkv.explore.picture import Place
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Explore:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
     text: str | None = None
     """Text to start with (default: an example), or for a ViT the path of an image."""

@@ -4,16 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import tyro
-
 from qkv.cli.inputs import OptionalFile, OutputFolder
 from qkv.cli.options import read_options
 from qkv.errors import UserError
+from qkv.flags import Positional
 
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
     to: Literal["huggingface", "ctranslate2"]
     """The library: transformers (huggingface) or CTranslate2."""

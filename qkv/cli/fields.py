@@ -1,6 +1,6 @@
 """The options of a command, read from its dataclass: flags, types, defaults and help texts.
 
-An option is stated once, as a field with a docstring. A nested dataclass adds no prefix if its name for tyro is "".
+An option is stated once, as a field with a docstring. A nested dataclass adds no prefix if its flag's name is "".
 """
 
 import ast
@@ -15,9 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union
 
-import tyro
-
 from qkv.cli.string_types import STRING_TYPES
+from qkv.flags import POSITIONAL, REPEATED, Flag
 
 Settings = TypeVar("Settings")
 
@@ -90,30 +89,30 @@ def walk(
     for field in dataclasses.fields(kind):
         hint, extras = unwrap(hints[field.name])
         hint = types_of_parameters.get(hint, hint)
-        argument: Any = next((each for each in extras if type(each).__name__ == "_ArgConfig"), None)
+        argument = next((each for each in extras if isinstance(each, Flag)), Flag())
         name = field.name.replace("_", "-")
-        if argument is not None and argument.name is not None:
+        if argument.name is not None:
             name = argument.name
         value = default_of(field, default)
         spelled = STRING_TYPES.get(hint)
         if spelled is None and dataclasses.is_dataclass(hint):
             inner = f"{prefix}{name}." if name else prefix
             inherited = None if is_missing(value) else value
-            append = tyro.conf.UseAppendAction in extras
+            append = REPEATED in extras
             yield from walk(hint, inherited, (*path, field.name), inner, append)
             continue
-        positional = tyro.conf.Positional in extras
+        positional = POSITIONAL in extras
         yield OptionField(
             name=prefix + name,
             path=(*path, field.name),
             hint=hint,
-            metavar=(argument.metavar if argument is not None else None)
+            metavar=argument.metavar
             or (metavar_of(hint, field.name, positional) if spelled is None else spelled.metavar),
             default=value if spelled is None or is_missing(value) else spelled.show(value),
             doc=docstrings(kind).get(field.name, ""),
-            aliases=tuple((argument.aliases if argument is not None else None) or ()),
+            aliases=tuple(argument.aliases),
             positional=positional,
-            repeated=repeated or tyro.conf.UseAppendAction in extras,
+            repeated=(repeated or REPEATED in extras) and spelled is None and has_any_length(hint),
         )
 
 
@@ -135,7 +134,7 @@ def default_of(field: dataclasses.Field[Any], default: Any) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    return value is dataclasses.MISSING or value is tyro.MISSING
+    return value is dataclasses.MISSING
 
 
 def metavar_of(hint: Any, name: str, positional: bool = False) -> str:

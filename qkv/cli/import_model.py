@@ -3,15 +3,14 @@
 import shlex
 from dataclasses import dataclass
 
-import tyro
-
 from qkv.cli.inputs import OutputFolder
 from qkv.cli.options import read_options
+from qkv.flags import Positional
 
 
 @dataclass(frozen=True, kw_only=True)
 class Import:
-    model: tyro.conf.Positional[str]
+    model: Positional[str]
     """Folder in Hugging Face format, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de."""
     output: OutputFolder
     """Folder for the bundle."""

@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
-
 from qkv.cli.options import read_options
 from qkv.errors import UserError
+from qkv.flags import Positional
 
 
 @dataclass(frozen=True, kw_only=True)
 class Info:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
 
 

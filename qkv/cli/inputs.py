@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
+from qkv.flags import Flag
 
 ComputeType = Literal["float32", "bf16", "int8"]
-OutputFolder = Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"], metavar="DIR")]
-OptionalOutput = Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")]
-OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
-OptionalModel = Annotated[Path | None, tyro.conf.arg(metavar="MODEL", help_behavior_hint="")]
-OptionalFolder = Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")]
-OptionalLanguage = Annotated[str | None, tyro.conf.arg(metavar="CODE", help_behavior_hint="")]
-SomeFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]", help_behavior_hint="")]
+OutputFolder = Annotated[Path, Flag(aliases=["-o", "--out"], metavar="DIR")]
+OptionalOutput = Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE")]
+OptionalFile = Annotated[Path | None, Flag(metavar="FILE")]
+OptionalModel = Annotated[Path | None, Flag(metavar="MODEL")]
+OptionalFolder = Annotated[Path | None, Flag(metavar="DIR")]
+OptionalLanguage = Annotated[str | None, Flag(metavar="CODE")]
+SomeFiles = Annotated[tuple[Path, ...], Flag(metavar="FILE [FILE ...]")]

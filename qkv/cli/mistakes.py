@@ -1,7 +1,4 @@
-"""Explain what is wrong with the arguments of a command, in one sentence.
-
-tyro parses the arguments. If it rejects them, they are read again here, in one pass, to find the first mistake.
-"""
+"""Find the first mistake in the arguments of a command, and explain it in one sentence."""
 
 import difflib
 import typing

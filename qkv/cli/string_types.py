@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import tyro
-
 
 @dataclass(frozen=True, kw_only=True)
 class StringType:
@@ -17,20 +15,3 @@ class StringType:
 
 
 STRING_TYPES: dict[Any, StringType] = {}
-REGISTRY = tyro.constructors.ConstructorRegistry()
-
-
-@REGISTRY.primitive_rule
-def from_string(
-    info: tyro.constructors.PrimitiveTypeInfo,
-) -> tyro.constructors.PrimitiveConstructorSpec[Any] | None:
-    kind = STRING_TYPES.get(info.type)
-    if kind is None:
-        return None
-    return tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar=kind.metavar,
-        instance_from_str=lambda given: kind.read(given[0]),
-        is_instance=lambda value: True,
-        str_from_instance=lambda value: [kind.show(value)],
-    )

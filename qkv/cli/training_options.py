@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
-
-import tyro
 
 from qkv.cli.fields import OptionField, option_fields, with_values
 from qkv.cli.options import read_options
 from qkv.errors import UserError
+from qkv.flags import Flag
 from qkv.training.settings import RunSettings, TrainingSettings, find_recipe
 from qkv.training.trainable import Inputs, Trainable
 
@@ -26,16 +25,16 @@ COMMON = {
 
 @dataclass(frozen=True, kw_only=True)
 class TrainCommand(Generic[GivenInputs, Settings]):
-    inputs: Annotated[GivenInputs, tyro.conf.arg(name="")]
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"], metavar="DIR")]
+    inputs: Annotated[GivenInputs, Flag(name="")]
+    output: Annotated[Path, Flag(aliases=["-o", "--out"], metavar="DIR")]
     """Folder for the model. It must be new or empty."""
-    recipe: Annotated[str, tyro.conf.arg(metavar="NAME")] = "automatic"
+    recipe: Annotated[str, Flag(metavar="NAME")] = "automatic"
     """A named set of settings; "automatic" fits them to the amount of data."""
     resume: bool = False
     """Resume the run in --output, which remembers all other options. If there is none, start it."""
     tensorboard: bool = False
     """Also write the log for TensorBoard, to OUTPUT/training/tensorboard."""
-    settings: Annotated[Settings, tyro.conf.arg(name="")]
+    settings: Annotated[Settings, Flag(name="")]
 
 
 Command = TrainCommand[Any, Any]
@@ -66,7 +65,7 @@ def help_defaults(trainable: Trainable, arguments: list[str]) -> Command:
 def nominal_command(trainable: Trainable, recipe: str | None, command: Command | None = None) -> Command:
     """A command with the settings of a recipe for the nominal amount of data."""
     settings = find_recipe(recipe or "automatic", trainable.recipes(command))(trainable.nominal)
-    made: Command = command_type(trainable)(inputs=trainable.inputs(), output=tyro.MISSING, settings=settings)
+    made: Command = command_type(trainable)(inputs=trainable.inputs(), output=MISSING, settings=settings)
     return made
 
 

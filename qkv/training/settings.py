@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-import tyro
-
 from qkv.errors import Rule, UserError, check_rules
+from qkv.flags import Flag
 
 Precision = Literal["auto", "float32", "bf16", "int16"]
-FLAT = tyro.conf.arg(name="")
+FLAT = Flag(name="")
 """For a group of settings whose names need no prefix on the command line."""
 Recipe = TypeVar("Recipe", bound=Callable[..., Any])
 

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from commands import code_of, refused
 
-from qkv.cli.options import first_sentence
-
 TRAIN = ("train", "translator", "--out", "new", "--source", "a", "--target", "b")
 
 
@@ -85,31 +83,3 @@ def test_help_keeps_to_the_width_of_the_terminal(
     shown = capsys.readouterr()
     assert "Folder of the model." in shown.out
     assert max(map(len, shown.out.splitlines())) <= 90
-
-
-FRAMED = """\
-╭─ Oh ─────────╮
-│ Something    │
-│ else is off. │
-│ ──────────── │
-│ More here    │
-╰──────────────╯
-"""
-PLAIN = """\
- Oh
- ------------
-  Something
-  else is off.
-  ------------
-  More here
-
-"""
-
-
-@pytest.mark.parametrize("box", [FRAMED, PLAIN])
-def test_an_unknown_error_of_the_parser_is_shown_in_one_line(box: str) -> None:
-    assert first_sentence(box) == "Something else is off."
-
-
-def test_an_empty_error_of_the_parser_is_a_sentence() -> None:
-    assert first_sentence("") == "the options cannot be read."

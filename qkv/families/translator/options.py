@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
-import tyro
-
 from qkv.decoding.sampling_options import Sampling
 from qkv.errors import OptionError, UserError, check_rules
+from qkv.flags import Flag
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind
 
@@ -29,7 +28,7 @@ SEED = 1
 class TranslationOptions(Sampling):
     """How texts are translated. None means the model's own default."""
 
-    beam_size: Annotated[int | None, tyro.conf.arg(aliases=["--beam"])] = None
+    beam_size: Annotated[int | None, Flag(aliases=["--beam"])] = None
     """Hypotheses kept at every step; 1 is greedy. By default, the model's own setting."""
     length_penalty: float | None = None
     """Exponent of the length penalty; 0 for none."""

@@ -7,28 +7,27 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from qkv.cli.inputs import OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError, name_inputs
 from qkv.families.bert.options import EmbeddingOptions
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 
 @dataclass(frozen=True, kw_only=True)
 class Embed:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
-    text: tyro.conf.Positional[tuple[str, ...]] = ()
+    text: Positional[tuple[str, ...]] = ()
     """Texts to embed. By default, lines are read from --input or from standard input."""
     input: OptionalFile = None
     """File to embed, line by line."""
     output: OptionalOutput = None
     """File for the vectors: .npy (one row per text) or .jsonl. By default, JSON lines go to standard output."""
-    options: Annotated[EmbeddingOptions, tyro.conf.arg(name="")] = field(default_factory=EmbeddingOptions)
-    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
+    options: Annotated[EmbeddingOptions, Flag(name="")] = field(default_factory=EmbeddingOptions)
+    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:

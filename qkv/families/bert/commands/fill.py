@@ -6,24 +6,23 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
 from qkv.families.bert.options import FillOptions
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fill:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
-    text: tyro.conf.Positional[str]
+    text: Positional[str]
     """A text with [MASK] for each masked word."""
-    options: Annotated[FillOptions, tyro.conf.arg(name="")] = field(default_factory=FillOptions)
+    options: Annotated[FillOptions, Flag(name="")] = field(default_factory=FillOptions)
     json: bool = False
     """Print one JSON object per [MASK]."""
-    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
+    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:

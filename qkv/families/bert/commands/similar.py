@@ -5,20 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import tyro
-
 from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError, name_inputs
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 
 @dataclass(frozen=True, kw_only=True)
 class Similar:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
-    text: tyro.conf.Positional[tuple[str, ...]] = ()
+    text: Positional[tuple[str, ...]] = ()
     """Two texts."""
     pairs: OptionalFile = None
     """File of pairs of texts, separated by a tab: print one similarity per line."""
@@ -26,7 +25,7 @@ class Similar:
     """File of pairs with human similarity ratings: print the correlation with the model, as one line of JSON."""
     columns: str = ""
     """Columns of --labels: text,second,label, by name or by number from 1. For STS-B: 6,7,5."""
-    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
+    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:

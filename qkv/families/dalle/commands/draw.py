@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
-
 from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 from qkv.families.dalle.options import DrawingOptions
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
@@ -22,18 +21,18 @@ GAP = 2  # white pixels between the images of a sheet
 
 @dataclass(frozen=True, kw_only=True)
 class Draw:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
-    caption: tyro.conf.Positional[str]
+    caption: Positional[str]
     """What to draw."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o", "--out"])]
+    output: Annotated[Path, Flag(aliases=["-o", "--out"])]
     """File for the image, .png."""
     top_k: int = 1
     """Put this many of the best candidates on one sheet, the best first."""
     scale: int = 8
     """Enlarge each pixel to this many on a side."""
-    how: Annotated[DrawingOptions, tyro.conf.arg(name="")] = field(default_factory=DrawingOptions)
-    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
+    how: Annotated[DrawingOptions, Flag(name="")] = field(default_factory=DrawingOptions)
+    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:

@@ -6,8 +6,6 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import tyro
-
 from qkv.cli.fields import names_in
 from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path, side_of_scenes
@@ -15,6 +13,7 @@ from qkv.cli.picture_scores import check_scenes_or_images, show_scores
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 from qkv.families.dalle.options import DrawingOptions
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ FEW_CANDIDATES = 8
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateDrawing:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
     scenes: int = 0
     """Evaluate on this many built-in scenes. DALL-E draws captions of seen and of unseen combinations; a codebook
@@ -44,10 +43,10 @@ class EvaluateDrawing:
     """DALL-E: write the drawings with their captions to this .png file."""
     json: bool = False
     """Print everything as one JSON document."""
-    how: Annotated[DrawingOptions, tyro.conf.arg(name="")] = field(
+    how: Annotated[DrawingOptions, Flag(name="")] = field(
         default_factory=lambda: DrawingOptions(candidates=FEW_CANDIDATES)
     )
-    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
+    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:

@@ -8,22 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import tyro
-
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import EXACT, Running
 
 if TYPE_CHECKING:
     from qkv.families.gpt.product import Generator
 
-Files = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]", help_behavior_hint="")]
+Files = Annotated[tuple[Path, ...], Flag(metavar="FILE [FILE ...]")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateText:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of a language model."""
     text: Files = ()
     """Unseen text. Each file is a document; of .jsonl, each line."""
@@ -33,7 +32,7 @@ class EvaluateText:
     """Part of a file of chorales to use."""
     json: bool = False
     """Print everything as one JSON document."""
-    running: Annotated[Running, tyro.conf.arg(name="")] = EXACT
+    running: Annotated[Running, Flag(name="")] = EXACT
 
 
 def main(arguments: list[str]) -> None:

@@ -7,30 +7,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
-
 from qkv.cli.options import check_output, read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import UserError
 from qkv.families.gpt.options import GenerationOptions
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
     from qkv.families.gpt.product import Generator
 
-OutputFile = Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE.mid", help_behavior_hint="")]
+OutputFile = Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE.mid")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generate:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
-    prompt: tyro.conf.Positional[str] = ""
+    prompt: Positional[str] = ""
     """Text to continue; - reads it from standard input. For music, a MIDI file. By default, nothing."""
-    options: Annotated[GenerationOptions, tyro.conf.arg(name="")] = field(default_factory=GenerationOptions)
+    options: Annotated[GenerationOptions, Flag(name="")] = field(default_factory=GenerationOptions)
     output: OutputFile = None
     """File for music, .mid."""
-    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
+    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:

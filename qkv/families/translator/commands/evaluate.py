@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
-
 from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import check_output, read_options
 from qkv.errors import UserError
 from qkv.families.translator.settings import ScoringSettings
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import EXACT, Running
 
 if TYPE_CHECKING:
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
     from qkv.evaluation.scores import Scorer
     from qkv.families.translator.product import Translator
 
-ModelOrFile = Annotated[Path, tyro.conf.arg(metavar="MODEL|FILE")]
-OtherModelOrFile = Annotated[Path | None, tyro.conf.arg(metavar="MODEL|FILE", help_behavior_hint="")]
-ReferenceFiles = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE [FILE ...]")]
-OptionalName = Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+ModelOrFile = Annotated[Path, Flag(metavar="MODEL|FILE")]
+OtherModelOrFile = Annotated[Path | None, Flag(metavar="MODEL|FILE")]
+ReferenceFiles = Annotated[tuple[Path, ...], Flag(metavar="FILE [FILE ...]")]
+OptionalName = Annotated[str | None, Flag(metavar="NAME")]
 STANDARD = asdict(ScoringSettings())  # for models without a report
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    model: tyro.conf.Positional[ModelOrFile]
+    model: Positional[ModelOrFile]
     """Folder of a model, or a file of translations from any tool, one per line."""
     source: OptionalFile = None
     """Sentences to translate, one per line; optional for a file of translations."""
@@ -51,7 +50,7 @@ class Evaluate:
     """Print one JSON document instead of tables."""
     output: OptionalOutput = None
     """Write the translations to this file, one per line."""
-    beam_size: Annotated[int | None, tyro.conf.arg(aliases=["--beam"])] = None
+    beam_size: Annotated[int | None, Flag(aliases=["--beam"])] = None
     """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
     length_penalty: float | None = None
     """Exponent of the length penalty; 0 for none."""
@@ -59,7 +58,7 @@ class Evaluate:
     """Tokenizer of sacrebleu; none for tokenized text. By default as in the model's report, or 13a."""
     lowercase: bool = False
     """Ignore case. By default as in the model's report."""
-    running: Annotated[Running, tyro.conf.arg(name="")] = EXACT
+    running: Annotated[Running, Flag(name="")] = EXACT
 
 
 @dataclass(frozen=True, kw_only=True)

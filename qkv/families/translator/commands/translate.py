@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
-
 from qkv.cli.inputs import OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.pace import Pace
@@ -16,6 +14,7 @@ from qkv.cli.string_types import STRING_TYPES, StringType
 from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
 from qkv.errors import UserError
 from qkv.families.translator.options import DEFAULTS, PROTECTED, TranslationOptions
+from qkv.flags import REPEATED, Flag, Positional, Repeated
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 from qkv.text.glossary import Glossary
 from qkv.text.protect import Kind
@@ -52,15 +51,15 @@ STRING_TYPES[tuple[Kind, ...]] = StringType(
 
 @dataclass(frozen=True, kw_only=True)
 class Translate:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of the model."""
-    text: tyro.conf.Positional[tuple[str, ...]] = ()
+    text: Positional[tuple[str, ...]] = ()
     """Text to translate, line by line. By default, lines are read from --input or from standard input."""
     input: OptionalFile = None
     """File to translate, line by line."""
     output: OptionalOutput = None
     """File for the translations of --input. If the job is interrupted, the same command resumes it."""
-    options: Annotated[TranslationOptions, tyro.conf.arg(name=""), tyro.conf.UseAppendAction] = DEFAULTS
+    options: Annotated[TranslationOptions, Flag(name=""), REPEATED] = DEFAULTS
     scores: bool = False
     """After each translation print a tab, its log-probability, a tab, and the probability that it is good. The latter is
     empty for copied lines and for models without calibration. Tabs in the translation become spaces."""
@@ -70,9 +69,9 @@ class Translate:
     """Mark translations whose probability of being good is lower than this."""
     withhold: bool = False
     """Print an empty line instead of a translation that --min-confidence would mark."""
-    ensemble: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    ensemble: Repeated[tuple[Path, ...]] = ()
     """Another model with the same vocabulary. Probabilities are averaged. Can be given several times."""
-    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
+    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
-
 from qkv.cli.options import read_options
 from qkv.cli.picture_scores import check_scenes_or_images, show_scores
 from qkv.cli.threads import use_threads
+from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateClassifier:
-    model: tyro.conf.Positional[Path]
+    model: Positional[Path]
     """Folder of an image classifier."""
     images: Path | None = None
     """Folder with one folder per class, or idx files, as for training. Its test part is used, else its validation part,
@@ -28,7 +27,7 @@ class EvaluateClassifier:
     """Evaluate on this many built-in scenes instead, for a classifier that was trained on scenes."""
     json: bool = False
     """Print everything as one JSON document."""
-    running: Annotated[Running, tyro.conf.arg(name="")] = DEFAULT_RUNNING
+    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
 def main(arguments: list[str]) -> None:
