@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 
 from qkv.environment import HELPER, NEEDS_TORCH, under_torchrun
 from qkv.errors import DataError, OptionError, ProcessEndedError, UserError
-from qkv.families import commands, trainings
+from qkv.families import commands, own_families, trainings
 from qkv.families.family import Command, resolve
 
 OWN = (
@@ -149,11 +149,12 @@ class Notice(logging.Handler):
 
 
 def find_command(name: str) -> Command:
-    import difflib
-
-    known = all_commands()
+    own = {command.name: command for command in (*OWN, *commands(own_families()).values())}
+    known = own if name in own else all_commands()
     if name in known:
         return known[name]
+    import difflib
+
     near = difflib.get_close_matches(name, [*known, "train"], n=1)
     hint = f"did you mean `qkv {near[0]}`?" if near else "`qkv --help` lists the commands."
     raise UserError(f"unknown command '{name}'; {hint}")

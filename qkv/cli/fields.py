@@ -31,11 +31,17 @@ class OptionField:
     metavar: str
     default: Any
     """dataclasses.MISSING if the option is required."""
-    doc: str
+    owner: Any
+    """The dataclass that states it."""
     aliases: tuple[str, ...] = ()
     positional: bool = False
     repeated: bool = False
     """Given once per value: --avoid a --avoid b."""
+
+    @property
+    def doc(self) -> str:
+        """The docstring of the field, read only if the help or a message needs it."""
+        return docstrings(self.owner).get(self.path[-1], "")
 
     @property
     def flag(self) -> str:
@@ -109,7 +115,7 @@ def walk(
             metavar=argument.metavar
             or (metavar_of(hint, field.name, positional) if spelled is None else spelled.metavar),
             default=value if spelled is None or is_missing(value) else spelled.show(value),
-            doc=docstrings(kind).get(field.name, ""),
+            owner=kind,
             aliases=tuple(argument.aliases),
             positional=positional,
             repeated=(repeated or REPEATED in extras) and spelled is None and has_any_length(hint),

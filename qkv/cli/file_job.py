@@ -11,6 +11,7 @@ from typing import Any
 
 from qkv.checkpoint.files import bytes_hash, canonical, lock_file, read_json, sync_folder, write_json
 from qkv.cli.pace import Pace
+from qkv.cli.progress import count_progress
 from qkv.cli.texts import decode
 from qkv.errors import DataError, UserError
 
@@ -66,10 +67,10 @@ class FileJob:
                     self.part.unlink()  # no part was finished
 
     def resume(self, work: Work) -> None:
-        from qkv.cli.terminal import count_progress, say
-
         done, size = self.read_progress()
         if done:
+            from qkv.cli.terminal import say
+
             say(f"resuming {self.output}: {done:,} of {self.lines:,} lines are done")
         counted = count_progress("translating", self.lines, before=done, lines=True)
         with open(self.part, "ab") as file, counted as count:

@@ -4,8 +4,8 @@ Other packages add families through the entry-point group `qkv.families`; docs/e
 """
 
 import importlib
+from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import entry_points
 
 from qkv.families.family import BundleKind, Command, Family, HubFormat, Training
 
@@ -14,19 +14,26 @@ ENTRY_POINTS = "qkv.families"
 
 
 @cache
+def own_families() -> tuple[Family, ...]:
+    return tuple(importlib.import_module(f"qkv.families.{name}").FAMILY for name in FAMILIES)
+
+
+@cache
 def all_families() -> tuple[Family, ...]:
     """The families of qkv, then those of other installed packages."""
-    own = [importlib.import_module(f"qkv.families.{name}").FAMILY for name in FAMILIES]
-    others = [point.load() for point in entry_points(group=ENTRY_POINTS)]
-    return (*own, *others)
+    from importlib.metadata import entry_points  # slow, and not needed to find what is our own
+
+    return (*own_families(), *(point.load() for point in entry_points(group=ENTRY_POINTS)))
 
 
-def bundle_kinds() -> dict[str, BundleKind]:
-    return {kind.name: kind for family in all_families() for kind in family.bundles}
+def bundle_kinds(families: Sequence[Family] | None = None) -> dict[str, BundleKind]:
+    """The kinds of bundles of these families, by name; by default of all."""
+    return {kind.name: kind for family in families or all_families() for kind in family.bundles}
 
 
-def commands() -> dict[str, Command]:
-    return {command.name: command for family in all_families() for command in family.commands}
+def commands(families: Sequence[Family] | None = None) -> dict[str, Command]:
+    """The commands of these families, by name; by default of all."""
+    return {command.name: command for family in families or all_families() for command in family.commands}
 
 
 def trainings() -> dict[str, Training]:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from qkv.checkpoint.bundle import load_bundle, read_config
 from qkv.errors import UserError
-from qkv.families import bundle_kinds
+from qkv.families import bundle_kinds, own_families
 from qkv.families.family import BundleKind, resolve
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
 
@@ -64,7 +64,9 @@ def kind_of(path: str | Path) -> BundleKind:
 
 
 def find_kind(name: str, path: str | Path) -> BundleKind:
-    kinds = bundle_kinds()
+    kinds = bundle_kinds(own_families())
+    if name not in kinds:
+        kinds = bundle_kinds()
     if name not in kinds:
         raise UserError(
             f"{path} holds a model of kind '{name[:40]}', which this version of qkv does not know. "

@@ -1,16 +1,19 @@
 """What computes a model without torch: the compiled engine, or NumPy if that is unavailable."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from qkv.engine import GPTEngine, NoEngineError
-from qkv.engine.reference.encoder import NumpyEncoder
-from qkv.engine.reference.gpt import NumpyGPT
-from qkv.engine.texts import TextEngine
-from qkv.families.bert.config import EncoderConfig
-from qkv.families.gpt.config import GPTConfig
+from qkv.engine.library import NoEngineError
 from qkv.runtime.network import Network, Weights
 from qkv.runtime.running import Running, Warn
+
+if TYPE_CHECKING:
+    from qkv.engine.gpt import GPTEngine
+    from qkv.engine.reference.encoder import NumpyEncoder
+    from qkv.engine.reference.gpt import NumpyGPT
+    from qkv.engine.texts import TextEngine
+    from qkv.families.bert.config import EncoderConfig
+    from qkv.families.gpt.config import GPTConfig
 
 WITHOUT_ENGINE = (
     "the compiled engine is unavailable, so NumPy computes the same results more slowly: {error}."
@@ -31,9 +34,12 @@ def compiled_or_reference(
 
 
 def open_gpt(
-    config: GPTConfig, weights: Weights, running: Running, warn: Warn, *, prefix: str = ""
-) -> GPTEngine | NumpyGPT:
+    config: "GPTConfig", weights: Weights, running: Running, warn: Warn, *, prefix: str = ""
+) -> "GPTEngine | NumpyGPT":
     """A language model. `prefix` is what the names of its weights begin with."""
+    from qkv.engine.gpt import GPTEngine
+    from qkv.engine.reference.gpt import NumpyGPT
+
     int8, threads = running.int8, running.thread_count
     return compiled_or_reference(
         lambda: GPTEngine(config, weights, int8=int8, threads=threads, prefix=prefix),
@@ -43,9 +49,12 @@ def open_gpt(
 
 
 def open_encoder(
-    config: EncoderConfig, weights: Weights, running: Running, warn: Warn, *, prefix: str = "encoder."
-) -> TextEngine | NumpyEncoder:
+    config: "EncoderConfig", weights: Weights, running: Running, warn: Warn, *, prefix: str = "encoder."
+) -> "TextEngine | NumpyEncoder":
     """An encoder of texts. `prefix` is what the names of its weights begin with."""
+    from qkv.engine.reference.encoder import NumpyEncoder
+    from qkv.engine.texts import TextEngine
+
     int8, threads = running.int8, running.thread_count
     return compiled_or_reference(
         lambda: TextEngine(config, weights, int8=int8, threads=threads, prefix=prefix),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qkv.cli import terminal
+from qkv.cli import progress, terminal
 from qkv.cli.terminal import TrainingDisplay
 from qkv.training.position import Position
 
@@ -65,3 +65,13 @@ def test_work_after_the_last_step_is_named_at_once_and_its_progress_printed(
         "translating: 90 of 100, about 0:04 left",
         "scoring",
     ]
+
+
+def test_nothing_is_shown_for_a_job_that_ends_within_two_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([0.0, 1.0, 1.9, 60.0])
+    shown: list[str] = []
+    with progress.count_progress("counting", 30, lines=True, clock=lambda: next(times)) as advance:
+        for _ in range(3):
+            advance(10)
+            shown.append(capsys.readouterr().err)
+    assert shown[:2] == ["", ""]

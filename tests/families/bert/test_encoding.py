@@ -37,7 +37,7 @@ def test_each_row_gets_the_vector_of_its_own_states(
     pool: Pooling, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if running is BY_NUMPY:
-        monkeypatch.setattr("qkv.runtime.runners.TextEngine", without_compiler)
+        monkeypatch.setattr("qkv.engine.texts.TextEngine", without_compiler)
     encoder = tiny_bert().running(running).runner.texts
     np.testing.assert_allclose(encode_rows(encoder, ROWS, pool), wanted(pool), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(encode_rows(encoder, ROWS[2:3], pool), wanted(pool)[2:3], rtol=1e-5, atol=1e-5)
@@ -47,7 +47,7 @@ def test_without_a_compiler_int8_is_the_same_arithmetic_and_one_sentence_says_so
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     by_engine = encode_rows(tiny_bert().running(Running()).runner.texts, ROWS, "mean")
-    monkeypatch.setattr("qkv.runtime.runners.TextEngine", without_compiler)
+    monkeypatch.setattr("qkv.engine.texts.TextEngine", without_compiler)
     told: list[str] = []
     model = tiny_bert().running(Running(), told.append)
     found = encode_rows(model.runner.texts, ROWS, "mean")

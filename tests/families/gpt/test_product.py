@@ -233,7 +233,7 @@ def test_without_a_compiler_the_text_is_the_same_and_one_sentence_says_so(
     generator, generation = untrained("subwords"), GenerationOptions(max_new_tokens=30, temperature=0)
     running = Running(compute_type=compute)
     by_engine = generator.running(running)
-    monkeypatch.setattr("qkv.runtime.runners.GPTEngine", broken_compiler)
+    monkeypatch.setattr("qkv.engine.gpt.GPTEngine", broken_compiler)
     told: list[str] = []
     by_numpy = generator.running(running, told.append)
     assert isinstance(by_numpy.runner, NumpyGPT)
