@@ -101,6 +101,7 @@ def test_a_job_without_a_terminal_prints_its_progress(
 ) -> None:
     long = "one two three. " * 40  # many pieces, and yet one line
     source.write_text("\n".join([*LINES, long, long]) + "\n", encoding="utf-8")
+    monkeypatch.setattr("qkv.cli.progress.QUIET", 0.0)
     monkeypatch.setattr(terminal, "LINE_EVERY", 0.0)
     command = ("translate", model, "--input", source, "--output")
     assert code_of(*command, tmp_path / "out") == 0

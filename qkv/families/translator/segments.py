@@ -23,8 +23,13 @@ def segments_of(text: str, protect: Sequence[Kind], tokenizer: Vocabulary, limit
     def size(part: str) -> int:
         return len(tokenizer.encode(part.strip()))
 
+    def parts(line: str) -> list[str]:
+        if len(line.encode(errors="replace")) < limit:  # a token has at least one byte
+            return [line]
+        return split_long_text(line, protect, size, limit)
+
     lines = split_lines(text, protect) or [text]
-    return [part for line in lines for part in split_long_text(line, protect, size, limit)]
+    return [part for line in lines for part in parts(line)]
 
 
 def split_request(text: str, options: TranslationOptions, tokenizer: Vocabulary, limit: int) -> list[Segment]:
@@ -37,15 +42,18 @@ def split_request(text: str, options: TranslationOptions, tokenizer: Vocabulary,
     return [
         Segment(
             part,
-            replace(
-                options,
-                prefix=options.prefix if place == first else "",
-                contain=options.contain if place == last else (),
-            ),
+            options_of_segment(options, is_first=place == first, is_last=place == last),
             copied=place not in translated,
         )
         for place, part in enumerate(parts)
     ]
+
+
+def options_of_segment(options: TranslationOptions, *, is_first: bool, is_last: bool) -> TranslationOptions:
+    prefix, contain = options.prefix if is_first else "", options.contain if is_last else ()
+    if (prefix, contain) == (options.prefix, options.contain):
+        return options
+    return replace(options, prefix=prefix, contain=contain)
 
 
 def resolve_language(
@@ -64,7 +72,9 @@ def resolve_language(
             f"this model has no target language '{language}': "
             + (f"choose from {known}." if known else "it translates into one language only.")
         )
-    return rest, replace(options, target_language=language)
+    return rest, options if language == options.target_language else replace(
+        options, target_language=language
+    )
 
 
 def copy_of(segment: Segment) -> Translation:

@@ -119,7 +119,7 @@ class Job:
 
     def written(self, output: str) -> str:
         """The output with the entities of the source."""
-        return escape(output, self.spellings)
+        return escape(output, self.spellings) if self.spellings else output
 
     def is_kept_by(self, text: str) -> bool:
         """Whether a translation keeps every guarantee except the tags, which are inserted at the end."""
@@ -196,9 +196,13 @@ class Reading:
 
     def written(self, output: str) -> str:
         """The same with the entities of the source. Spans stay unchanged."""
+        if not self.names:
+            return self.job.written(output)
         return applied(output, self.back_edits(output), self.job.written)
 
     def back_edits(self, output: str) -> list[Edit]:
+        if not self.names:
+            return []
         found = locate(output, self.names)
         edits = [
             Edit(start, start + len(name), self.pad_with_spaces(output, start, name, text), span=text)

@@ -1,5 +1,6 @@
 """Detects loops: translations that repeat themselves more often than their source does."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -8,6 +9,10 @@ LONGEST_UNIT = 12  # the most tokens in a repeated unit
 
 def is_loop(output: Sequence[int], source: Sequence[int]) -> bool:
     """Whether a short sequence of tokens is repeated more often than the source justifies."""
+    if (
+        max(Counter(output).values(), default=0) < 3
+    ):  # a loop has every token of its unit at least three times
+        return False
     allowed = max(2, 1 + max((count for count, _ in runs(source)), default=1))
     return any(count > (allowed if unit > 2 else max(3, allowed)) for count, unit in runs(output))
 
@@ -17,8 +22,11 @@ def repeats_a_word(output: str, reasons: Sequence[str]) -> bool:
 
     If one of the `reasons` repeats a word, the output may repeat one once more than that.
     """
+    run = run_of_words(output)
+    if run <= 2:
+        return False
     longest = max((run_of_words(reason) for reason in reasons), default=1)
-    return run_of_words(output) > max(2, longest + (longest > 1))
+    return run > max(2, longest + (longest > 1))
 
 
 def run_of_words(text: str) -> int:

@@ -179,7 +179,7 @@ class Retry:
     def translations_of(self, trial: Trial, options: TranslationOptions) -> list[Translation]:
         """The hypotheses that keep every guarantee; if the best one does not, all of them, repaired."""
         chosen = trial.hypotheses
-        if self.holds(trial, options):
+        if len(chosen) > 1 and self.holds(trial, options):
             chosen = [each for each in chosen if self.holds(replace(trial, hypotheses=[each]), options)]
         return distinct(self.texts.translation(each, trial.attempt.reading, options) for each in chosen)
 
