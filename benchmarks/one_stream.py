@@ -35,7 +35,7 @@ class Options:
     """Folder with Multi30k: train, val and test_2016_flickr, each .lc.norm.tok.en and .lc.norm.tok.de."""
     out: Path = Path("runs/benchmark-one-stream")
     """Folder for the runs and results.json."""
-    steps: Annotated[int | None, Flag(help_behavior_hint="")] = None
+    steps: int | None = None
     """Instead of those of the recipes."""
     seed: int = 1
     """The same for all."""

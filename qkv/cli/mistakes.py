@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from qkv.cli.fields import OptionField, is_missing, without_none
+from qkv.cli.string_types import STRING_TYPES
 
 LONGEST_NAME, LONGEST_VALUE = 200, 60  # characters of an argument that a message shows
 NUMBERS = {2: "two", 3: "three"}
@@ -75,6 +76,8 @@ def mistake_in_value(name: str, field: OptionField, values: Sequence[str]) -> st
         return None
     if not values:
         return f"{name} needs a value."
+    if field.hint in STRING_TYPES:  # whoever reads it checks it
+        return None
     kinds, shown = value_types(field.hint), shorten(" ".join(values))
     wrong = not all(fits(kind, value) for value, kind in zip(values, kinds * len(values), strict=False))
     if field.count > 1:

@@ -424,7 +424,7 @@ FILE_MISTAKES = {
     "languages without pairs": ("good.xx --reference a.xx --source-language en", "need --pairs"),
     "no number": ("model --source a.en --reference a.xx --length-penalty nan", "--length-penalty must be from 0 to 50"),
     "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge needs --source or --pairs"),
-    "no reference": ("good.xx --reference", "give either --reference with one file or more, or --pairs"),
+    "no reference": ("good.xx --reference", "--reference needs a value"),
     "neither references nor pairs": ("good.xx", "give either --reference with one file or more, or --pairs"),
     "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give either --reference"),
     "source and pairs": ("good.xx --source a.en --pairs a.tsv", "leave out --source"),
