@@ -78,7 +78,7 @@ class Explorer:
         return {
             "model": self.folder.resolve().name,
             "kind": self.kind,
-            "architecture": getattr(self.model.model, "architecture", None),
+            "architecture": getattr(self.model.model.config, "architecture", None),
             "languages": None
             if languages is None
             else {"source": languages.source, "target": languages.target},

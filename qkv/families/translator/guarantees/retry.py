@@ -46,7 +46,10 @@ class Retry:
 
         The next attempts of all segments are searched in one batch.
         """
-        courses = [self.course(self.texts.job(text, own), own) for text, own in segments]
+        jobs = [self.texts.job(text, own) for text, own in segments]
+        if any(job.kept or job.wanted or job.marks for job in jobs):  # their spans are placed by attention
+            self.search = replace(self.search, align=self.texts.aligner.cross_heads)
+        courses = [self.course(job, own) for job, (_, own) in zip(jobs, segments, strict=True)]
         results: list[list[Translation]] = [[] for _ in segments]
         waiting = {row: next(course) for row, course in enumerate(courses)}
         while waiting:
@@ -155,7 +158,8 @@ class Retry:
     def anchor(self, base: Trial, options: TranslationOptions) -> Attempt | None:
         """Score the free translation with its missing terms and spans inserted; None if a place is unknown."""
         reading, output = base.attempt.reading, self.output(base)
-        links = self.texts.links(reading.text, base.best.ids, WORDS_AND_MARKS, options.target_language)
+        best, language = base.best, options.target_language
+        links = self.texts.links(reading.text, best.ids, WORDS_AND_MARKS, language, best.attention)
         anchor = anchored(reading, output, links)
         if anchor is None or len(self.texts.tokenizer.target.encode(anchor)) + 2 > self.searcher.context:
             return None
