@@ -259,11 +259,13 @@ def test_fast_typing_never_shows_a_stale_answer(
         time.sleep(0.2 * chance.random())
     page.wait(lambda: page.text("#output") not in ("", "…"))
     page.ready()
-    translator = load(service.explorer.folder)
+    translator = load(service.explorer.folder, engine="torch")
     shown = page.run("return window.shown")
     assert shown[-1] == ["one two three four", translator.translate("one two three four")]
     for text, answer in shown:
-        assert answer == translator.translate(text), text
+        assert answer.rstrip() == translator.translate(text).rstrip(), (
+            text
+        )  # the page reads no spaces at the end
 
 
 def test_the_accessibility_tree_names_every_matrix_and_cell(page: Page) -> None:
