@@ -259,13 +259,12 @@ def test_fast_typing_never_shows_a_stale_answer(
         time.sleep(0.2 * chance.random())
     page.wait(lambda: page.text("#output") not in ("", "…"))
     page.ready()
-    translator = load(service.explorer.folder, engine="torch")
+    translator = load(service.explorer.folder)
     shown = page.run("return window.shown")
     assert shown[-1] == ["one two three four", translator.translate("one two three four")]
     for text, answer in shown:
-        assert answer.rstrip() == translator.translate(text).rstrip(), (
-            text
-        )  # the page reads no spaces at the end
+        # The page does not read spaces at the end.
+        assert answer.rstrip() == translator.translate(text).rstrip(), text
 
 
 def test_the_accessibility_tree_names_every_matrix_and_cell(page: Page) -> None:
