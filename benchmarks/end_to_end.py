@@ -4,9 +4,9 @@
     python benchmarks/end_to_end.py --model runs/demo --weak runs/weak --large runs/zh-en --large-lines FILE
 
 Ours is `qkv translate --input F --output G` with all guarantees on. The peer is a short script with `ctranslate2` and
-`tokenizers` in int8, with its best numbers of workers and threads for one line and for many, and `pymarian decode` where
-it is installed and can read the model. Systems take turns; the fastest turn of each counts. The last line divides the
-time or memory of CTranslate2 by ours: above 1 is better.
+`tokenizers` in int8 (end_to_end_peer.py), with several numbers of workers and threads, of which the fastest counts.
+Systems take turns, and the fastest turn of each counts. The last line divides the time or memory of CTranslate2 by ours:
+above 1 is better.
 """
 
 import argparse
@@ -54,19 +54,7 @@ class Job:
     beam: int
 
 
-def run(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds of a process from start to end, and the most memory that it held, in megabytes."""
-    began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    _, error = process.communicate()
-    # communicate() has waited for the process, so its peak is read from the system by a wrapper below.
-    seconds = time.perf_counter() - began
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} failed: {error.decode()[-500:]}")
-    peak = [line for line in error.decode().splitlines() if line.startswith("peak_kb ")]
-    return seconds, float(peak[-1].split()[1]) / 1000 if peak else 0.0
-
-
+# A tiny parent asks the system for the peak memory of the command alone.
 WRAPPER = """
 import os, resource, sys
 pid = os.fork()
@@ -78,9 +66,15 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def measured(command: Sequence[str]) -> tuple[float, float]:
-    """Like `run`, with the peak memory of the process itself: a tiny parent asks the system for it."""
-    return run([sys.executable, "-S", "-c", WRAPPER, *command])
+def measure(command: Sequence[str]) -> tuple[float, float]:
+    """Seconds of a command from start to end, and the most memory that it held, in megabytes."""
+    began = time.perf_counter()
+    ended = subprocess.run([sys.executable, "-S", "-c", WRAPPER, *command], capture_output=True, text=True)
+    seconds = time.perf_counter() - began
+    if ended.returncode:
+        raise SystemExit(f"{' '.join(command)} failed: {ended.stderr[-500:]}")
+    [peak] = [line for line in ended.stderr.splitlines() if line.startswith("peak_kb ")]
+    return seconds, float(peak.split()[1]) / 1000
 
 
 def ours(job: Job, given: Path, folder: Path) -> list[str]:
@@ -97,12 +91,12 @@ def peer(job: Job, given: Path, folder: Path, workers: int, threads: int) -> lis
 
 
 def settings(lines: int) -> list[tuple[int, int]]:
-    """Workers and threads of CTranslate2: one worker for one line, all three ways for many."""
+    """Numbers of workers and threads of CTranslate2 to try."""
     return [(1, 1), (1, CORES)] if lines < 50 else [(CORES, 1), (1, CORES)]
 
 
 def contest(job: Job, count: int, rounds: int) -> dict[str, Turns]:
-    """Every system translates the first `count` lines in turn."""
+    """The systems take turns in translating the first `count` lines."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         given = folder / "given.txt"
@@ -115,7 +109,7 @@ def contest(job: Job, count: int, rounds: int) -> dict[str, Turns]:
         found = {each: Turns() for each in systems}
         for _ in range(rounds):
             for each, command in systems.items():
-                seconds, megabytes = measured(command())
+                seconds, megabytes = measure(command())
                 found[each].seconds.append(seconds)
                 found[each].megabytes.append(megabytes)
         return found

@@ -31,7 +31,7 @@ class TrainCommand(Generic[GivenInputs, Settings]):
     recipe: Annotated[str, Flag(metavar="NAME")] = "automatic"
     """A named set of settings; "automatic" fits them to the amount of data."""
     resume: bool = False
-    """Resume the run in --output, which remembers all other options. If there is none, start it."""
+    """Resume the run in --output with the options it was started with. Without a run there, start one."""
     tensorboard: bool = False
     """Also write the log for TensorBoard, to OUTPUT/training/tensorboard."""
     settings: Annotated[Settings, Flag(name="")]

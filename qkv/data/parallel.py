@@ -56,7 +56,7 @@ def read_pairs(
 def iterate_pairs(
     path: Path, source_language: str | None, target_language: str | None
 ) -> Iterator[tuple[str, str]]:
-    """Read the pairs of such a file one by one."""
+    """Read the pairs of a file one by one."""
     name = path.name.lower().removesuffix(".gz")
     reader = READERS.get(Path(name).suffix)
     if reader is None:

@@ -168,7 +168,7 @@ class NumpyArrays:
         return values[line, order], index[line, order]
 
     def lower_bound(self, x: Array, count: int) -> Array:
-        """A number that at least `count` of each row reach, if so many are above minus infinity. (N, 1)
+        """A number that at least `count` entries of each row reach, if that many are finite. (N, 1)
 
         Rows are divided into groups. The maxima of `count` groups are `count` numbers of the row, and maxima of groups
         are found faster than the largest numbers of the row.

@@ -54,7 +54,7 @@ class Without:
 
     @property
     def attention(self) -> Array:
-        attending: AttendingStep = self.step  # type: ignore[assignment]  # the caller has begun such a step
+        attending: AttendingStep = self.step  # type: ignore[assignment]  # the caller started the step with heads to record
         return attending.attention
 
 

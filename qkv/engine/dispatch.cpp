@@ -37,7 +37,7 @@ Registers cpuid(unsigned leaf, unsigned part) {
 
 bool has(unsigned word, int bit) { return word >> bit & 1; }
 
-// Which registers the system saves when it switches between programs. Without that their instructions are of no use.
+// Which registers the system saves when it switches between programs. A level may use only registers that it saves.
 uint64_t saved_registers() {
     if (!has(cpuid(1, 0).c, 27)) return 0;
     uint32_t low, high;

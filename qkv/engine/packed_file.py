@@ -163,8 +163,8 @@ class RecordingStore(MemoryStore):
             "size": offset,
             "hashes": self.hashes(),
         }
-        told = json.dumps(header).encode()
-        start = MAGIC + len(told).to_bytes(8, "little") + hashlib.sha256(told).digest() + told
+        described = json.dumps(header).encode()
+        start = MAGIC + len(described).to_bytes(8, "little") + hashlib.sha256(described).digest() + described
         yield start + bytes(-len(start) % PAGE)
         yield from self.data()
 
@@ -248,10 +248,10 @@ class PackedFile:
 def read_header(whole: mmap.mmap, key: str) -> tuple[dict[str, Any], int]:
     """The header, and where the data begins."""
     length = int.from_bytes(whole[8:16], "little")
-    told = whole[48 : 48 + min(length, LONGEST_HEADER)]
-    if whole[:8] != MAGIC or hashlib.sha256(told).digest() != whole[16:48]:
+    described = whole[48 : 48 + min(length, LONGEST_HEADER)]
+    if whole[:8] != MAGIC or hashlib.sha256(described).digest() != whole[16:48]:
         raise ValueError("another format, or a damaged header")
-    header: dict[str, Any] = json.loads(told)
+    header: dict[str, Any] = json.loads(described)
     if header["key"] != key:
         raise ValueError("the weights of another model")
     return header, -(-(48 + length) // PAGE) * PAGE

@@ -71,7 +71,7 @@ class Team {
         }
         const int64_t since = now();
         while (turn_.load(std::memory_order_acquire) == turn) {
-            if (has_failed()) throw TeamFailed{};  // who failed does not arrive
+            if (has_failed()) throw TeamFailed{};  // the thread that failed never arrives
             std::this_thread::yield();
         }
         if (now() - since > TOO_LONG) was_kept_waiting();
@@ -219,7 +219,7 @@ struct Helpers {
     }
 };
 
-// As many as are to be had: threads or memory may be short.
+// Start as many threads as possible: threads or memory may be short.
 inline std::vector<Helper*> helpers_for(int threads) {
     std::vector<Helper*> taken;
     try {

@@ -15,6 +15,7 @@ from qkv.explore.recompute import Check, check
 from qkv.explore.wire import Precision, array_of, pack, summary, tensors
 from qkv.families.loading import kind_of, load
 from qkv.families.tracing import tracer_of, with_weights
+from qkv.runtime.running import EXACT
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.trace import Trace
 
@@ -60,7 +61,7 @@ class Explorer:
         self.bundle = kind_of(folder)
         self.kind = self.bundle.name
         self.tracer = tracer_of(self.bundle)
-        self.model: Any = load(folder)
+        self.model: Any = load(folder, EXACT)  # what is shown is float32, and so is its output
         self.reads_pictures = getattr(self.model, "reads", "") == "pictures"
         self.pictures = [str(path) for path in pictures]
         if self.reads_pictures and not self.pictures:

@@ -10,6 +10,7 @@ from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 from qkv.families.loading import kind_of, load
 from qkv.runtime.network import Network
+from qkv.runtime.running import EXACT
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.trace import Trace
 
@@ -31,7 +32,7 @@ class Tracer(Protocol):
 def trace(model: Any, text: str) -> Trace:
     """Every intermediate value of one output, by name: `qkv.trace("runs/en-de", "the cat danced")`."""
     if isinstance(model, str | Path):
-        return tracer_of(kind_of(model))(load(model), text)
+        return tracer_of(kind_of(model))(load(model, EXACT), text)
     return tracer_of(kind_of_product(model))(model, text)
 
 

@@ -39,7 +39,7 @@ def class_of(published: Published) -> Any:
 
 
 def must_be(settings: Mapping[str, Any], name: str, wanted: Any, where: str) -> None:
-    """Check a setting of which qkv supports one value, which is also the default."""
+    """Check a setting that has only one supported value, its default."""
     value = settings.get(name)
     if value is not None and value != wanted:
         raise DataError(f"{where}/{SETTINGS}: {name} is {value!r}; qkv supports only {wanted!r}.")

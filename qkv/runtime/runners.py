@@ -36,7 +36,7 @@ def compiled_or_reference(
 def open_gpt(
     config: "GPTConfig", weights: Weights, running: Running, warn: Warn, *, prefix: str = ""
 ) -> "GPTEngine | NumpyGPT":
-    """A language model. `prefix` is what the names of its weights begin with."""
+    """A language model. The names of its weights begin with `prefix`."""
     from qkv.engine.gpt import GPTEngine
     from qkv.engine.reference.gpt import NumpyGPT
 
@@ -51,7 +51,7 @@ def open_gpt(
 def open_encoder(
     config: "EncoderConfig", weights: Weights, running: Running, warn: Warn, *, prefix: str = "encoder."
 ) -> "TextEngine | NumpyEncoder":
-    """An encoder of texts. `prefix` is what the names of its weights begin with."""
+    """An encoder of texts. The names of its weights begin with `prefix`."""
     from qkv.engine.reference.encoder import NumpyEncoder
     from qkv.engine.texts import TextEngine
 

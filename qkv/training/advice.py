@@ -20,7 +20,7 @@ def is_still_falling(losses: Sequence[tuple[int, float]]) -> bool:
 
 
 def validation_losses(log: Path) -> list[tuple[int, float]]:
-    """Steps and validation losses in a log. If it cannot be read, there are none: advice is not worth an error."""
+    """Steps and validation losses in a log; empty if it cannot be read, because advice is not worth an error."""
     try:
         rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
         return [(row["step"], row["validation_loss"]) for row in rows if "validation_loss" in row]

@@ -30,7 +30,7 @@ class Mean:
 
     @contextmanager
     def pause(self, clock: Clock) -> Iterator[None]:
-        """Leave out time in which no steps are made."""
+        """Leave out the time between steps."""
         began = clock.seconds()
         yield
         self.since += clock.seconds() - began

@@ -106,7 +106,7 @@ def test_cells_of_a_recurrent_model_are_those_of_an_independent_computation(
     browser: Any, recurrent: Served
 ) -> None:
     generator = random.Random(5)
-    arrays = recompute(trace(load(recurrent.explorer.folder), SENTENCE))
+    arrays = recompute(trace(load(recurrent.explorer.folder, compute_type="float32"), SENTENCE))
     attention = "decoder.0.cross_attention"
     places = [
         ({"station": 2, "side": "encoder"}, 0, arrays["encoder.tokens"]),
@@ -131,7 +131,7 @@ def test_a_recurrent_model_says_what_it_is_and_can_be_experimented_with(
     with opened(browser, recurrent) as page:
         page.go(text=SENTENCE, station=16)
         usual = page.output()
-        assert usual == load(recurrent.explorer.folder).translate(SENTENCE)
+        assert usual == load(recurrent.explorer.folder, compute_type="float32").translate(SENTENCE)
         assert "LSTMs with attention" in page.text("#model")
         assert page.count("#map .lstm") == 2 + 3
         assert page.count("#heads canvas") == 3

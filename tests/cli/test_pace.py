@@ -4,7 +4,7 @@ from qkv.cli.pace import FEWEST, LATE, SOON, Pace
 
 
 def sizes(seconds_per_item: float, items: int, most: int) -> list[int]:
-    """The sizes of the portions of these items, each of which takes this long."""
+    """The sizes of the portions if each item takes this long."""
     now, found = 0.0, []
     pace = Pace(most, clock=lambda: now)
     for portion in pace.portions(range(items)):

@@ -15,7 +15,7 @@ from qkv.families.vit.model import Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
 from qkv.hub.folder import Published
 from qkv.hub.mapping import Written
-from qkv.hub.naming import Settings, build_model, check_weights, classes, outputs_of, rename_weights
+from qkv.hub.naming import Settings, build_model, classes, outputs_of, rename_weights
 from qkv.hub.stack import stack_from, their_stack
 
 # Published files have the first of two names; the library now writes the second.
@@ -128,13 +128,6 @@ def vit_config(theirs: Mapping[str, Any], classes: int, where: str) -> VitConfig
         raise DataError(f"{where}: this model cannot be built: {error}.") from None
     known.refuse_others()
     return config
-
-
-def vit_weights(theirs: Mapping[str, Tensor], model: Vit, where: str) -> dict[str, Tensor]:
-    """Their weights under our names and in our shapes."""
-    ours = rename_weights({name: reshape(name, tensor) for name, tensor in theirs.items()}, own_name, where)
-    check_weights(model.state_dict(), ours, where)
-    return ours
 
 
 def check_pictures(published: Published, side: int) -> None:

@@ -183,7 +183,7 @@ def test_a_file_with_languages_is_read_as_the_command_says(
     assert found["scores"] == expected["scores"]
     assert code_of("good.xx", "--pairs", "a.jsonl", *languages) == 0
     assert re.search(r"^pair \d+, ", capsys.readouterr().out, re.MULTILINE)
-    assert code_of("good.xx", "--pairs", "a.jsonl") in (2, 3)
+    assert code_of("good.xx", "--pairs", "a.jsonl") == 3
     assert "give the source and target languages" in capsys.readouterr().err
 
 
@@ -304,7 +304,7 @@ def test_an_incomplete_report_is_rejected(
     report: object, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_json(model / "report.json", report)
-    assert code_of(model, "--source", "a.en", "--reference", "a.xx") in (2, 3)
+    assert code_of(model, "--source", "a.en", "--reference", "a.xx") == 2
     assert "is incomplete: restore it" in capsys.readouterr().err
 
 
@@ -445,7 +445,7 @@ def test_a_mistake_is_one_error_message_and_nothing_is_written(
 ) -> None:
     options, sentence = FILE_MISTAKES[mistake]
     before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
-    assert code_of(*options.split(), "--json") in (2, 3)
+    assert code_of(*options.split(), "--json") == 2, mistake
     shown = capsys.readouterr()
     assert shown.out == ""
     (line,) = shown.err.splitlines()
@@ -458,5 +458,5 @@ def test_a_mistake_is_one_error_message_and_nothing_is_written(
 def test_damaged_fingerprints_are_rejected(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_seen(model, seen_in(["one"], ["uno"]))
     (model / SEEN_FILE).write_bytes((model / SEEN_FILE).read_bytes()[:-1])
-    assert code_of(model, "--source", "a.en", "--reference", "a.xx") in (2, 3)
+    assert code_of(model, "--source", "a.en", "--reference", "a.xx") == 3
     assert f"{SEEN_FILE} is damaged" in capsys.readouterr().err

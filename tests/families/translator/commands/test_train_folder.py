@@ -118,7 +118,7 @@ def test_a_run_is_not_resumed_with_other_test_sentences(
     train(folder)
     changed = next(path for path in folder.iterdir() if "2018" in path.name and path.name.endswith(".de"))
     changed.write_text("\n".join(reversed(changed.read_text().splitlines())) + "\n")
-    assert code_of("train", "translator", "--resume", "--out", folder / "out") in (2, 3)
+    assert code_of("train", "translator", "--resume", "--out", folder / "out") == 2
     assert "the data changed since the run was started: the test data." in capsys.readouterr().err
 
 
