@@ -33,7 +33,7 @@ from qkv.checkpoint.files import read_json, write_json
 from qkv.cli import fail
 from qkv.cli.options import read_options
 from qkv.cli.terminal import say
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.distributed import cores
 
 QUICK_LENGTHS = (8, 64)
@@ -85,7 +85,7 @@ def amount_of(options: Options) -> languages.Amount:
     names = tuple(name.strip() for name in options.models.split(","))
     unknown = [name for name in names if name not in languages.MODELS]
     if unknown:
-        raise UserError(f"--models knows {', '.join(languages.MODELS)}, not {', '.join(unknown)}.")
+        raise QkvError(f"--models knows {', '.join(languages.MODELS)}, not {', '.join(unknown)}.")
     return replace(languages.FULL, steps=options.steps, models=names)
 
 
@@ -155,9 +155,9 @@ def parts_of(options: Options) -> list[str]:
     names = [name.strip() for name in options.only.split(",")]
     unknown = [name for name in names if name not in PARTS]
     if unknown:
-        raise UserError(f"--only knows {', '.join(PARTS)}, not {', '.join(unknown)}.")
+        raise QkvError(f"--only knows {', '.join(PARTS)}, not {', '.join(unknown)}.")
     if "quality" in names and options.data is None:
-        raise UserError("the part quality needs --data, a folder with Multi30k.")
+        raise QkvError("the part quality needs --data, a folder with Multi30k.")
     return names
 
 
@@ -169,7 +169,7 @@ def run(options: Options) -> None:
     if options.report:
         names = [name for name in PARTS if name in results]
         if not names:
-            raise UserError(f"there is no {path}: measure something first.")
+            raise QkvError(f"there is no {path}: measure something first.")
     for name in names:
         if not options.report:
             options.out.mkdir(parents=True, exist_ok=True)
@@ -205,7 +205,7 @@ if __name__ == "__main__":
                 Options, sys.argv[1:], prog="benchmarks/against_recurrent.py", description=__doc__ or ""
             )
         )
-    except UserError as error:
+    except QkvError as error:
         sys.exit(fail(str(error)))
     except KeyboardInterrupt:
         fail("stopped; parts that were finished, and models that were trained, are kept.")

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from qkv.checkpoint.files import write_json
 from qkv.cli import fail
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 
 class WithFolder(Protocol):
@@ -30,11 +30,11 @@ def compare(
     try:
         options = read_options(kind, sys.argv[1:], prog=sys.argv[0], description=about)
         if options.out.exists():
-            raise UserError(f"{options.out} is there already: give another --out.")
+            raise QkvError(f"{options.out} is there already: give another --out.")
         rows = run(options)
         write_json(options.out / "results.json", rows)
         show(rows)
-    except UserError as error:
+    except QkvError as error:
         sys.exit(fail(str(error)))
     except subprocess.CalledProcessError as error:
         sys.exit(fail(f"a command ended with {error.returncode}: {' '.join(map(str, error.cmd))[:200]}."))

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from qkv.checkpoint.files import read_json, write_json
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.pictures import new_figure
 
 OURS = "ours"
@@ -153,7 +153,7 @@ def read_curves(path: Path) -> dict[str, Curve]:
             for name, curve in stored["systems"].items()
         }
     except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path} does not hold results of this benchmark ({error}).") from None
+        raise QkvError(f"{path} does not hold results of this benchmark ({error}).") from None
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:

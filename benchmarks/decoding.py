@@ -35,7 +35,7 @@ from rich.table import Table
 
 from qkv.cli import fail
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 QUICK_SECONDS = 40.0  # of the 50 that are allowed
 BEAM = 5
@@ -91,13 +91,13 @@ def made_up(count: int) -> Sources:
 
 def captions(options: Options) -> list[str]:
     if options.data is None:
-        raise UserError("--model needs --data: a trained model translates real sentences.")
+        raise QkvError("--model needs --data: a trained model translates real sentences.")
     return lines_of(options.data, "test_2016_flickr.lc.norm.tok.en")[: options.lines]
 
 
 def lines_of(folder: Path, name: str) -> list[str]:
     if not (folder / name).is_file():
-        raise UserError(f"{folder} has no {name}: --data wants the folder with Multi30k.")
+        raise QkvError(f"{folder} has no {name}: --data wants the folder with Multi30k.")
     return (folder / name).read_text(encoding="utf-8").splitlines()
 
 
@@ -339,7 +339,7 @@ def repeat(systems: list[System], task: str, sources: Sources, began: float, unt
 def run(options: Options) -> None:
     began = time.monotonic()
     if importlib.util.find_spec("ctranslate2") is None:
-        raise UserError("this compares with CTranslate2, which is not installed: pip install ctranslate2.")
+        raise QkvError("this compares with CTranslate2, which is not installed: pip install ctranslate2.")
     if options.quick:
         print(measured_quickly(began))
         return
@@ -352,5 +352,5 @@ def run(options: Options) -> None:
 if __name__ == "__main__":
     try:
         run(read_options(Options, sys.argv[1:], prog="benchmarks/decoding.py", description=__doc__))
-    except UserError as error:
+    except QkvError as error:
         sys.exit(fail(str(error)))

@@ -35,7 +35,7 @@ from rich.table import Table
 from qkv.cli import fail
 from qkv.cli.options import read_options
 from qkv.data.parallel import read_lines
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.distributed import cores
 
@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> None:
     torch.set_num_threads(options.threads or cores())
     began, console = time.monotonic(), Console(stderr=True)
     if importlib.util.find_spec("transformers") is None:
-        raise UserError("this compares with BertModel: pip install transformers.")
+        raise QkvError("this compares with BertModel: pip install transformers.")
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         published = published_folder(options.model, Path(folder))
@@ -164,7 +164,7 @@ def check_equal(systems: list[Timed], rows: Sequence[list[int]], console: Consol
             f"{name}: cosine to ours on {len(rows)} sentences: least {worst:.5f}, mean {np.mean(cosines):.5f}"
         )
         if "int8" not in name and worst < 0.99999:
-            raise UserError(f"{name} does not compute the same model: its vectors are others.")
+            raise QkvError(f"{name} does not compute the same model: its vectors are others.")
 
 
 def compete(
@@ -221,5 +221,5 @@ def show(systems: list[Timed], console: Console) -> None:
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except UserError as error:
+    except QkvError as error:
         sys.exit(fail(str(error)))

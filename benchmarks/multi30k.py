@@ -38,7 +38,7 @@ from qkv.checkpoint.files import read_json, write_json
 from qkv.cli import fail
 from qkv.cli.options import read_options
 from qkv.cli.terminal import say
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator import recipes
 
 PUBLISHED = float(recipes.PUBLISHED[0].bleu)  # Wu et al., ACL 2021, test2016
@@ -59,7 +59,7 @@ def systems_of(options: Options) -> list[str]:
     names = [name.strip() for name in options.only.split(",")]
     unknown = [name for name in names if name not in SYSTEMS]
     if unknown:
-        raise UserError(f"--only knows {', '.join(SYSTEMS)}, not {', '.join(unknown)}.")
+        raise QkvError(f"--only knows {', '.join(SYSTEMS)}, not {', '.join(unknown)}.")
     return names
 
 
@@ -69,7 +69,7 @@ def run(options: Options) -> None:
         show(options.out, read_curves(results))
         return
     if options.data is None:
-        raise UserError("--data names the folder with Multi30k; --report needs none.")
+        raise QkvError("--data names the folder with Multi30k; --report needs none.")
     systems = systems_of(options)
     curves = read_curves(results) if results.exists() else {}
     refuse_to_repeat(options.out, systems, curves)
@@ -93,7 +93,7 @@ def training_of(name: str, options: Options, texts: Texts) -> Trained | None:
         before = {key: facts.pop(key) for key in how}
         if before != how:
             given = " ".join(f"--{key} {value:g}" for key, value in before.items())
-            raise UserError(f"{folder} was trained with {given}: give these, or delete it.")
+            raise QkvError(f"{folder} was trained with {given}: give these, or delete it.")
         say(f"{name}: trained before, only scored now.")
         return Trained(**facts)
     folder.mkdir(parents=True)
@@ -121,23 +121,23 @@ def curve_of(name: str, options: Options, texts: Texts, trained: Trained) -> Cur
 def refuse_to_repeat(out: Path, systems: Sequence[str], curves: Mapping[str, Curve]) -> None:
     done = [name for name in systems if name in curves]
     if done:
-        raise UserError(f"{out} already has {', '.join(done)}: give another --out, or less in --only.")
+        raise QkvError(f"{out} already has {', '.join(done)}: give another --out, or less in --only.")
     folders = [out / name for name in systems]
     begun = [str(each) for each in folders if each.exists() and not (each / TRAINED).exists()]
     if begun:
-        raise UserError(f"{' and '.join(begun)} did not come to an end: delete them and start again.")
+        raise QkvError(f"{' and '.join(begun)} did not come to an end: delete them and start again.")
 
 
 def refuse_to_mix(options: Options, curves: Mapping[str, Curve]) -> None:
     others = {name: curve.minutes for name, curve in curves.items() if curve.minutes != options.minutes}
     if others:
         told = " and ".join(f"{name} {minutes:g}" for name, minutes in others.items())
-        raise UserError(f"{options.out} gave {told} minutes: give the same --minutes, or another --out.")
+        raise QkvError(f"{options.out} gave {told} minutes: give the same --minutes, or another --out.")
 
 
 def show(out: Path, curves: Mapping[str, Curve]) -> None:
     if not curves:
-        raise UserError("there are no results to show: run a system first.")
+        raise QkvError("there are no results to show: run a system first.")
     console = Console(highlight=False, width=max(120, shutil.get_terminal_size().columns))
     for table in (curves_table(curves, LEVELS, CHOSEN_ON), ratios_table(curves, LEVELS)):
         if table is not None:
@@ -151,7 +151,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         run(read_options(Options, sys.argv[1:], prog="benchmarks/multi30k.py", description=__doc__ or ""))
-    except UserError as error:
+    except QkvError as error:
         sys.exit(fail(str(error)))
     except OSError as error:
         sys.exit(fail(f"the system says: {error}; check the folders of --data and --out, and the disk."))

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from qkv.cli import fail
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.flags import Positional
 
 AT_ONCE = 32  # sentences in a batch of transformers
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> None:
         for path in (options.source, options.target)
     )
     if len(sources) != len(references):
-        raise UserError(f"{options.source} and {options.target} have different numbers of lines.")
+        raise QkvError(f"{options.source} and {options.target} have different numbers of lines.")
     with tempfile.TemporaryDirectory() as folder:
         found = translations(options.model, sources, Path(folder))
     show(found, references, options.tokenize)
@@ -70,7 +70,7 @@ def translations(model: Path, sources: Sequence[str], work: Path) -> dict[str, l
     found["CTranslate2, the float32 folder opened in int8"] = by_ctranslate2(ours, work / "float32", sources)
     try:
         export_to_transformers(model, work / "transformers")
-    except UserError as error:
+    except QkvError as error:
         print(f"not for transformers: {error}", file=sys.stderr)
         return found
     found["transformers"] = by_transformers(ours, work / "transformers", sources)
@@ -154,5 +154,5 @@ def show(
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except UserError as error:
+    except QkvError as error:
         sys.exit(fail(str(error)))

@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 from qkv.cli.terminal import say
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.flags import Flag
 from qkv.pictures import new_figure
 
@@ -107,7 +107,7 @@ def run_nanogpt(options: Options, folder: Path) -> Result:
             if line.startswith("number of parameters"):
                 parameters = line.split(":")[1].strip()
     if process.returncode or not points:
-        raise UserError(f"nanoGPT in {folder} did not run to its end: try its README's command there.")
+        raise QkvError(f"nanoGPT in {folder} did not run to its end: try its README's command there.")
     return Result(name="nanoGPT", parameters=parameters, points=points)
 
 
@@ -141,12 +141,12 @@ def points_of(folder: Path) -> list[tuple[int, float, float]]:
 
 def run(options: Options) -> list[Result]:
     if not options.text.is_file():
-        raise UserError(f"there is no file {options.text}: give tiny Shakespeare by --text.")
+        raise QkvError(f"there is no file {options.text}: give tiny Shakespeare by --text.")
     missing = (
         [] if options.nanogpt is None else [name for name in NEEDED if not (options.nanogpt / name).is_file()]
     )
     if missing:
-        raise UserError(f"{options.nanogpt} is not nanoGPT: it has no {missing[0]}.")
+        raise QkvError(f"{options.nanogpt} is not nanoGPT: it has no {missing[0]}.")
     options.out.mkdir(parents=True)
     results = [] if options.nanogpt is None else [run_nanogpt(options, options.nanogpt)]
     recipe = ["--recipe", "shakespeare-small"]

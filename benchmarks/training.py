@@ -39,7 +39,7 @@ from training_systems import JoeyNMT, Ours, Peer, Shape, Trainer, Worker, end, m
 from qkv.cli import fail
 from qkv.cli.options import read_options
 from qkv.data.parallel import read_two
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.tokenizer import Tokenizer
 
 QUICK_SECONDS = 43.0  # after which everything has ended, or does with the step that is being made
@@ -85,7 +85,7 @@ def shapes_of(options: Options) -> dict[str, Shape]:
     names = [name.strip() for name in options.shapes.split(",")]
     unknown = [name for name in names if name not in ALL_SHAPES]
     if unknown:
-        raise UserError(f"--shapes knows {', '.join(ALL_SHAPES)}, not {', '.join(unknown)}.")
+        raise QkvError(f"--shapes knows {', '.join(ALL_SHAPES)}, not {', '.join(unknown)}.")
     return {name: ALL_SHAPES[name] for name in names}
 
 
@@ -169,14 +169,14 @@ def made_up(generator: random.Random, count: int) -> tuple[list[str], list[str]]
 def run(options: Options) -> None:
     began = time.monotonic()
     if os.name != "posix":
-        raise UserError("the systems are stopped while others have their turn, which needs Linux or macOS.")
+        raise QkvError("the systems are stopped while others have their turn, which needs Linux or macOS.")
     if importlib.util.find_spec("transformers") is None and options.quick:
-        raise UserError("--quick compares with Hugging Face's transformers, which is not installed.")
+        raise QkvError("--quick compares with Hugging Face's transformers, which is not installed.")
     if options.rounds < 1 or options.seconds <= 0:
-        raise UserError("--rounds must be at least 1, and --seconds more than 0.")
+        raise QkvError("--rounds must be at least 1, and --seconds more than 0.")
     shapes_of(options)
     if options.out is not None and not options.out.parent.is_dir():
-        raise UserError(f"--out: there is no folder {options.out.parent}; make it first.")
+        raise QkvError(f"--out: there is no folder {options.out.parent}; make it first.")
     folder = Path(tempfile.mkdtemp(prefix="qkv-training-"))
     try:
         files = write_texts(options, folder)
@@ -290,7 +290,7 @@ def show(shape: str, rows: dict[str, dict[str, float]]) -> None:
 if __name__ == "__main__":
     try:
         run(read_options(Options, sys.argv[1:], prog="benchmarks/training.py", description=__doc__))
-    except UserError as error:
+    except QkvError as error:
         sys.exit(fail(str(error)))
     except OSError as error:
         sys.exit(fail(f"the system says: {error}; check the disk, --data and --joeynmt-python."))

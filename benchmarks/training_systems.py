@@ -17,7 +17,7 @@ from typing import Protocol
 from joeynmt_files import joey_config, speeds_in, write_pieces
 
 from qkv.data.parallel import ParallelText
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.tokenizer import Tokenizer
 
 VOCABULARY = 10_000
@@ -283,7 +283,7 @@ def check_alive(process: subprocess.Popen[bytes], folder: Path) -> None:
     if process.poll() is not None:
         lines = (folder / "errors.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
         said = lines[-1] if lines else "it says nothing"
-        raise UserError(f"{folder.name} has ended with {process.returncode}: {said}")
+        raise QkvError(f"{folder.name} has ended with {process.returncode}: {said}")
 
 
 def free_port() -> int:

@@ -4,19 +4,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qkv.errors import UserError
+    from qkv.errors import QkvError
     from qkv.families.loading import load
     from qkv.families.tracing import trace
     from qkv.families.translator.product import Translator
     from qkv.tracing.trace import Trace
 
-__all__ = ["Trace", "Translator", "UserError", "__version__", "load", "trace"]
+__all__ = ["QkvError", "Trace", "Translator", "__version__", "load", "trace"]
 __version__ = "0.2.0"
 
 WHERE = {
     "Trace": "qkv.tracing.trace",
     "Translator": "qkv.families.translator.product",
-    "UserError": "qkv.errors",
+    "QkvError": "qkv.errors",
     "load": "qkv.families.loading",
     "trace": "qkv.families.tracing",
 }

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, Union
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 Config = TypeVar("Config")
 
@@ -32,7 +32,7 @@ def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[t
 def from_dict(kind: type[Config], values: Any, where: str) -> Config:
     """Build the dataclass and check names and types. `where` names the file in errors."""
     if not isinstance(values, dict):
-        raise UserError(f"{where}: expected an object with the settings of {kind.__name__}.")
+        raise QkvError(f"{where}: expected an object with the settings of {kind.__name__}.")
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     values = with_new_names(kind, values)
     for key in values:
@@ -40,19 +40,19 @@ def from_dict(kind: type[Config], values: Any, where: str) -> Config:
             key = str(key)[:80]
             near = difflib.get_close_matches(key, fields, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else f"known settings: {', '.join(fields)}."
-            raise UserError(f"{where}: {kind.__name__} has no setting '{key}'; {hint}")
+            raise QkvError(f"{where}: {kind.__name__} has no setting '{key}'; {hint}")
     required = [
         name for name, field in fields.items() if field.default is field.default_factory
     ]  # both MISSING
     missing = [name for name in required if name not in values]
     if missing:
-        raise UserError(f"{where}: {kind.__name__} lacks {', '.join(missing)}.")
+        raise QkvError(f"{where}: {kind.__name__} lacks {', '.join(missing)}.")
     hints = typing.get_type_hints(kind)
     built = {name: value_of(hints[name], value, f"{where}: {name}") for name, value in values.items()}
     try:
         return kind(**built)
     except ValueError as error:
-        raise UserError(f"{where}: {error}.") from None
+        raise QkvError(f"{where}: {error}.") from None
 
 
 def with_new_names(kind: type[Config], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,10 +81,10 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         return value_of(next(choice for choice in choices if choice is not type(None)), value, where)
     elif origin is tuple:
         if not isinstance(value, list | tuple):
-            raise UserError(f"{where} should be a list, not {shorten_value(value)}.")
+            raise QkvError(f"{where} should be a list, not {shorten_value(value)}.")
         kinds = choices[:1] * len(value) if choices[-1] is Ellipsis else choices
         if len(kinds) != len(value):
-            raise UserError(f"{where} should have {len(kinds)} values, not {len(value)}.")
+            raise QkvError(f"{where} should have {len(kinds)} values, not {len(value)}.")
         return tuple(value_of(kind, each, where) for kind, each in zip(kinds, value, strict=True))
     elif hint is float:
         fits = isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
@@ -94,7 +94,7 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         fits = isinstance(value, hint)
     if not fits:
         names = ", ".join(map(str, choices)) if origin is Literal else getattr(hint, "__name__", str(hint))
-        raise UserError(f"{where} should be {names}, not {shorten_value(value)}.")
+        raise QkvError(f"{where} should be {names}, not {shorten_value(value)}.")
     return value
 
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 
 @contextmanager
@@ -47,4 +47,4 @@ def has_torch() -> bool:
 def require_torch(what: str) -> None:
     """Raise an error with advice if torch is not installed. `what` is the subject of the sentence."""
     if not has_torch():
-        raise UserError(NEEDS_TORCH.format(what=what))
+        raise QkvError(NEEDS_TORCH.format(what=what))

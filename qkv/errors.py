@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 
-class UserError(Exception):
-    """An error that the user can fix. The command line prints the message and exits with code 2."""
+class QkvError(Exception):
+    """An error that the caller can fix, and the base of all errors of qkv."""
 
 
-class DataError(UserError):
+class DataError(QkvError):
     """A file or a folder that cannot be used as it is: missing, damaged, of the wrong format or shape."""
 
 
-class OptionError(UserError):
+class OptionError(QkvError):
     """Options or settings with values that cannot work.
 
     The message names them as Python does, `beam_size`; the command line writes `--beam-size`.
@@ -42,11 +42,11 @@ def as_flags(names: str) -> str:
     return ", ".join(f"--{name.strip().replace('_', '-')}" for name in names.split(","))
 
 
-class ProcessEndedError(UserError):
+class ProcessEndedError(QkvError):
     """Another process of a training run has ended or cannot be reached."""
 
 
-class InputError(UserError):
+class InputError(QkvError):
     """An error in one of several inputs: its number from 0, and the rest of the sentence."""
 
     def __init__(self, number: int, fault: str, kind: str = "text"):
@@ -60,4 +60,4 @@ def name_inputs(name: Callable[[int], str]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise UserError(f"{name(error.number)} {error.fault}") from None
+        raise QkvError(f"{name(error.number)} {error.fault}") from None

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from qkv.configs import from_dict, to_dict
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.recipes import RECIPES
 from qkv.families.translator.settings import TranslatorSettings
 
@@ -69,19 +69,19 @@ def test_every_recipe_survives_the_round_trip_through_json(recipe: str) -> None:
     ],
 )  # fmt: skip
 def test_the_error_about_a_wrong_setting_names_its_place(values: dict[str, object], sentence: str) -> None:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(QkvError) as caught:
         built(**values)
     assert sentence in str(caught.value)
 
 
 def test_every_missing_setting_is_named_at_once() -> None:
-    with pytest.raises(UserError, match=r"config\.json: Outer lacks inner, rate\."):
+    with pytest.raises(QkvError, match=r"config\.json: Outer lacks inner, rate\."):
         from_dict(Outer, {}, "config.json")
 
 
 @pytest.mark.parametrize("values", [None, [], "text", 3])
 def test_only_an_object_is_accepted(values: object) -> None:
-    with pytest.raises(UserError, match="expected an object with the settings of Outer"):
+    with pytest.raises(QkvError, match="expected an object with the settings of Outer"):
         from_dict(Outer, values, "config.json")
 
 

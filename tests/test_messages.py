@@ -79,7 +79,7 @@ def test_no_message_outside_the_command_line_mentions_a_flag(module: str) -> Non
 
 
 def test_a_flag_is_found_in_a_message_and_not_in_a_docstring() -> None:
-    source = '"""See --help."""\nraise UserError(f"{path} is too long. Give --max-length {most}.")'
+    source = '"""See --help."""\nraise QkvError(f"{path} is too long. Give --max-length {most}.")'
     assert flags_in(source) == ["--max-length"]
     assert flags_in(source, ("--max-length",)) == []
     assert flags_in('"a -- b", "a--b", "-----"') == []

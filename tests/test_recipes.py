@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 import torch
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.architectures import build
 from qkv.families.translator.model import Translator
 from qkv.families.translator.recipes import RECIPES, RECURRENT_RECIPES
@@ -169,7 +169,7 @@ def test_every_recipe_can_be_built_for_any_amount_of_data(name: str, pairs: int)
 
 
 def test_a_misspelt_recipe_is_answered_with_the_nearest_name() -> None:
-    with pytest.raises(UserError, match="did you mean paper-base"):
+    with pytest.raises(QkvError, match="did you mean paper-base"):
         find_recipe("paper-bas", RECIPES)
 
 

@@ -30,7 +30,7 @@ from multi30k_systems.common import (
 from qkv.checkpoint.files import write_json
 from qkv.cli.terminal import say
 from qkv.data.parallel import ParallelText
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 JOEY_GUESS = 9  # updates a minute, to space its checkpoints before its speed is known
 JOEY_PATIENCE = 120  # seconds for it to save its weights when asked to stop
@@ -53,7 +53,7 @@ def train_joeynmt(options: Options, texts: Texts, folder: Path) -> Trained | Non
     checkpoints = {int(p.stem): p for p in (folder / "model").glob("*.ckpt") if p.stem.isdigit()}
     sizes = re.findall(r"Total params: (\d+)", log)
     if not checkpoints or not sizes:
-        raise UserError(f"JoeyNMT saved no weights within {options.minutes:g} minutes: give more --minutes.")
+        raise QkvError(f"JoeyNMT saved no weights within {options.minutes:g} minutes: give more --minutes.")
     speeds = speeds_in(log)
     minutes = {step: (path.stat().st_mtime - began) / 60 for step, path in checkpoints.items()}
     return Trained(
@@ -98,9 +98,7 @@ def train_joey(command: Sequence[str], folder: Path, minutes: float) -> float:
                 time.sleep(0.2)
                 show((time.time() - began) / 60)
         if process.poll() is not None:
-            raise UserError(
-                f"JoeyNMT ended by itself with {process.returncode}: see {folder / 'output.log'}."
-            )
+            raise QkvError(f"JoeyNMT ended by itself with {process.returncode}: see {folder / 'output.log'}.")
         process.send_signal(signal.SIGINT)  # it saves its weights and ends
         with suppress(
             subprocess.TimeoutExpired
@@ -117,7 +115,7 @@ def first_epoch(process: subprocess.Popen[bytes], log: Path) -> float:
         if "EPOCH 1" in log.read_text(encoding="utf-8"):
             return time.time()
         time.sleep(0.1)
-    raise UserError(f"JoeyNMT ended with {process.returncode} before its first epoch: see {log}.")
+    raise QkvError(f"JoeyNMT ended with {process.returncode} before its first epoch: see {log}.")
 
 
 def with_checkpoint(options: Options, texts: Texts, folder: Path, checkpoint: Path) -> Translate:
@@ -134,7 +132,7 @@ def with_checkpoint(options: Options, texts: Texts, folder: Path, checkpoint: Pa
         )
         if answer.returncode != 0:
             reason = (answer.stderr.strip().splitlines() or ["it says nothing"])[-1]
-            raise UserError(f"JoeyNMT cannot translate ({reason}): see {config}.")
+            raise QkvError(f"JoeyNMT cannot translate ({reason}): see {config}.")
         return [from_pieces(texts.tokenizer, line) for line in answer.stdout.splitlines()]
 
     return translate

@@ -26,7 +26,7 @@ from multi30k_systems.common import (
 import qkv
 from qkv.checkpoint.files import read_json
 from qkv.checkpoint.tensors import read_tensors
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.product import Translator
 from qkv.families.translator.recipes import multi30k_tiny
 from qkv.runtime.torch_models import with_weights
@@ -56,7 +56,7 @@ def train_ours(options: Options, texts: Texts, folder: Path, model: str = "trans
         process.terminate()  # where it has ended already, this does nothing
         process.wait()
     if process.returncode != 0:
-        raise UserError(f"our own training ended with {process.returncode}: what it said is above.")
+        raise QkvError(f"our own training ended with {process.returncode}: what it said is above.")
     report = read_json(out / "report.json")
     return Trained(
         about=" ".join(["qkv", *command[3:]]),

@@ -9,7 +9,7 @@ from pathlib import Path
 import qkv
 from qkv.cli.terminal import count_progress, say
 from qkv.data.worlds import Pair, pairs_apart, reference_agrees
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.product import Translator
 
 SHOWN = (0, 1, 2, 3, 4)  # clauses between noun and pronoun in training
@@ -92,7 +92,7 @@ def trained(amount: Amount, folder: Path, seed: int) -> dict[str, Translator]:
             say(f"\n{name}:")
             code = subprocess.run(command_for(name, amount, folder, seed), check=False).returncode
             if code:
-                raise UserError(f"the training of {name} ended with {code}: what it said is above.")
+                raise QkvError(f"the training of {name} ended with {code}: what it said is above.")
         translator: Translator = qkv.load(folder / name)
         translator.defaults = replace(translator.defaults, longest=LONGEST)
         found[name] = translator

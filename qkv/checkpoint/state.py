@@ -27,7 +27,7 @@ from qkv.checkpoint.files import (
     write_through,
 )
 from qkv.checkpoint.tensors import read_tensors, tensor_bytes
-from qkv.errors import DataError, UserError
+from qkv.errors import DataError, QkvError
 
 KEPT = 2
 MANIFEST = "MANIFEST.json"
@@ -92,7 +92,7 @@ def load_latest(folder: Path, run: Mapping[str, str]) -> tuple[State | None, lis
     for path in reversed(found):
         try:
             return read_state(path, run), warnings
-        except UserError as error:
+        except QkvError as error:
             warnings.append(f"skipped a checkpoint: {error}")
     if found:
         raise DataError(
@@ -123,7 +123,7 @@ def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
             file = path / name
             if not file.is_file() or file_hash(file, from_the_disk=from_the_disk) != wanted:
                 return f"{path / name} does not match its manifest."
-    except UserError as error:
+    except QkvError as error:
         return str(error)
     except OSError as error:
         return f"{path} cannot be read ({error})."

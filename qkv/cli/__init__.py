@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
 from qkv.environment import HELPER, NEEDS_TORCH, under_torchrun
-from qkv.errors import DataError, OptionError, ProcessEndedError, UserError
+from qkv.errors import DataError, OptionError, ProcessEndedError, QkvError
 from qkv.families import commands, own_families, trainings
 from qkv.families.family import Command, resolve
 
@@ -79,7 +79,7 @@ def run_or_exit(arguments: list[str]) -> None:
         sys.exit(fail(error.with_flags()))
     except DataError as error:
         sys.exit(fail(str(error), DATA))
-    except UserError as error:
+    except QkvError as error:
         sys.exit(fail(str(error)))
     except ModuleNotFoundError as error:
         if error.name != "torch":
@@ -129,7 +129,7 @@ def run_training(arguments: list[str]) -> None:
         print(training_overview())
         return
     if arguments[0] not in kinds:
-        raise UserError(f"qkv train cannot train '{arguments[0]}'; choose from {', '.join(kinds)}.")
+        raise QkvError(f"qkv train cannot train '{arguments[0]}'; choose from {', '.join(kinds)}.")
     from qkv.cli.training import main as train
 
     train(arguments[0], arguments[1:])
@@ -157,7 +157,7 @@ def find_command(name: str) -> Command:
 
     near = difflib.get_close_matches(name, [*known, "train"], n=1)
     hint = f"did you mean `qkv {near[0]}`?" if near else "`qkv --help` lists the commands."
-    raise UserError(f"unknown command '{name}'; {hint}")
+    raise QkvError(f"unknown command '{name}'; {hint}")
 
 
 def out_of_memory(error: Exception) -> bool:

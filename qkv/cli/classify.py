@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
-from qkv.errors import UserError, name_inputs
+from qkv.errors import QkvError, name_inputs
 from qkv.families.vit.options import ClassificationOptions
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
@@ -76,9 +76,9 @@ def check(command: Classify) -> None:
         check_text(text)
     given = [bool(command.inputs), command.input is not None, command.labels is not None]
     if sum(given) > 1:
-        raise UserError("give only one of texts, --input and --labels.")
+        raise QkvError("give only one of texts, --input and --labels.")
     if command.columns and command.labels is None:
-        raise UserError("--columns needs --labels.")
+        raise QkvError("--columns needs --labels.")
 
 
 def open_model(command: Classify) -> "Classifier":
@@ -89,7 +89,7 @@ def open_model(command: Classify) -> "Classifier":
     model: Any = load_for(command.model, "classify", object, command.running, warn)
     if command.options.fit:
         if not hasattr(model, "fitting"):
-            raise UserError(f"--fit is for images, but {command.model} reads text.")
+            raise QkvError(f"--fit is for images, but {command.model} reads text.")
         model = model.fitting()
     classifier: Classifier = model
     return classifier
@@ -109,7 +109,7 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
             yield [(text,) for text in texts]
             return
         if len(texts) % 2:
-            raise UserError("this model compares two texts: give an even number of them.")
+            raise QkvError("this model compares two texts: give an even number of them.")
         yield list(zip(texts[::2], texts[1::2], strict=True))
         return
     number = 0
@@ -119,7 +119,7 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
             continue
         if classifier.reads == "pictures" and not all(map(str.strip, lines)):
             place = next(index for index, line in enumerate(lines, 1) if not line.strip())
-            raise UserError(f"line {number + place} is empty: each line must be the path of an image.")
+            raise QkvError(f"line {number + place} is empty: each line must be the path of an image.")
         yield [as_input(line, number + index, pairs) for index, line in enumerate(lines, 1)]
         number += len(lines)
 
@@ -136,7 +136,7 @@ def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
         return (line,)
     texts = tuple(line.split("\t"))
     if len(texts) != 2:
-        raise UserError(f"line {number} is not a pair: this model needs two texts separated by a tab.")
+        raise QkvError(f"line {number} is not a pair: this model needs two texts separated by a tab.")
     return texts
 
 
@@ -148,12 +148,12 @@ def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> di
 
     if classifier.reads == "choices":
         if columns:
-            raise UserError("--columns cannot be used with a model that chooses between answers.")
+            raise QkvError("--columns cannot be used with a model that chooses between answers.")
         return evaluate_choices(classifier, path)
     examples = read_labelled(path, columns, say)
     if (classifier.reads == "pairs") != (examples.seconds is not None):
         wanted = "two texts" if classifier.reads == "pairs" else "one text"
-        raise UserError(f"{path}: this model needs {wanted} per row. Name the columns with --columns.")
+        raise QkvError(f"{path}: this model needs {wanted} per row. Name the columns with --columns.")
     numbers = [] if classifier.classes else examples.numbers()
     if classifier.classes:
         examples.places(classifier.classes)

@@ -14,7 +14,7 @@ from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import check_output, read_options
 from qkv.corpus.settings import CleanSettings, check_clean
 from qkv.data.language_tags import language_of
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.flags import Flag
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> None:
             progress=lambda what, total: count_progress(what, total, lines=True),
         )
         if not report.kept:  # nothing is written
-            raise UserError("no pairs are left: check the languages, and that the two sides belong together.")
+            raise QkvError("no pairs are left: check the languages, and that the two sides belong together.")
     if command.report is not None:
         from qkv.corpus.output import new_file
 
@@ -92,14 +92,14 @@ def check_options(command: Clean) -> None:
     check_clean(command.settings)
     two = [command.source is not None, command.target is not None]
     if any(two) != all(two) or bool(command.pairs) == all(two):
-        raise UserError("give the corpus: either --pairs, or both --source and --target.")
+        raise QkvError("give the corpus: either --pairs, or both --source and --target.")
     for path in (*command.pairs, command.source, command.target):
         if path is not None and path.exists() and not path.is_file() and not path.is_dir():
-            raise UserError(
+            raise QkvError(
                 f"{path} is not a regular file. A corpus is read several times: write it to a file first."
             )
     if command.processes < 0:
-        raise UserError("--processes must not be negative.")
+        raise QkvError("--processes must not be negative.")
     read = {
         path.resolve() for path in (*command.pairs, *command.held_out, command.source, command.target) if path
     }
@@ -108,9 +108,9 @@ def check_options(command: Clean) -> None:
             continue
         check_output(option, path)
         if path.resolve() in read:
-            raise UserError(f"{option} would overwrite the input {path}: give another name.")
+            raise QkvError(f"{option} would overwrite the input {path}: give another name.")
     if command.output is not None and not command.output.name.lower().endswith((".tsv", ".tsv.gz")):
-        raise UserError(f"--output {command.output} must end in .tsv or .tsv.gz.")
+        raise QkvError(f"--output {command.output} must end in .tsv or .tsv.gz.")
 
 
 def languages_of(command: Clean) -> tuple[str | None, str | None]:
@@ -124,7 +124,7 @@ def languages_of(command: Clean) -> tuple[str | None, str | None]:
         found = languages_in_name(command.pairs[0])
     source, target = command.source_language or found[0], command.target_language or found[1]
     if command.settings.language_confidence and (source is None or target is None):
-        raise UserError(
+        raise QkvError(
             "the languages are unknown: give --source-language and --target-language, "
             "or skip the check with --language-confidence 0."
         )

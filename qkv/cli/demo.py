@@ -11,7 +11,7 @@ from qkv.cli import program
 from qkv.cli.inputs import OutputFolder
 from qkv.cli.options import read_options
 from qkv.environment import is_helper, under_torchrun
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 if TYPE_CHECKING:
     from qkv.data.worlds import Pair
@@ -42,9 +42,9 @@ def main(arguments: list[str]) -> None:
         description="Train a translator between two built-in languages in about two minutes on two cores, and show what it has learned.",
     )
     if under_torchrun():
-        raise UserError("the demo runs on one machine: start it without torchrun.")
+        raise QkvError("the demo runs on one machine: start it without torchrun.")
     if command.source_language == command.target_language:
-        raise UserError("--source-language and --target-language are the same: choose two different ones.")
+        raise QkvError("--source-language and --target-language are the same: choose two different ones.")
     from qkv.cli.terminal import say
     from qkv.data.worlds import deck_pairs
 
@@ -80,7 +80,7 @@ def set_aside(out: Path) -> Path | None:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
     if not run_file.is_file() or not read_json(run_file).get("demo"):
-        raise UserError(f"{out} holds something other than a demo: give another --output.")
+        raise QkvError(f"{out} holds something other than a demo: give another --output.")
     previous = out.with_name(f"{out.name}.previous")
     if previous.exists():  # a demo was killed: the last complete one is still aside
         shutil.rmtree(out)
@@ -234,5 +234,5 @@ def show_attention(translator: "Translator", command: Demo) -> None:
         attention_picture(attention_file, attention)
         learning_curve_picture(curve_file, command.output / "training")
         say(f"\nPlots: {attention_file} and {curve_file}")
-    except (UserError, OSError, ValueError) as error:  # no matplotlib, or a full disk
+    except (QkvError, OSError, ValueError) as error:  # no matplotlib, or a full disk
         say(f"\nNo plots: {error}")

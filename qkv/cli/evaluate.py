@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from qkv.cli.fields import names_in
 from qkv.cli.help import HELP_ALL, wants_help
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 
@@ -42,7 +42,7 @@ def kind_to_evaluate(model: Path, names: set[str]) -> BundleKind:
 
     kind = kind_of(model)
     if kind.evaluate is None:
-        raise UserError(wrong_kind(model, kind, "evaluate"))
+        raise QkvError(wrong_kind(model, kind, "evaluate"))
     own, others = kind.evaluate_options, kinds_with(names)
     if names & set(own) or (not own and not others):
         return kind
@@ -51,7 +51,7 @@ def kind_to_evaluate(model: Path, names: set[str]) -> BundleKind:
     else:
         [option, *_] = names & set(others[0].evaluate_options)
         advice = f"Leave out {option}, which is for {', '.join(each.name for each in others)}."
-    raise UserError(f"{model} holds a model of kind '{kind.name}'. {advice}")
+    raise QkvError(f"{model} holds a model of kind '{kind.name}'. {advice}")
 
 
 def kinds_with(names: set[str]) -> list[BundleKind]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from qkv.cli.options import check_output, read_options
 from qkv.configs import from_dict
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.flags import Positional
 
 if TYPE_CHECKING:
@@ -53,16 +53,16 @@ def main(arguments: list[str]) -> None:
         description="Walk through a model's computation step by step, with its own numbers, in your browser.",
     )
     if (command.html is not None) + (command.png is not None) + command.terminal > 1:
-        raise UserError("--html, --png and --terminal cannot be combined: give one of them.")
+        raise QkvError("--html, --png and --terminal cannot be combined: give one of them.")
     if not 0 <= command.port <= 65535:
-        raise UserError("--port must be from 0 to 65535.")
+        raise QkvError("--port must be from 0 to 65535.")
     if command.text is not None and not command.text.strip():
-        raise UserError("--text is empty: give a sentence, or omit the option to start with an example.")
+        raise QkvError("--text is empty: give a sentence, or omit the option to start with an example.")
     for option, path in [("--html", command.html), ("--png", command.png)]:
         if path is not None:
             check_output(option, path)
             if path.exists() and not command.overwrite:
-                raise UserError(f"{path} already exists: give another {option} file, or add --overwrite.")
+                raise QkvError(f"{path} already exists: give another {option} file, or add --overwrite.")
     from qkv.cli.terminal import say
     from qkv.explore.session import Explorer, TraceQuery
 
@@ -97,7 +97,7 @@ def print_heat_map(explorer: "Explorer", query: "TraceQuery", place: "Place") ->
     from qkv.explore.picture import panels_of
 
     if place.station not in (8, 15, 16):
-        raise UserError("--terminal shows attention weights: --station must be 8, 15 or 16.")
+        raise QkvError("--terminal shows attention weights: --station must be 8, 15 or 16.")
     trace, _ = explorer.trace(query)
     [panel] = panels_of(trace, place)
     columns, rows = (
@@ -111,7 +111,7 @@ def serve(command: Explore, explorer: "Explorer") -> None:
     try:
         from qkv.explore import service
     except ImportError:
-        raise UserError(
+        raise QkvError(
             "the page needs starlette and uvicorn. Install qkv with its extra `explore`."
         ) from None
     from urllib.parse import quote

@@ -6,7 +6,7 @@ from typing import Literal
 
 from qkv.cli.inputs import OptionalFile, OutputFolder
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.flags import Positional
 
 
@@ -37,10 +37,10 @@ def main(arguments: list[str]) -> None:
         ),
     )
     if (command.source is None) != (command.target is None):
-        raise UserError("give both --source and --target, or neither.")
+        raise QkvError("give both --source and --target, or neither.")
     if command.to == "huggingface":
         if command.compute_type != "float32" or command.source is not None:
-            raise UserError("--compute-type, --source and --target are for CTranslate2.")
+            raise QkvError("--compute-type, --source and --target are for CTranslate2.")
         to_huggingface(command)
     else:
         to_ctranslate2(command)
@@ -68,7 +68,7 @@ def to_ctranslate2(command: Export) -> None:
         for path in (command.source, command.target)
     )
     if len(lines) != len(references):
-        raise UserError(
+        raise QkvError(
             f"{command.source} has {len(lines):,} lines but {command.target} has {len(references):,}; "
             "the files must match line by line."
         )

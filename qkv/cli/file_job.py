@@ -13,7 +13,7 @@ from qkv.checkpoint.files import bytes_hash, canonical, lock_file, read_json, sy
 from qkv.cli.pace import Pace
 from qkv.cli.progress import count_progress
 from qkv.cli.texts import decode
-from qkv.errors import DataError, UserError
+from qkv.errors import DataError, QkvError
 
 LINES_OF_A_PART = 1_000  # at most
 
@@ -44,9 +44,9 @@ class FileJob:
                 f"{source} is a folder: give a file." if source.is_dir() else f"there is no file {source}."
             )
         if os.path.lexists(output):
-            raise UserError(f"{output} already exists: remove it, or give another --output.")
+            raise QkvError(f"{output} already exists: remove it, or give another --output.")
         if not output.parent.is_dir():
-            raise UserError(f"there is no folder {output.parent} for the output.")
+            raise QkvError(f"there is no folder {output.parent} for the output.")
         self.part, self.note = (output.with_name(f"{output.name}.{end}") for end in ("part", "job"))
         digest, self.lines = hashlib.sha256(), 0
         with open(source, "rb") as file:
@@ -91,7 +91,7 @@ class FileJob:
     def finish(self) -> None:
         """Rename the part to the output. If that fails, the part and the note stay, so nothing is lost."""
         if os.path.lexists(self.output):
-            raise UserError(
+            raise QkvError(
                 f"{self.output} was created by another program while this job ran, and was not replaced. The complete "
                 f"result is in {self.part}: move {self.output} away and run the same command again."
             )
@@ -107,20 +107,20 @@ class FileJob:
             return 0, 0
         progress = self.read_note()
         if progress.job != self.identity:
-            raise UserError(
+            raise QkvError(
                 f"{self.part} was started with other options, another model or another input: remove it and "
                 f"{self.note} to start again."
             )
         if self.part.stat().st_size < progress.bytes:
-            raise UserError(f"{self.part} is shorter than {self.note} says: remove both to start again.")
+            raise QkvError(f"{self.part} is shorter than {self.note} says: remove both to start again.")
         return progress.lines, progress.bytes
 
     def read_note(self) -> Progress:
-        with suppress(UserError, TypeError):  # not JSON, not an object, or other keys
+        with suppress(QkvError, TypeError):  # not JSON, not an object, or other keys
             progress = Progress(**read_json(self.note))
             if progress.is_valid() and progress.lines <= self.lines:
                 return progress
-        raise UserError(f"{self.note} is damaged: remove it and {self.part} to start again.")
+        raise QkvError(f"{self.note} is damaged: remove it and {self.part} to start again.")
 
 
 class LineCounter:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.flags import Positional
 
 
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> None:
             else {"report": "none: training is not complete"}
         )
     except (KeyError, TypeError, AttributeError):
-        raise UserError(f"{report_file} is incomplete: restore it or delete it.") from None
+        raise QkvError(f"{report_file} is incomplete: restore it or delete it.") from None
     wide = max(16, *map(len, rows)) + 2
     for name, value in rows.items():
         print(f"{name:<{wide}}{value}")

@@ -10,7 +10,7 @@ from qkv.cli.help import HELP_ALL, help_text, wants_help
 from qkv.cli.mistakes import find_mistake
 from qkv.cli.parsing import parse
 from qkv.cli.renamed import new_name
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 Command = TypeVar("Command")
 
@@ -41,7 +41,7 @@ def read_options(
     check_renamed(prog, fields, arguments)
     mistake = find_mistake(prog, fields, arguments)
     if mistake:
-        raise UserError(mistake)
+        raise QkvError(mistake)
     return parse(kind, default, fields, arguments)
 
 
@@ -51,10 +51,10 @@ def check_renamed(prog: str, fields: list[OptionField], arguments: list[str]) ->
     for name in sorted(names_in(arguments) - known):
         renamed = new_name(prog, name)
         if renamed in known:
-            raise UserError(f"{name} is now {renamed}.")
+            raise QkvError(f"{name} is now {renamed}.")
 
 
 def check_output(option: str, path: Path) -> None:
     """Before the work starts: can this file be written?"""
     if path.is_dir() or not path.parent.is_dir():
-        raise UserError(f"{option} {path} cannot be written: give a file in a folder that exists.")
+        raise QkvError(f"{option} {path} cannot be written: give a file in a folder that exists.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.trainable import Inputs
 
 FEWEST_SCENES, MOST_SCENES = 100, 1_000_000  # a million are 3 GB
@@ -14,13 +14,13 @@ FEWEST_SCENES, MOST_SCENES = 100, 1_000_000  # a million are 3 GB
 def check_picture_path(option: str, path: Path) -> None:
     """Before minutes of drawing: can this image be written?"""
     if path.suffix.lower() != ".png":
-        raise UserError(f"{option} must end in .png, but {path.name} does not.")
+        raise QkvError(f"{option} must end in .png, but {path.name} does not.")
     if not path.parent.is_dir():
-        raise UserError(
+        raise QkvError(
             f"there is no folder {path.parent} for the image: create it, or give another {option}."
         )
     if path.is_dir():
-        raise UserError(f"{path} is a folder: give {option} a file name.")
+        raise QkvError(f"{path} is a folder: give {option} a file name.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +34,11 @@ class PicturesOrScenes(Inputs):
 
     def check(self) -> None:
         if (self.images is None) == (self.scenes == 0):
-            raise UserError(
+            raise QkvError(
                 "give either --images with a folder, or --scenes with a number of built-in scenes."
             )
         if self.images is None and not FEWEST_SCENES <= self.scenes <= MOST_SCENES:
-            raise UserError(f"--scenes must be from {FEWEST_SCENES} to {MOST_SCENES:,}.")
+            raise QkvError(f"--scenes must be from {FEWEST_SCENES} to {MOST_SCENES:,}.")
 
 
 def side_of_scenes(size: int | None) -> int:

@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 MOST_SCENES = 10_000
 
 
 def check_scenes_or_images(scenes: int, images: Path | None) -> None:
     if bool(scenes) == (images is not None):
-        raise UserError("give either --scenes with a number, or --images.")
+        raise QkvError("give either --scenes with a number, or --images.")
     if scenes < 0 or scenes > MOST_SCENES:
-        raise UserError(f"--scenes must be from 1 to {MOST_SCENES:,}.")
+        raise QkvError(f"--scenes must be from 1 to {MOST_SCENES:,}.")
 
 
 def show_scores(found: dict[str, Any], as_json: bool) -> None:

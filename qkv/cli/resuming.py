@@ -11,7 +11,7 @@ from qkv.cli import program
 from qkv.cli.fields import names_in
 from qkv.cli.training_options import OUTPUT, Command, command_type, flag_of, output_in, parse, with_training
 from qkv.configs import changed_paths, from_dict
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.extension import current_settings, raised_limits
 from qkv.training.settings import TuningSettings
 from qkv.training.trainable import Trainable
@@ -32,7 +32,7 @@ def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
     given = names_in(arguments) - of_any_run
     wanted = {flag_of(name) for name in trainable.starts_with}
     if not given or (wanted and not wanted & given):
-        raise UserError(
+        raise QkvError(
             f"no run found in {output_in(arguments)}. Check the folder, or name the training data to start a new run."
         )
 
@@ -48,7 +48,7 @@ def read_resumed(trainable: Trainable, arguments: list[str]) -> Command:
     both = zip(comparable(before), comparable(command), strict=True)
     changed = sorted({flag_of(path[-1]) for then, now in both for path in changed_paths(then, now)})
     if changed:
-        raise UserError(
+        raise QkvError(
             f"a resumed run keeps its options, but these differ: {', '.join(changed)}. Only --steps and --minutes may "
             "be higher than before."
         )
@@ -61,11 +61,9 @@ def read_stored(trainable: Trainable, out: Path) -> Command:
 
     stored = read_sealed(run_file(out))
     if "files" not in stored:
-        raise UserError(f"{out} holds a run of `qkv demo`, which cannot be resumed. Start the demo again.")
+        raise QkvError(f"{out} holds a run of `qkv demo`, which cannot be resumed. Start the demo again.")
     if stored.get("kind") != trainable.name:
-        raise UserError(
-            f"{out} holds a run of `qkv train {stored.get('kind')}`. Resume it with that command."
-        )
+        raise QkvError(f"{out} holds a run of `qkv train {stored.get('kind')}`. Resume it with that command.")
     command: Command = command_type(trainable)(
         inputs=trainable.inputs.from_stored(stored["files"]),
         output=out,

@@ -9,7 +9,7 @@ from typing import Any
 class StringType:
     metavar: str
     read: Callable[[str], Any]
-    """Convert the string; raises UserError if it is invalid."""
+    """Convert the string; raises QkvError if it is invalid."""
     show: Callable[[Any], str]
     """Convert a value back, for the help."""
 

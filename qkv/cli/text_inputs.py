@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.cli.inputs import OptionalFile, OptionalModel
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.trainable import Inputs
 
 
@@ -25,7 +25,7 @@ class LabelInputs(Inputs):
     def model_and_labels(self) -> tuple[Path, Path]:
         """The model and the labels."""
         if self.fine_tune is None or self.labels is None:
-            raise UserError("fine-tuning needs a model and examples: give both --fine-tune and --labels.")
+            raise QkvError("fine-tuning needs a model and examples: give both --fine-tune and --labels.")
         return self.fine_tune, self.labels
 
 

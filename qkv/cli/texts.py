@@ -5,7 +5,7 @@ import os
 import select
 from collections.abc import Iterator
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 LINES_AT_ONCE = 2_000  # limits the memory that a long file takes
 
@@ -14,7 +14,7 @@ def check_text(text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise UserError(
+        raise QkvError(
             "the text is not UTF-8: convert it, or set your terminal's encoding to UTF-8."
         ) from None
 
@@ -50,6 +50,6 @@ def decode(line: bytes, number: int, where: str) -> str:
     try:
         return line.removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError:
-        raise UserError(
+        raise QkvError(
             f"line {number} of {where} is not UTF-8: convert it, for example with iconv."
         ) from None

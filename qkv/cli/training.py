@@ -32,7 +32,7 @@ from qkv.cli.training_options import (
     with_training,
 )
 from qkv.environment import is_helper, under_torchrun
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families import trainings
 from qkv.families.family import resolve
 from qkv.training.settings import find_recipe
@@ -84,9 +84,7 @@ def train(
         data = command.inputs.read(command.settings, say)
         again = command.inputs.can_be_read_again()
         if not again and under_torchrun():
-            raise UserError(
-                "under torchrun every process reads the data: give files or a folder, not a pipe."
-            )
+            raise QkvError("under torchrun every process reads the data: give files or a folder, not a pipe.")
         if not command.resume:
             command = apply_recipe(trainable, command, given, data.amount, again=again)
         elif not again:
@@ -128,7 +126,7 @@ def apply_recipe(
     if settings.steps is not None and ("training", "validate_every") not in given:
         training = replace(training, validate_every=max(1, min(training.validate_every, settings.steps // 4)))
     if under_torchrun() and ("training", "processes") in given:
-        raise UserError("torchrun sets the number of processes: leave out --processes.")
+        raise QkvError("torchrun sets the number of processes: leave out --processes.")
     processes = processes_for(training.processes, training.batch_tokens) if again else 1
     return with_training(replace(command, settings=settings), replace(training, processes=processes))
 

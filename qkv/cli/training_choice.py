@@ -8,7 +8,7 @@ from qkv.cli.fields import names_in, option_fields
 from qkv.cli.help import wants_help
 from qkv.cli.resuming import can_resume, inputs_of_run
 from qkv.cli.training_options import fields_of, flag_of, option_value, output_in
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.trainable import Trainable
 
 
@@ -32,12 +32,12 @@ def check_options(trainable: Trainable, siblings: Sequence[Trainable], arguments
     for name in sorted(names_in(arguments) - set(own)):
         homes = [other for other in siblings if name in {field.flag for field in fields_of(other)}]
         if homes and can_resume(arguments):
-            raise UserError(f"the run in {output_in(arguments)} was started without {name}: leave it out.")
+            raise QkvError(f"the run in {output_in(arguments)} was started without {name}: leave it out.")
         if homes:
-            raise UserError(explain_misfit(name, trainable, homes, input_names(arguments)))
+            raise QkvError(explain_misfit(name, trainable, homes, input_names(arguments)))
     for name in names_in(arguments) & set(own):
         if own[name].takes_many and (option_value(arguments, name) or "--").startswith("--"):
-            raise UserError(f"{name} needs at least one file.")
+            raise QkvError(f"{name} needs at least one file.")
 
 
 def explain_misfit(name: str, trainable: Trainable, homes: Sequence[Trainable], given: set[str]) -> str:

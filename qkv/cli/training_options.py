@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from qkv.cli.fields import OptionField, option_fields, with_values
 from qkv.cli.options import read_options
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.flags import Flag
 from qkv.training.settings import RunSettings, TrainingSettings, find_recipe
 from qkv.training.trainable import Inputs, Trainable
@@ -108,7 +108,7 @@ def option_value(arguments: list[str], *names: str) -> str | None:
 def output_in(arguments: list[str]) -> Path:
     out = option_value(arguments, *OUTPUT)
     if out is None:
-        raise UserError("--resume needs --output with the folder of the run.")
+        raise QkvError("--resume needs --output with the folder of the run.")
     return Path(out)
 
 

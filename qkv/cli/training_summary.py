@@ -10,7 +10,7 @@ from typing import Any
 from qkv.cli import program
 from qkv.cli.resuming import resume_command
 from qkv.cli.terminal import say
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families import trainings
 from qkv.families.family import resolve
 from qkv.training.trainable import Trainable
@@ -56,7 +56,7 @@ def draw_learning_curve(out: Path) -> None:
     picture = out / "learning-curve.png"
     try:
         learning_curve_picture(picture, out / "training")
-    except (UserError, OSError, ValueError) as error:  # no matplotlib, a full disk, or a damaged log
+    except (QkvError, OSError, ValueError) as error:  # no matplotlib, a full disk, or a damaged log
         say(f"no plot of the learning curve: {error}")
     else:
         say(f"learning curve: {picture}")

@@ -14,7 +14,7 @@ import numpy as np
 from qkv.data.images import MAX_BYTES, Bytes, choose_form, error_text, find_images, read_pictures
 from qkv.data.lines import reject_lone_surrogates
 from qkv.data.worlds.scenes import LANGUAGES, SIDE, Part, Scene, caption, draw_scene, scenes
-from qkv.errors import DataError, UserError
+from qkv.errors import DataError, QkvError
 
 CAPTIONS_FILE = "captions.tsv"
 LONGEST = 1_000  # characters of a caption
@@ -152,7 +152,7 @@ def npz_pictures(path: Path, size: int | None) -> Bytes:
                 raise DataError(f"{path} holds more than {MAX_BYTES / 1e9:.0f} GB of images.")
         with np.load(path, allow_pickle=False) as arrays:
             pictures = arrays["images"]
-    except UserError:
+    except QkvError:
         raise
     except KeyError:
         raise DataError(f"{path} has no array called images.") from None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import ExifTags, Image, UnidentifiedImageError
 
-from qkv.errors import DataError, UserError
+from qkv.errors import DataError, QkvError
 
 Bytes = NDArray[np.uint8]
 Colours = Literal["grey", "colour"]
@@ -116,10 +116,10 @@ def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
 
 @contextmanager
 def report_damage(path: Path) -> Iterator[None]:
-    """Turn any error of Pillow on a broken file into a UserError."""
+    """Turn any error of Pillow on a broken file into a QkvError."""
     try:
         yield
-    except (UserError, MemoryError):
+    except (QkvError, MemoryError):
         raise
     except Exception as error:
         raise DataError(

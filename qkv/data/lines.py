@@ -1,4 +1,4 @@
-"""Read the bytes and lines of a file. Every problem raises a UserError."""
+"""Read the bytes and lines of a file. Every problem raises a QkvError."""
 
 import codecs
 import gzip
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
 
-from qkv.errors import DataError, UserError
+from qkv.errors import DataError, QkvError
 
 
 @contextmanager
@@ -60,11 +60,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise empty_file(path)
 
 
-def empty_file(path: Path) -> UserError:
-    return UserError(f"{path} is empty: give a file with text.")
+def empty_file(path: Path) -> QkvError:
+    return QkvError(f"{path} is empty: give a file with text.")
 
 
-def not_utf8(path: Path, line: int, raw: bytes) -> UserError:
+def not_utf8(path: Path, line: int, raw: bytes) -> QkvError:
     """An error with a command that converts the file."""
     utf16 = line == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     convert = f"iconv -f {'utf-16' if utf16 else 'latin1'} -t utf-8"
@@ -73,7 +73,7 @@ def not_utf8(path: Path, line: int, raw: bytes) -> UserError:
     converted = shlex.quote(str(plain.with_name(f"{plain.stem}.utf8{plain.suffix}")))
     original = shlex.quote(str(path))
     command = f"gunzip -c {original} | {convert}" if zipped else f"{convert} {original}"
-    return UserError(
+    return QkvError(
         f"{path} is not UTF-8 (line {line}): convert it, for example with `{command} > {converted}`."
     )
 

@@ -1,6 +1,6 @@
 """Sentence pairs from two plain files, or from .tsv, .jsonl, .tmx or .po, also gzipped.
 
-Every problem in a file raises a UserError. Sentences contain no line breaks and can be encoded as UTF-8, so later code
+Every problem in a file raises a QkvError. Sentences contain no line breaks and can be encoded as UTF-8, so later code
 need not check.
 """
 

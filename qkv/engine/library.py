@@ -22,7 +22,7 @@ from qkv.engine.compiling import (
     source_key,
     this_platform,
 )
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 LOG = logging.getLogger(__name__)
 FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that the compiler accepts
@@ -184,7 +184,7 @@ def prebuilt(level: str | None) -> ctypes.CDLL | None:
 
 def use_level(loaded: ctypes.CDLL, level: str | None) -> None:
     if level is not None and not loaded.qkv_use_level(level.encode()):
-        raise UserError(f"{LEVEL}: '{level}' is not one of {', '.join(levels_of(loaded))}.")
+        raise QkvError(f"{LEVEL}: '{level}' is not one of {', '.join(levels_of(loaded))}.")
 
 
 def levels_of(loaded: ctypes.CDLL) -> list[str]:
@@ -199,7 +199,7 @@ def compiled(level: str | None) -> ctypes.CDLL:
     """A library for this processor alone, from the cache or built now."""
     known = LEVELS.get(this_platform().family, {})
     if level is not None and level not in known:
-        raise UserError(f"{LEVEL}: '{level}' is not one of {', '.join(known)}.")
+        raise QkvError(f"{LEVEL}: '{level}' is not one of {', '.join(known)}.")
     try:
         folder = cache_folder()
     except RuntimeError:  # the user has no home, as in some containers

@@ -20,7 +20,7 @@ from qkv.engine.library import (
 from qkv.engine.memory import Memory
 from qkv.engine.positions import rotations, sinusoid
 from qkv.engine.rounding import UNIT, Floats, heads_apart, padded, rounded, up_to_unit, zero_padded
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.config import EncoderConfig
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.translator.config import TranslatorConfig
@@ -329,7 +329,7 @@ def check_finite(weights: NDArray[Any]) -> NDArray[Any]:
     if not (
         np.isfinite(weights.min()) and np.isfinite(weights.max())
     ):  # a NaN is the minimum and the maximum
-        raise UserError("some of the model's weights are NaN or infinite: it is broken. Train it again.")
+        raise QkvError("some of the model's weights are NaN or infinite: it is broken. Train it again.")
     return weights
 
 

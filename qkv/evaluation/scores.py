@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from qkv.environment import with_variable
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 SAMPLES = 1_000  # of the bootstrap: sacrebleu's own number
 SEED = "12345"  # sacrebleu's own default; fixed, so that the same files always give the same intervals
@@ -64,13 +64,13 @@ class Scorer:
 
         known = [name for name in BLEU.TOKENIZERS if name]
         if tokenize not in known:
-            raise UserError(f"sacrebleu has no tokenizer '{tokenize}'; it has {', '.join(known)}.")
+            raise QkvError(f"sacrebleu has no tokenizer '{tokenize}'; it has {', '.join(known)}.")
         try:
             # force: no warning about tokenized text, which the caller requested
             bleu = BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
         except (ImportError, RuntimeError) as error:
             reason = " ".join(str(error).split())
-            raise UserError(f"sacrebleu's tokenizer '{tokenize}' cannot be used here: {reason}") from None
+            raise QkvError(f"sacrebleu's tokenizer '{tokenize}' cannot be used here: {reason}") from None
         return cls(bleu, CHRF(lowercase=lowercase), TER(), tokenize, lowercase)
 
     def score(self, hypotheses: Sequence[str], *references: Sequence[str | None]) -> TranslationScores:
@@ -136,9 +136,9 @@ def score_translations(hypotheses: Sequence[str], references: Sequence[str]) -> 
 def check_lengths(hypotheses: Sequence[str], references: References) -> None:
     for each in references:
         if len(hypotheses) != len(each):
-            raise UserError(f"{len(hypotheses)} translations do not match {len(each)} references.")
+            raise QkvError(f"{len(hypotheses)} translations do not match {len(each)} references.")
     if not hypotheses or not references:
-        raise UserError("there are no translations to score.")
+        raise QkvError("there are no translations to score.")
 
 
 def corpus_score(metric: Any, hypotheses: Sequence[str], references: References) -> Score:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qkv.checkpoint.files import write_file
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.explore.session import Explorer, TraceQuery
 from qkv.pictures import new_figure
 from qkv.tracing.trace import Trace
@@ -64,7 +64,7 @@ def write_picture(path: Path, explorer: Explorer, query: TraceQuery, place: Plac
 
 def picture(trace: Trace, place: Place) -> "Figure":
     if not 1 <= place.station <= len(TITLES):
-        raise UserError(f"station must be from 1 to {len(TITLES)}.")
+        raise QkvError(f"station must be from 1 to {len(TITLES)}.")
     if place.station in (1, 18, 19, 20):
         return table_picture(trace, place)
     panels = panels_of(trace, place)
@@ -138,13 +138,13 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
 
     def array(full: str) -> Any:
         if full not in trace.arrays:
-            raise UserError(f"this model has no station {place.station} there: it records no {full}.")
+            raise QkvError(f"this model has no station {place.station} there: it records no {full}.")
         return trace[full]
 
     def of_head(part: str) -> Any:
         found = array(f"{block}.{name}.{part}")
         if place.head >= len(found):
-            raise UserError(f"head must be from 1 to {len(found)} for this model.")
+            raise QkvError(f"head must be from 1 to {len(found)} for this model.")
         return found[place.head]
 
     match place.station:
@@ -205,12 +205,12 @@ def side_and_name(trace: Trace, place: Place) -> tuple[Any, str]:
         found = [each for each in trace.sides if each.name == chosen]
         if not found:
             known = ", ".join([*(each.name for each in trace.sides), "cross"])
-            raise UserError(f"side must be one of {known}, not '{chosen}'.")
+            raise QkvError(f"side must be one of {known}, not '{chosen}'.")
         side, name = found[0], "attention"
     if not 0 <= place.layer < side.stack["depth"]:
-        raise UserError(f"layer must be from 1 to {side.stack['depth']} there.")
+        raise QkvError(f"layer must be from 1 to {side.stack['depth']} there.")
     if place.head < 0:
-        raise UserError("head must be at least 1.")
+        raise QkvError("head must be at least 1.")
     return side, name
 
 

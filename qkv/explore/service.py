@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qkv.configs import from_dict
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.explore.session import Explorer, TraceQuery
 
 LARGEST_BODY = 64 << 10
@@ -146,7 +146,7 @@ def application(explorer: Explorer, hosts: frozenset[str] | None = THIS_MACHINE)
     app = Starlette(
         routes=routes,
         exception_handlers={
-            UserError: lambda request, error: failure(422, str(error)),
+            QkvError: lambda request, error: failure(422, str(error)),
             HTTPException: http_failure,
             Exception: lambda request, error: failure(500, "internal error: the terminal shows the details."),
         },
@@ -189,7 +189,7 @@ async def read(request: Request, kind: type[Body]) -> Body:
     try:
         parsed = from_dict(kind, values, "the request")
         json.dumps(values, ensure_ascii=False).encode("utf-8")
-    except UserError as error:
+    except QkvError as error:
         raise HTTPException(400, str(error)) from None
     except UnicodeEncodeError:
         raise HTTPException(400, "the text contains half of a character (an unpaired surrogate).") from None
@@ -236,7 +236,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         if found is not None:
             found.close()
-        raise UserError(
+        raise QkvError(
             f"cannot listen on {host} port {port} ({error}): choose another port, or 0 for any free one."
         ) from None
     return found

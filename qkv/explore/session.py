@@ -10,7 +10,7 @@ from typing import Any
 from qkv.checkpoint.files import read_json
 from qkv.checkpoint.tensors import read_tensors
 from qkv.data.worlds import LANGUAGES, deck_pairs
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.explore.recompute import Check, check
 from qkv.explore.wire import Precision, array_of, pack, summary, tensors
 from qkv.families.loading import kind_of, load
@@ -65,7 +65,7 @@ class Explorer:
         self.reads_pictures = getattr(self.model, "reads", "") == "pictures"
         self.pictures = [str(path) for path in pictures]
         if self.reads_pictures and not self.pictures:
-            raise UserError("this model classifies images: give the path of an image file as the text.")
+            raise QkvError("this model classifies images: give the path of an image file as the text.")
         self.checkpoints = find_checkpoints(folder)
         self.opened: OrderedDict[int, Any] = OrderedDict()
         self.traces: OrderedDict[TraceQuery, tuple[Trace, Check]] = OrderedDict()
@@ -123,7 +123,7 @@ class Explorer:
         from qkv.explore.truth import measure_heads
 
         if not self.is_built_in():
-            raise UserError(
+            raise QkvError(
                 "ground truth is available only for models that were trained on the built-in languages."
             )
         if self.measured is None:
@@ -137,7 +137,7 @@ class Explorer:
             self.traces.move_to_end(query)
             return self.traces[query]
         if self.reads_pictures and query.text not in self.pictures:
-            raise UserError(
+            raise QkvError(
                 f"this server shows only the images that it was started with: {', '.join(self.pictures)}."
             )
         model = self.at(query.checkpoint)
@@ -154,7 +154,7 @@ class Explorer:
             return self.model
         if step not in self.checkpoints:
             known = ", ".join(map(str, sorted(self.checkpoints))) or "none"
-            raise UserError(f"there is no checkpoint for step {step}; available: {known}.")
+            raise QkvError(f"there is no checkpoint for step {step}; available: {known}.")
         if step not in self.opened:
             path = self.checkpoints[step]
             self.opened[step] = with_weights(self.model, read_tensors(path), str(path))
@@ -180,7 +180,7 @@ class Explorer:
             return False
         try:
             origin = read_json(path)["data"]["origin"] if path.is_file() else ""
-        except (UserError, KeyError, TypeError):
+        except (QkvError, KeyError, TypeError):
             return False
         return str(origin).startswith("the built-in grammar")
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from qkv.configs import to_dict
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.explore.recompute import Check
 from qkv.tracing.trace import Trace
 
@@ -38,7 +38,7 @@ def tensors(trace: Trace, names: Sequence[str], precision: Precision) -> dict[st
         array = array_of(trace, name)
         numbers += array.size
         if numbers > MOST_NUMBERS:
-            raise UserError(
+            raise QkvError(
                 f"these arrays have more than {MOST_NUMBERS:,} values: request fewer, or single rows."
             )
         found[name] = pack(array, precision)
@@ -49,13 +49,13 @@ def array_of(trace: Trace, name: str) -> Any:
     parsed = NAMED.fullmatch(name)
     source: Any = trace.arrays if parsed is None or not parsed["weights"] else trace.weights
     if parsed is None or parsed["name"] not in source:
-        raise UserError(f"this trace has no array named '{name[:80]}'.")
+        raise QkvError(f"this trace has no array named '{name[:80]}'.")
     array = source[parsed["name"]]
     if parsed["weights"]:
         array = array.detach().float().cpu().numpy()
     if parsed["row"] is not None:
         if int(parsed["row"]) >= len(array):
-            raise UserError(f"'{name[:80]}' is out of range: the array has {len(array):,} rows.")
+            raise QkvError(f"'{name[:80]}' is out of range: the array has {len(array):,} rows.")
         array = array[int(parsed["row"])]
     return array
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from qkv.checkpoint.bundle import load_bundle, read_config
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families import bundle_kinds, own_families
 from qkv.families.family import BundleKind, resolve
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
@@ -51,10 +51,10 @@ def load_for(
     """Open a bundle for a command. If the command does not accept its kind, the error names those that do."""
     kind = kind_of(path)
     if command not in kind.commands:
-        raise UserError(wrong_kind(path, kind, command))
+        raise QkvError(wrong_kind(path, kind, command))
     product = load(path, running, warn=warn)
     if not isinstance(product, wanted):
-        raise UserError(wrong_kind(path, kind, command))
+        raise QkvError(wrong_kind(path, kind, command))
     return product
 
 
@@ -68,7 +68,7 @@ def find_kind(name: str, path: str | Path) -> BundleKind:
     if name not in kinds:
         kinds = bundle_kinds()
     if name not in kinds:
-        raise UserError(
+        raise QkvError(
             f"{path} holds a model of kind '{name[:40]}', which this version of qkv does not know. "
             f"It knows {', '.join(kinds)}."
         )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 from qkv.families.loading import kind_of, load
@@ -41,13 +41,13 @@ def kind_of_product(product: Any) -> BundleKind:
     for kind in bundle_kinds().values():
         if kind.product in classes:
             return kind
-    raise UserError(f"a {type(product).__name__} cannot be traced: give a model from `qkv.load`.")
+    raise QkvError(f"a {type(product).__name__} cannot be traced: give a model from `qkv.load`.")
 
 
 def tracer_of(kind: BundleKind) -> Tracer:
     if kind.trace is None:
         traced = ", ".join(each.name for each in bundle_kinds().values() if each.trace is not None)
-        raise UserError(f"a model of kind '{kind.name}' cannot be traced. Kinds that can: {traced}.")
+        raise QkvError(f"a model of kind '{kind.name}' cannot be traced. Kinds that can: {traced}.")
     tracer: Tracer = resolve(kind.trace)
     return tracer
 

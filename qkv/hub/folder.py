@@ -14,7 +14,7 @@ from torch import Tensor
 
 from qkv.checkpoint.files import HASH
 from qkv.checkpoint.tensors import tensors_hash
-from qkv.errors import DataError, OptionError, UserError
+from qkv.errors import DataError, OptionError, QkvError
 
 ADAPTER = "adapter_config.json"
 CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
@@ -117,7 +117,7 @@ def read_weights(folder: Path, allow_pickle: bool) -> dict[str, Tensor]:
     raise DataError(f"{folder} has no weights: neither {WEIGHTS} nor an index of several such files.")
 
 
-def pickle_refusal(where: object) -> UserError:
+def pickle_refusal(where: object) -> QkvError:
     return OptionError(
         (
             "allow_pickle",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from qkv.errors import InputError, UserError
+from qkv.errors import InputError, QkvError
 
 ReadsTexts = Literal["text", "pairs", "choices"]
 
@@ -58,7 +58,7 @@ EXAMPLES: dict[ReadsTexts, str] = {"text": '"…"', "pairs": '"…" "…"', "cho
 def check_inputs(inputs: Sequence[tuple[str, ...]], reads: ReadsTexts) -> None:
     """Check that each input has as many texts as the model reads, and that none is a bare string."""
     if isinstance(inputs, str) or any(isinstance(each, str) for each in inputs):
-        raise UserError("classify takes a list of tuples of texts: [(text,)].")
+        raise QkvError("classify takes a list of tuples of texts: [(text,)].")
     for number, texts in enumerate(inputs):
         if not fits(len(texts), reads):
             count = "1 text" if len(texts) == 1 else f"{len(texts)} texts"

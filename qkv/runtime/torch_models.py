@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import torch
 
 from qkv.checkpoint.header import check_shapes
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.runtime.running import Running
 
 Model = TypeVar("Model", bound=torch.nn.Module)
@@ -24,7 +24,7 @@ def with_weights(model: Model, weights: Mapping[str, Any], where: str = "the mod
 def placed(model: Model, running: Running) -> Model:
     """The model on a device and in a number format; a copy if it is changed."""
     if not is_available(running.device):
-        raise UserError(f"this machine has no device '{running.device}' that torch can use. Use the CPU.")
+        raise QkvError(f"this machine has no device '{running.device}' that torch can use. Use the CPU.")
     if running.threads is not None:
         torch.set_num_threads(running.threads)
     if running.device == "cpu" and running.compute_type != "bf16":

@@ -7,7 +7,7 @@ from typing import Self
 from tokenizers import Regex, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as LibraryTokenizer
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 
 SHOWN = 5  # unknown characters named in an error message
@@ -32,7 +32,7 @@ class CharacterTokenizer(Tokenizer):
         except KeyError:
             unknown = list(dict.fromkeys(each for each in text if each not in self.ids))
             shown = ", ".join(map(repr, unknown[:SHOWN])) + (" and more" if len(unknown) > SHOWN else "")
-            raise UserError(
+            raise QkvError(
                 f"this model knows only the {len(self.ids)} characters of its training text, but not {shown}: remove "
                 "them, or train a model with subwords, which reads any text."
             ) from None

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 
 @dataclass(frozen=True)
@@ -27,20 +27,20 @@ class Glossary:
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except FileNotFoundError:
-            raise UserError(f"there is no glossary {path}.") from None
+            raise QkvError(f"there is no glossary {path}.") from None
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"cannot read the glossary {path} ({error}): it must be text in UTF-8.") from None
+            raise QkvError(f"cannot read the glossary {path} ({error}): it must be text in UTF-8.") from None
         terms: dict[str, tuple[str, str]] = {}
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.startswith("#"):
                 continue
             columns = [part.strip() for part in line.split("\t")]
             if len(columns) != 2 or not all(columns):
-                raise UserError(f"{path}, line {number}: expected a source term, a tab and its translation.")
+                raise QkvError(f"{path}, line {number}: expected a source term, a tab and its translation.")
             source, target = columns
             _, known = terms.setdefault(source.lower(), (source, target))
             if known != target:
-                raise UserError(
+                raise QkvError(
                     f"{path}, line {number}: '{source}' has two translations, '{known}' and '{target}': keep one."
                 )
         return cls.of(terms.values())

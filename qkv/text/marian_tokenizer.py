@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.tokenizer import WORD_STARTS
 from qkv.text.unigram import SPACE, UnigramModel
 from qkv.text.words import Span
@@ -43,7 +43,7 @@ class MarianTokenizer:
         self.special = {pad, end, unknown}
         if language is not None and self.marker(language) not in self.ids:
             known = ", ".join(self.languages)
-            raise UserError(
+            raise QkvError(
                 f"this model has no target language '{language}': choose from {known or 'its only one'}."
             )
 
@@ -84,9 +84,9 @@ class MarianTokenizer:
             numbers = {name: int(stored[name]) for name in ("pad", "start", "end", "unknown")}
             language = stored["language"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise UserError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
+            raise QkvError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
         if not all(0 <= number < len(vocabulary) for number in numbers.values()):
-            raise UserError(f"{where}: a special token is missing from the vocabulary.")
+            raise QkvError(f"{where}: a special token is missing from the vocabulary.")
         source, target = (UnigramModel(content, where) for content in models)
         return cls(vocabulary, (source, target), language=language, **numbers)
 

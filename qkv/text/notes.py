@@ -10,7 +10,7 @@ from typing import Self
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import models, pre_tokenizers
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 
 VOICES = "SATB"
@@ -35,7 +35,7 @@ class Notes(Tokenizer):
 
     def number(self, voice: int, pitch: int) -> int:
         if pitch != REST and not LOWEST <= pitch <= HIGHEST:
-            raise UserError(
+            raise QkvError(
                 f"pitch {pitch} is outside the range from {LOWEST} to {HIGHEST}: transpose the music."
             )
         offset = 0 if pitch == REST else pitch - LOWEST + 1

@@ -12,7 +12,7 @@ from typing import Self
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.words import Span
 
 SPECIAL = ["<pad>", "<start>", "<end>"]
@@ -65,7 +65,7 @@ class Tokenizer:
         sentence as inside it. Decoding removes the space.
         """
         if size < MIN_VOCAB_SIZE:
-            raise UserError(
+            raise QkvError(
                 f"a vocabulary of {size} is too small: give at least {MIN_VOCAB_SIZE}, one token for each byte."
             )
         library = LibraryTokenizer(models.BPE())
@@ -89,7 +89,7 @@ class Tokenizer:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{path} is not a tokenizer file ({error}).") from None
+            raise QkvError(f"{path} is not a tokenizer file ({error}).") from None
         return cls.from_text(text, str(path))
 
     @classmethod
@@ -97,7 +97,7 @@ class Tokenizer:
         try:
             return cls(LibraryTokenizer.from_str(text))
         except Exception as error:  # the library raises bare Exception for everything
-            raise UserError(f"{where} is not a tokenizer file ({error}).") from None
+            raise QkvError(f"{where} is not a tokenizer file ({error}).") from None
 
     def text(self) -> str:
         """The content of tokenizer.json, which the tokenizers library can read."""

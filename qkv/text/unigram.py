@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterator
 from typing import Any
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.protobuf import Fields, read_fields
 
 SPACE = "▁"
@@ -32,17 +32,17 @@ class UnigramModel:
             self.normaliser = Normaliser(rules)
             self.read_pieces(pieces)
         except (ValueError, struct.error, IndexError) as error:
-            raise UserError(f"{where} is not a SentencePiece model, or it is damaged ({error}).") from None
+            raise QkvError(f"{where} is not a SentencePiece model, or it is damaged ({error}).") from None
         kind = trainer.number(3, UNIGRAM)
         if kind != UNIGRAM:
-            raise UserError(
+            raise QkvError(
                 f"{where} is a SentencePiece model of {KINDS.get(kind, kind)}, but qkv supports only unigram models."
             )
         for number, what in ((24, "puts spaces after words"), (35, "uses byte fallback")):
             if trainer.number(number, 0):
-                raise UserError(f"{where} {what}, which qkv does not support.")
+                raise QkvError(f"{where} {what}, which qkv does not support.")
         if not self.normaliser.escapes:
-            raise UserError(f"{where} does not write spaces as {SPACE}, which qkv does not support.")
+            raise QkvError(f"{where} does not write spaces as {SPACE}, which qkv does not support.")
 
     def read_pieces(self, pieces: list[Fields]) -> None:
         scored = [(each.text(1), each.real(2), each.number(3, NORMAL)) for each in pieces]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.marian_tokenizer import FORMAT, MarianTokenizer
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import Span
@@ -50,7 +50,7 @@ def load_vocabulary(path: Path) -> Vocabulary:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not a tokenizer file ({error}).") from None
+        raise QkvError(f"{path} is not a tokenizer file ({error}).") from None
     if isinstance(stored, dict) and stored.get("format") == FORMAT:
         return MarianTokenizer.load(path)
     return Tokenizer.load(path)

@@ -14,7 +14,7 @@ from typing import Self
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 PAD, UNKNOWN, BEGIN, SEPARATOR, MASK = SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 CONTINUES = "##"
@@ -31,7 +31,7 @@ class WordPieceTokenizer:
         ids = {token: library.token_to_id(token) for token in SPECIAL}
         missing = [token for token, number in ids.items() if number is None]
         if missing:
-            raise UserError(f"{where} lacks {', '.join(missing)}: it is not a tokenizer of BERT.")
+            raise QkvError(f"{where} lacks {', '.join(missing)}: it is not a tokenizer of BERT.")
         self.pad, self.unknown, self.begin, self.separator, self.mask = (
             number or 0 for number in ids.values()
         )
@@ -40,7 +40,7 @@ class WordPieceTokenizer:
     def learn(cls, texts: Iterable[str], size: int, *, lowercase: bool = True) -> Self:
         """Learn a vocabulary of at most `size` tokens; it is smaller if there is nothing more to merge."""
         if size <= len(SPECIAL):
-            raise UserError(f"a vocabulary of {size} is too small: there are {len(SPECIAL)} special tokens.")
+            raise QkvError(f"a vocabulary of {size} is too small: there are {len(SPECIAL)} special tokens.")
         empty = empty_tokenizer({token: number for number, token in enumerate(SPECIAL)}, lowercase)
         words = word_counts(empty, texts)
         first, later = alphabet(words, min(ALPHABET, size // 4))
@@ -70,10 +70,10 @@ class WordPieceTokenizer:
         try:
             library = LibraryTokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception for everything
-            raise UserError(f"{path} is not a tokenizer file ({error}).") from None
+            raise QkvError(f"{path} is not a tokenizer file ({error}).") from None
         kind = json.loads(library.to_str())["model"]["type"]
         if kind != "WordPiece":
-            raise UserError(f"{path} is a {kind} tokenizer, but BERT uses WordPiece.")
+            raise QkvError(f"{path} is a {kind} tokenizer, but BERT uses WordPiece.")
         return cls(library, str(path))
 
     @classmethod
@@ -81,14 +81,14 @@ class WordPieceTokenizer:
         try:
             lines = path.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{path} cannot be read ({error}).") from None
+            raise QkvError(f"{path} cannot be read ({error}).") from None
         words = [line.rstrip("\r") for line in lines]
         while words and not words[-1]:
             words.pop()
         if len(set(words)) < len(words):
-            raise UserError(f"{path} has a token twice, so its line numbers are not the ids.")
+            raise QkvError(f"{path} has a token twice, so its line numbers are not the ids.")
         if UNKNOWN not in words:
-            raise UserError(f"{path} lacks {UNKNOWN}: it is not a vocabulary of BERT.")
+            raise QkvError(f"{path} lacks {UNKNOWN}: it is not a vocabulary of BERT.")
         return cls(empty_tokenizer({word: number for number, word in enumerate(words)}, lowercase), str(path))
 
     def text(self) -> str:

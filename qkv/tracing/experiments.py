@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 SILENCED = re.compile(
     r"(?P<stack>\w+)\.(?P<block>\d{1,6})(?:\.(?P<sublayer>attention|cross_attention)\.(?P<head>\d{1,6}))?"
@@ -112,7 +112,7 @@ def silence(model: nn.Module, places: Mapping[str, StackLocation], name: str) ->
         if found["sublayer"] is not None:
             attention = attention_at(model, place, blocks, number, found["sublayer"])
     if found is None or attention is None or int(found["head"]) >= attention.heads:
-        raise UserError(f"this model has no '{name[:40]}' to silence.")
+        raise QkvError(f"this model has no '{name[:40]}' to silence.")
     width, head = attention.output.weight.shape[1] // attention.heads, int(found["head"])
     attention.output.weight[:, head * width : (head + 1) * width] = 0
 
@@ -166,4 +166,4 @@ class Uncached:
 
 def check_forced(force: Sequence[int], vocab: int) -> None:
     if any(not 0 <= number < vocab for number in force):
-        raise UserError(f"a forced token must be below the vocabulary size of {vocab:,}.")
+        raise QkvError(f"a forced token must be below the vocabulary size of {vocab:,}.")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from qkv.core.tape import Tape
 from qkv.decoding.step import Hypothesis
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.watching import Pruned
 
@@ -158,6 +158,6 @@ def at_rows(choices: Sequence[Choice], rows: Sequence[int]) -> tuple[Choice, ...
 
 def check_length(tokens: int, longest: int) -> None:
     if tokens < 1:
-        raise UserError("the prompt is empty: write at least one word.")
+        raise QkvError("the prompt is empty: write at least one word.")
     if tokens > longest:
-        raise UserError(f"this text has {tokens:,} tokens, but at most {longest} can be traced: shorten it.")
+        raise QkvError(f"this text has {tokens:,} tokens, but at most {longest} can be traced: shorten it.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from qkv.checkpoint.files import make_folders
 from qkv.checkpoint.state import LOCK_FILE, only_one_run, states_in
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.run_file import RUN_FILE
 
 CLAIMED: set[Path] = set()  # run folders that this process has locked
@@ -23,7 +23,7 @@ def claim_output(out: Path, *, resume: bool) -> Iterator[None]:
         yield
         return
     if out.is_file():
-        raise UserError(f"{out} is a file. Choose another output folder.")
+        raise QkvError(f"{out} is a file. Choose another output folder.")
     created = [path for path in (out, folder) if not path.exists()]
     make_folders(folder)
     try:
@@ -48,10 +48,10 @@ def remove_empty(folders: Sequence[Path]) -> None:
 
 def check_not_overwriting(out: Path) -> None:
     if (out / "training" / RUN_FILE).exists():
-        raise UserError(f"{out} already holds a training run. Resume it, or choose another output folder.")
+        raise QkvError(f"{out} already holds a training run. Resume it, or choose another output folder.")
     if states_in(out / "training"):
-        raise UserError(
+        raise QkvError(
             f"{out / 'training'} holds checkpoints but no {RUN_FILE}. Restore that file, or choose another output folder."
         )
     if any(path.name != "training" for path in out.iterdir()):
-        raise UserError(f"{out} is not empty. Choose another output folder.")
+        raise QkvError(f"{out} is not empty. Choose another output folder.")

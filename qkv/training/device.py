@@ -10,7 +10,7 @@ import torch
 
 from qkv.engine.int16 import Int16, int16_pays
 from qkv.engine.library import NoEngineError
-from qkv.errors import OptionError, UserError
+from qkv.errors import OptionError, QkvError
 from qkv.training.distributed import Group, SingleProcess
 from qkv.training.settings import Precision, RunSettings, TrainingSettings
 
@@ -46,7 +46,7 @@ def with_precision(
     wanted = settings.training.precision
     if wanted != "auto":
         if wanted != "float32" and wanted not in of:
-            raise UserError(
+            raise QkvError(
                 f"precision {wanted} does not suit this model. Choose {' or '.join(of)}, or float32."
             )
         return settings
@@ -79,16 +79,16 @@ def check_precision(settings: TrainingSettings, device: torch.device) -> None:
 
 def int16_products(device: torch.device) -> Int16:
     if device.type != "cpu":
-        raise UserError(f"precision int16 needs a CPU, and this is {device.type}. Choose bf16 or float32.")
+        raise QkvError(f"precision int16 needs a CPU, and this is {device.type}. Choose bf16 or float32.")
     try:
         return Int16()
     except NoEngineError as error:
-        raise UserError(f"precision int16 is not available here: {error}. Choose float32 or auto.") from None
+        raise QkvError(f"precision int16 is not available here: {error}. Choose float32 or auto.") from None
 
 
 def products_here(settings: TrainingSettings, device: torch.device) -> Int16 | None:
     """None if torch multiplies, also for a run that was started with int16 on another machine and lacks it here."""
-    with suppress(UserError):
+    with suppress(QkvError):
         return int16_products(device) if settings.precision == "int16" else None
     return None
 

@@ -26,7 +26,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from qkv.environment import HELPER, under_torchrun
-from qkv.errors import ProcessEndedError, UserError
+from qkv.errors import ProcessEndedError, QkvError
 
 FEWEST_TOKENS = 512  # with a smaller share, synchronizing costs more than the processes gain
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of mallopt, in GNU's malloc.h
@@ -83,7 +83,7 @@ class TorchrunGroup:
         if torch.cuda.is_available():
             own, devices = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
             if own >= devices:
-                raise UserError(
+                raise QkvError(
                     f"there are more processes than GPUs ({devices}). Start torchrun with one process per GPU."
                 )
             torch.cuda.set_device(own)
@@ -121,7 +121,7 @@ class LocalGroup(SingleProcess):
 
     def shared_zeros(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         if device.type != "cpu":
-            raise UserError(f"several processes on a {device.type} device need torchrun. Set processes to 1.")
+            raise QkvError(f"several processes on a {device.type} device need torchrun. Set processes to 1.")
         start, count = self.used, math.prod(shape)
         self.used += -(-4 * count // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         if self.rank == 0:
@@ -129,7 +129,7 @@ class LocalGroup(SingleProcess):
                 # Writing to memory that cannot be allocated would kill the process.
                 os.posix_fallocate(self.memory, 0, self.used)
             except OSError:
-                raise UserError(
+                raise QkvError(
                     f"{self.size} processes need {-(-self.used // 2**20)} MB of shared memory, more than the system "
                     "provides (a limit on file sizes also counts). Set processes to 1."
                 ) from None

@@ -12,7 +12,7 @@ from torch import Tensor
 from qkv.checkpoint.files import make_folders
 from qkv.checkpoint.state import State, save_state
 from qkv.checkpoint.tensors import tensors_hash, write_tensors
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.batches import Data
 from qkv.training.distributed import Group
 from qkv.training.log import Log
@@ -196,7 +196,7 @@ class Run:
         if self.writes:
             self.watch.warn(f"step {step}: non-finite loss or gradient; skipping this batch.")
         if self.position.bad_batches > BAD_BATCHES:
-            raise UserError(
+            raise QkvError(
                 f"more than {BAD_BATCHES} batches gave a non-finite loss or gradient. "
                 f"Try a learning rate below {self.plan.settings.learning_rate:g}."
             )
@@ -244,7 +244,7 @@ class Run:
         """Warn if an earlier model was kept. If none was, training cannot produce one."""
         step = self.position.step
         if self.position.best_loss == math.inf:
-            raise UserError(
+            raise QkvError(
                 f"step {step}: the validation loss is {loss}, so no model can be chosen. Check the validation data, or "
                 f"try a learning rate below {self.plan.settings.learning_rate:g}."
             )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.settings import TrainingSettings
 
 
@@ -36,7 +36,7 @@ class Position:
     def from_facts(cls, facts: dict[str, Any]) -> "Position":
         unknown = sorted(facts.keys() - {each.name for each in fields(cls)})
         if unknown:
-            raise UserError(
+            raise QkvError(
                 f"this run was started by another version of qkv, which stores {' and '.join(unknown)}. Resume it with "
                 "that version."
             )
@@ -59,7 +59,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.steps is None and self.minutes is None:
-            raise UserError("training needs a limit. Give steps or minutes.")
+            raise QkvError("training needs a limit. Give steps or minutes.")
 
     def progress(self, position: Position) -> float:
         """The share of the run that is done, by the limit that is closer."""

@@ -17,7 +17,7 @@ from qkv.checkpoint.files import (
     write_json,
 )
 from qkv.configs import changed_paths, from_dict
-from qkv.errors import ProcessEndedError, UserError
+from qkv.errors import ProcessEndedError, QkvError
 from qkv.training.arithmetic import arithmetic_of
 from qkv.training.extension import current_settings, raised_limits
 from qkv.training.product import ProductType
@@ -34,7 +34,7 @@ def remove_on_error(folder: Path) -> Iterator[None]:
         yield
     except ProcessEndedError:  # the data are not the cause
         raise
-    except UserError:
+    except QkvError:
         (folder / RUN_FILE).unlink(missing_ok=True)
         raise
 
@@ -58,17 +58,17 @@ def write_run_file(folder: Path, task: Task[ProductType], remember: Mapping[str,
 def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings) -> dict[str, Any]:
     """Compare data and settings with run.json, which another process or an earlier session wrote. Return its content."""
     if not (folder / RUN_FILE).exists():
-        raise UserError(
+        raise QkvError(
             f"{folder / RUN_FILE} is missing. Restore it. If several machines train, use the same output folder on all."
         )
     stored = read_sealed(folder / RUN_FILE)
     if "made" not in stored:
-        raise UserError(
+        raise QkvError(
             f"{folder.parent} was started by an earlier version of qkv. Resume it with that version."
         )
     other = [name for name, value in stored["data"].items() if data.get(name) != value]
     if other:
-        raise UserError(
+        raise QkvError(
             f"the data changed since the run was started: the {' and the '.join(other)}. Resume with the same files, on "
             "every machine."
         )
@@ -78,13 +78,13 @@ def check_same_run(folder: Path, data: Mapping[str, str], settings: RunSettings)
     changed = [path for path in changed_paths(before, now) if path not in raised]
     if changed:
         names = ", ".join(path[-1] for path in changed)
-        raise UserError(
+        raise QkvError(
             f"the settings differ from those of the run in {folder.parent}: {names}. All processes and every resume must "
             "use the same; only a higher limit on steps or minutes is possible."
         )
     for name, wanted in stored["made"].items():
         if file_hash(folder / name) != wanted:
-            raise UserError(f"{folder / name} is damaged. Restore it from a copy or train again.")
+            raise QkvError(f"{folder / name} is damaged. Restore it from a copy or train again.")
     return stored
 
 

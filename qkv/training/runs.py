@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qkv.checkpoint.files import seal, write_json
 from qkv.checkpoint.state import load_latest, set_aside_after
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.arithmetic import arithmetic_changes, arithmetic_of, attention_loops
 from qkv.training.claim import claim_output
 from qkv.training.device import check_precision, choose_device
@@ -131,7 +131,7 @@ def restore(run: Run) -> None:
         run.watch.warn(sentence)
     step = 0 if state is None else state.step
     if run.group.agree(step) != [step * run.group.size]:
-        raise UserError(
+        raise QkvError(
             "the processes see different states of the run. Use the same output folder on all machines."
         )
     if state is not None:

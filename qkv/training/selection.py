@@ -10,7 +10,7 @@ from torch import Tensor
 
 from qkv.checkpoint.bundle import MODEL_FILE
 from qkv.checkpoint.tensors import read_tensors, tensors_hash
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.loop import Run
 from qkv.training.product import Product
 from qkv.training.validation import loss_on
@@ -41,7 +41,7 @@ def keep_average(run: Run, product: Product, out: Path) -> None:
 def bundle_hash(out: Path) -> str | None:
     try:
         return tensors_hash(read_tensors(out / MODEL_FILE))
-    except UserError:
+    except QkvError:
         return None
 
 
@@ -71,7 +71,7 @@ def choose_weights(run: Run, product: Product, out: Path) -> ChosenWeights:
             best = averaged
             chosen = ChosenWeights(name_of_average(position.snapshots), loss)
     if not best:
-        raise UserError(
+        raise QkvError(
             f"neither {out / MODEL_FILE} nor a snapshot can be read, so there is no model. If the disk is full, free some "
             "space and resume the run. If files were lost, restore one from a copy."
         )
@@ -87,7 +87,7 @@ def best_so_far(run: Run, out: Path, averaged: Mapping[str, Tensor]) -> dict[str
     """
     try:
         weights = read_tensors(out / MODEL_FILE)
-    except UserError as error:
+    except QkvError as error:
         run.watch.warn(f"{error} The average of the last snapshots replaces it.")
         return {}
     found = tensors_hash(weights)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from qkv.errors import Rule, UserError, check_rules
+from qkv.errors import QkvError, Rule, check_rules
 from qkv.flags import Flag
 
 Precision = Literal["auto", "float32", "bf16", "int16"]
@@ -220,7 +220,7 @@ def find_recipe(name: str, recipes: Mapping[str, Recipe]) -> Recipe:
     if name not in recipes:
         near = difflib.get_close_matches(name, recipes, n=1)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(recipes)}."
-        raise UserError(f"there is no recipe '{name}'; {hint}")
+        raise QkvError(f"there is no recipe '{name}'; {hint}")
     return recipes[name]
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from qkv.checkpoint.files import make_folders
 from qkv.checkpoint.tensors import read_tensors, write_tensors
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 
 class Snapshots:
@@ -49,7 +49,7 @@ class Snapshots:
         for step in steps:
             try:
                 weights = read_tensors(self.path(step))
-            except UserError as error:
+            except QkvError as error:
                 warn(f"left out of the average: {error}")
                 continue
             intact.append(step)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from qkv.core.block import Block
 from qkv.core.products import Products, multiplied_by
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.device import products_here
 from qkv.training.distributed import Group, SingleProcess, TorchrunGroup
 from qkv.training.settings import TrainingSettings
@@ -214,7 +214,7 @@ def spread(model: nn.Module, device: torch.device, group: Group, settings: Train
 
 def check_spread(group: Group, settings: TrainingSettings) -> None:
     if settings.sharded and not isinstance(group, TorchrunGroup):
-        raise UserError(
+        raise QkvError(
             "sharding divides a model among the processes of torchrun. Start the command with torchrun and at least two "
             "processes."
         )

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from qkv.data.worlds import Pair, deck_pairs, words
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -161,5 +161,5 @@ def test_a_mistake_is_one_sentence(
     scripts: None, tmp_path: Path, options: dict[str, Any], sentence: str
 ) -> None:
     script = importlib.import_module("against_recurrent")
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         script.run(script.Options(out=tmp_path, **options))

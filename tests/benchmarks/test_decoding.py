@@ -58,7 +58,7 @@ def test_marian_has_the_same_weights_and_outputs(decoding) -> None:  # type: ign
 
 def test_without_ctranslate2_it_ends_with_a_sentence(decoding, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(decoding.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(decoding.UserError, match="not installed"):
+    with pytest.raises(decoding.QkvError, match="not installed"):
         decoding.run(decoding.Options(quick=True))
 
 
@@ -73,5 +73,5 @@ def test_real_sentences_use_a_vocabulary_learned_from_the_training_part(decoding
 
 
 def test_a_folder_without_multi30k_raises_an_error(decoding, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(decoding.UserError, match=r"has no train\.lc\.norm\.tok\.en"):
+    with pytest.raises(decoding.QkvError, match=r"has no train\.lc\.norm\.tok\.en"):
         decoding.contests(decoding.Options(data=tmp_path))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "encoding.py"
 SPECIFICATION = importlib.util.spec_from_file_location("benchmark_of_encoding", SCRIPT)
@@ -67,7 +67,7 @@ def test_when_time_is_up_no_more_turns_begin_but_one_is_made() -> None:
 def test_a_system_that_computes_something_else_is_found() -> None:
     same = [encoding.Timed(Fake("ours", 0)), encoding.Timed(Fake("other int8", 0, 0.2))]
     encoding.check_equal(same, ROWS[:8], Console(stderr=True))
-    with pytest.raises(UserError, match="does not compute the same model"):
+    with pytest.raises(QkvError, match="does not compute the same model"):
         encoding.check_equal([*same, encoding.Timed(Fake("other", 0, 0.2))], ROWS[:8], Console(stderr=True))
 
 

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from qkv.data.parallel import ParallelText
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.recipes import multi30k_tiny
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -210,7 +210,7 @@ def test_a_training_that_has_ended_is_scored_again_and_not_made_again(
     assert script.training_of("fake", options, None) == trained
     assert calls == [tmp_path / "fake"]
     script.refuse_to_repeat(tmp_path, ["fake"], {})
-    with pytest.raises(UserError, match="trained with --minutes 2 --seed 1"):
+    with pytest.raises(QkvError, match="trained with --minutes 2 --seed 1"):
         script.training_of("fake", common.Options(minutes=3.0, out=tmp_path), None)
     assert script.training_of("absent", options, None) is None
     assert not (tmp_path / "absent").exists()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from qkv.data.parallel import read_two
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.tokenizer import Tokenizer
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "training.py"
@@ -87,7 +87,7 @@ def test_the_log_is_read_incrementally(tmp_path: Path) -> None:
     assert ours.so_far() == (2, 150)
     assert ours.so_far() == (2, 150)
     systems.end(ours.processes)
-    with pytest.raises(UserError, match="has ended with -9"):
+    with pytest.raises(QkvError, match="has ended with -9"):
         ours.so_far()
 
 
@@ -177,7 +177,7 @@ def test_unknown_shapes_raise_an_error() -> None:
     assert list(training.shapes_of(training.Options(shapes="base, tiny"))) == ["base", "tiny"]
     twice = training.shapes_of(training.Options())["base-2048"]
     assert twice == replace(training.SHAPES["base"], batch_tokens=2_048)
-    with pytest.raises(training.UserError, match="--shapes knows tiny, base, base-2048, base-4096, not huge"):
+    with pytest.raises(training.QkvError, match="--shapes knows tiny, base, base-2048, base-4096, not huge"):
         training.shapes_of(training.Options(shapes="tiny,huge"))
 
 
@@ -208,5 +208,5 @@ def test_memory_is_the_most_that_was_held_at_any_time_of_a_turn(monkeypatch: pyt
     "wrong", [{"rounds": 0}, {"seconds": 0.0}, {"out": Path("no/such/folder/results.json")}]
 )
 def test_impossible_measurements_fail_at_once(wrong: dict[str, Any]) -> None:
-    with pytest.raises(training.UserError):
+    with pytest.raises(training.QkvError):
         training.run(training.Options(**wrong))

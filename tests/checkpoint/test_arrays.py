@@ -10,7 +10,7 @@ import torch
 
 from qkv.checkpoint.arrays import StoredArrays, arrays_hash, as_array, write_arrays
 from qkv.checkpoint.tensors import read_tensors, tensors_hash, write_tensors
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 TENSORS = {
     "weight": torch.arange(6, dtype=torch.float32).view(2, 3),
@@ -55,7 +55,7 @@ def test_every_single_flipped_bit_is_detected_before_an_array_is_handed_out(tmp_
         damaged = bytearray(whole)
         damaged[place // 8] ^= 1 << place % 8
         path.write_bytes(damaged)
-        with pytest.raises(UserError, match="is damaged"):
+        with pytest.raises(QkvError, match="is damaged"):
             StoredArrays(path)["a"]
 
 

@@ -12,7 +12,7 @@ from qkv.checkpoint.bundle import FORMAT, load_bundle, read_config
 from qkv.checkpoint.files import write_json
 from qkv.checkpoint.tensors import read_tensors, write_tensors
 from qkv.core.stack_config import StackConfig
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
@@ -83,7 +83,7 @@ def test_the_config_is_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("qkv.checkpoint.bundle.write_arrays", fail_for_lack_of_space)
     with pytest.raises(OSError, match="No space"):
         tiny_translator().save(tmp_path / "bundle")
-    with pytest.raises(UserError, match=r"has no config\.json"):
+    with pytest.raises(QkvError, match=r"has no config\.json"):
         qkv.load(tmp_path / "bundle")
 
 
@@ -92,34 +92,34 @@ def fail_for_lack_of_space(*_: object) -> None:
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"there is no folder .*nowhere\. Give the folder"):
+    with pytest.raises(QkvError, match=r"there is no folder .*nowhere\. Give the folder"):
         qkv.load(tmp_path / "nowhere")
 
 
 def test_a_folder_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is not a qkv model: it has no config\.json"):
+    with pytest.raises(QkvError, match=r"is not a qkv model: it has no config\.json"):
         qkv.load(tmp_path)
 
 
 def test_a_run_that_stopped_before_it_had_a_model_is_called_one(tmp_path: Path) -> None:
     (tmp_path / "training").mkdir()
-    with pytest.raises(UserError, match="is not a qkv model"):
+    with pytest.raises(QkvError, match="is not a qkv model"):
         qkv.load(tmp_path)
     (tmp_path / "training" / "run.json").touch()
-    with pytest.raises(UserError, match=r"has no model yet: .* Resume the run"):
+    with pytest.raises(QkvError, match=r"has no model yet: .* Resume the run"):
         qkv.load(tmp_path)
 
 
 def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
-    with pytest.raises(UserError, match="is not a qkv model"):
+    with pytest.raises(QkvError, match="is not a qkv model"):
         qkv.load(tmp_path / "file")
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"format": 1}', '"text"', '{"architectures": ["Marian"]}'])
 def test_the_config_of_another_tool_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "config.json").write_text(content)
-    with pytest.raises(UserError, match="has no format and kind"):
+    with pytest.raises(QkvError, match="has no format and kind"):
         qkv.load(tmp_path)
 
 
@@ -127,7 +127,7 @@ def test_the_config_of_another_tool_is_refused(tmp_path: Path, content: str) -> 
 def test_another_format_number_is_refused_with_both_numbers(folder: Path, number: object) -> None:
     edit_config(folder, format=number)
     with pytest.raises(
-        UserError, match=f"has bundle format {number}, but this version of qkv reads formats 1 to {FORMAT}"
+        QkvError, match=f"has bundle format {number}, but this version of qkv reads formats 1 to {FORMAT}"
     ):
         qkv.load(folder)
 
@@ -135,7 +135,7 @@ def test_another_format_number_is_refused_with_both_numbers(folder: Path, number
 def test_an_unknown_kind_is_refused(folder: Path) -> None:
     edit_config(folder, kind="oracle")
     with pytest.raises(
-        UserError, match=r"kind 'oracle', which this version of qkv does not know\. It knows translator, gpt"
+        QkvError, match=r"kind 'oracle', which this version of qkv does not know\. It knows translator, gpt"
     ):
         qkv.load(folder)
 
@@ -143,7 +143,7 @@ def test_an_unknown_kind_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
-    with pytest.raises(UserError, match=name):
+    with pytest.raises(QkvError, match=name):
         qkv.load(folder)
 
 
@@ -152,18 +152,18 @@ def test_a_changed_bit_in_the_weights_is_refused(folder: Path) -> None:
     content = bytearray(path.read_bytes())
     content[-3] ^= 16
     path.write_bytes(content)
-    with pytest.raises(UserError, match="does not match its hash"):
+    with pytest.raises(QkvError, match="does not match its hash"):
         qkv.load(folder)
 
 
 def test_a_tokenizer_that_does_not_fit_is_refused(folder: Path) -> None:
     other = Tokenizer.learn(["nothing in common"] * 3, 265)
     (folder / "tokenizer.json").write_text(other.text(), encoding="utf-8")
-    with pytest.raises(UserError, match=r"tokenizer\.json is damaged or belongs to another model"):
+    with pytest.raises(QkvError, match=r"tokenizer\.json is damaged or belongs to another model"):
         qkv.load(folder)
     edit_config(folder, sha256={})
     with pytest.raises(
-        UserError, match=f"tokenizer has {len(other)} tokens, but the model has .* do not belong"
+        QkvError, match=f"tokenizer has {len(other)} tokens, but the model has .* do not belong"
     ):
         qkv.load(folder)
 
@@ -177,7 +177,7 @@ def test_missing_unknown_and_misshaped_weights_are_all_in_one_message(folder: Pa
     weights["stowaway"] = torch.zeros(1)
     weights["tokens.weight"] = torch.zeros(3, 12)
     write_tensors(folder / "model.safetensors", weights)
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(QkvError) as caught:
         qkv.load(folder)
     for name in missing:
         assert f"{name} is missing" in str(caught.value)
@@ -200,7 +200,7 @@ def test_a_config_edited_wrongly_is_refused_with_the_place(
     folder: Path, changes: dict[str, object], sentence: str
 ) -> None:
     edit_config(folder, **changes)
-    with pytest.raises(UserError, match=r"config\.json") as caught:
+    with pytest.raises(QkvError, match=r"config\.json") as caught:
         qkv.load(folder)
     assert sentence in str(caught.value)
 

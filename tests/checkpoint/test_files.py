@@ -9,7 +9,7 @@ import torch
 from qkv.checkpoint import files
 from qkv.checkpoint.files import read_json, write_file, write_json
 from qkv.checkpoint.tensors import read_tensors, tensors_hash, write_tensors
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 TENSORS = {
     "weight": torch.arange(6, dtype=torch.float32).view(2, 3),
@@ -79,7 +79,7 @@ def test_every_single_flipped_bit_is_detected(tmp_path: Path) -> None:
         damaged = bytearray(whole)
         damaged[place // 8] ^= 1 << place % 8
         path.write_bytes(damaged)
-        with pytest.raises(UserError, match="is damaged"):
+        with pytest.raises(QkvError, match="is damaged"):
             read_tensors(path)
 
 
@@ -89,14 +89,14 @@ def test_every_truncation_is_detected(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        with pytest.raises(UserError, match="is damaged"):
+        with pytest.raises(QkvError, match="is damaged"):
             read_tensors(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"model\.safetensors is missing"):
+    with pytest.raises(QkvError, match=r"model\.safetensors is missing"):
         read_tensors(tmp_path / "model.safetensors")
-    with pytest.raises(UserError, match=r"config\.json is missing"):
+    with pytest.raises(QkvError, match=r"config\.json is missing"):
         read_json(tmp_path / "config.json")
 
 
@@ -131,5 +131,5 @@ def test_json_comes_back_equal_and_stays_readable(tmp_path: Path) -> None:
 def test_broken_json_is_a_sentence_with_the_file_in_it(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "config.json"
     path.write_bytes(content)
-    with pytest.raises(UserError, match=r"config\.json cannot be read as JSON"):
+    with pytest.raises(QkvError, match=r"config\.json cannot be read as JSON"):
         read_json(path)

@@ -10,7 +10,7 @@ import torch
 
 import qkv
 from qkv.checkpoint.state import KEPT, MANIFEST, State, load_latest, save_state, set_aside_after
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 RUN = {"settings": "a1", "training data": "b2"}
 
@@ -175,7 +175,7 @@ def test_where_all_are_damaged_they_are_named_and_none_is_used(tmp_path: Path) -
     for step in (10, 20):
         save_state(tmp_path, state(step))
         (tmp_path / f"step-{step}" / "state.json").write_text("{}")
-    with pytest.raises(UserError, match=r"none of the checkpoints .*step-20.*step-10.*Restore one"):
+    with pytest.raises(QkvError, match=r"none of the checkpoints .*step-20.*step-10.*Restore one"):
         load_latest(tmp_path, RUN)
 
 

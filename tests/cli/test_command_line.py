@@ -153,7 +153,7 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_public_names_are_these() -> None:
-    assert set(qkv.__all__) == {"Trace", "Translator", "UserError", "__version__", "load", "trace"}
+    assert set(qkv.__all__) == {"Trace", "Translator", "QkvError", "__version__", "load", "trace"}
     assert all(getattr(qkv, name) for name in qkv.__all__)
     with pytest.raises(AttributeError, match="no attribute 'transalte'"):
         _ = qkv.transalte

@@ -11,7 +11,7 @@ from digits import digit_lines
 import qkv
 from qkv.checkpoint.files import lock_file
 from qkv.cli import file_job, terminal
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.commands import translate
 
 LINES = ["one two", "", "three", "👍", "  four ", "{name} five", *digit_lines(40)]
@@ -233,6 +233,6 @@ def test_a_damaged_note_of_a_job_is_one_error_message(note: str, source: Path, t
     part = tmp_path / "out.part"
     part.write_text("something\n")
     (tmp_path / "out.job").write_text(note)
-    with pytest.raises(UserError, match=r"out\.job is damaged: remove it and .*out\.part"):
+    with pytest.raises(QkvError, match=r"out\.job is damaged: remove it and .*out\.part"):
         file_job.FileJob(source, tmp_path / "out", {}).run(lambda *_: pytest.fail("nothing is translated"))
     assert part.read_text() == "something\n"

@@ -12,7 +12,7 @@ from qkv.corpus.records import Corpus, Record, corpus_of, corpus_of_two, languag
 from qkv.corpus.report import CleanReport
 from qkv.corpus.settings import CleanSettings
 from qkv.data.worlds import pairs
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 GERMAN_ENGLISH = Languages(source="en", target="de")
 HARMED = [
@@ -117,7 +117,7 @@ def test_further_columns_of_a_table_are_kept_and_other_files_are_read_as_well(tm
 def test_two_files_of_different_length_raise_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.en").write_text("one\ntwo\nthree\n", encoding="utf-8")
     (tmp_path / "a.de").write_text("eins\nzwei\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"a\.de has only 2 lines"):
+    with pytest.raises(QkvError, match=r"a\.de has only 2 lines"):
         list(corpus_of_two(tmp_path / "a.en", tmp_path / "a.de")())
 
 
@@ -128,5 +128,5 @@ def test_a_corpus_that_changes_during_cleaning_raises_an_error(good: list[Record
         return iter(good[: next(lengths, 15)])
 
     settings = CleanSettings(min_alignment=None)
-    with pytest.raises(UserError, match="changed while it was read"):
+    with pytest.raises(QkvError, match="changed while it was read"):
         clean(corpus, settings, GERMAN_ENGLISH, write=lambda _record: None)

@@ -7,7 +7,7 @@ import pytest
 from qkv.corpus.filters import Pair, first_filter, in_script, numbers, script_of
 from qkv.corpus.language import LanguageFilter, known_code
 from qkv.corpus.settings import CleanSettings, check_clean
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 DROPPED = {
     "empty": ("", "Hallo"),
@@ -96,5 +96,5 @@ def test_a_language_is_known_by_any_of_its_tags() -> None:
 
 
 def test_a_setting_out_of_range_is_named() -> None:
-    with pytest.raises(UserError, match="max_ratio must be at least 1; near_duplicates must be in"):
+    with pytest.raises(QkvError, match="max_ratio must be at least 1; near_duplicates must be in"):
         check_clean(CleanSettings(max_ratio=0.5, near_duplicates=2))

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from qkv.data.captioned import read_captioned, read_plain, scene_pictures
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (3, 8, 8, 3), dtype=np.uint8)
 
@@ -65,7 +65,7 @@ def test_an_array_with_captions_in_json(tmp_path: Path, captions: object) -> Non
     ],
 )
 def test_a_fault_in_captions_is_named(tmp_path: Path, lines: str, sentence: str) -> None:
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         read_captioned(folder_of(tmp_path, lines), None, None)
 
 
@@ -85,7 +85,7 @@ def test_a_fault_in_captions_is_named(tmp_path: Path, lines: str, sentence: str)
 def test_a_fault_in_an_array_is_named(
     tmp_path: Path, captions: object, arrays: dict[str, object], sentence: str
 ) -> None:
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         read_captioned(*npz_of(tmp_path, captions, **arrays), None)
 
 
@@ -120,16 +120,16 @@ def test_a_broken_archive_is_named(tmp_path: Path, fault: str) -> None:
             archive.writestr("images.npy", claimed)
         content = images.read_bytes()
     images.write_bytes(content)
-    with pytest.raises(UserError, match=r"cannot be read as an \.npz file of images"):
+    with pytest.raises(QkvError, match=r"cannot be read as an \.npz file of images"):
         read_captioned(images, captions, None)
 
 
 def test_what_is_no_array_at_all_is_named(tmp_path: Path) -> None:
     images, captions = npz_of(tmp_path, ["one"])
     images.write_bytes(images.read_bytes()[:100])
-    with pytest.raises(UserError, match=r"cannot be read as an \.npz file"):
+    with pytest.raises(QkvError, match=r"cannot be read as an \.npz file"):
         read_captioned(images, captions, None)
-    with pytest.raises(UserError, match="give a file with its captions"):
+    with pytest.raises(QkvError, match="give a file with its captions"):
         read_captioned(images, None, None)
 
 

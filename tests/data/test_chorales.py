@@ -19,7 +19,7 @@ from qkv.data.chorales import (
     transposition_range,
     write_midi,
 )
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text import notes
 
 CHORALE = [(65, 60, 57, 53), (65, 60, 57, 53), (67, 60, -1, 52), (-1, -1, -1, -1), (67, 62, 55, 50)]
@@ -123,11 +123,11 @@ def test_a_corrupt_midi_file_is_a_sentence_wherever_it_is_cut_or_changed(tmp_pat
     whole = path.read_bytes()
     for cut in range(0, len(whole) - 1, 3):
         path.write_bytes(whole[:cut])
-        with pytest.raises(UserError):
+        with pytest.raises(QkvError):
             read_midi(path)
     for place in range(0, len(whole), 2):
         path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
-        with suppress(UserError):  # whatever else it raises is a traceback for a person
+        with suppress(QkvError):  # whatever else it raises is a traceback for a person
             assert all(len(frame) == 4 for frame in read_midi(path))
 
 
@@ -137,13 +137,13 @@ def test_a_midi_file_that_lasts_for_ages_is_rejected(tmp_path: Path) -> None:
     track.append(mido.Message("note_off", note=60, velocity=0, time=2**27))
     file.tracks.append(track)
     file.save(tmp_path / "a.mid")
-    with pytest.raises(UserError, match="at most 100,000"):
+    with pytest.raises(QkvError, match="at most 100,000"):
         read_midi(tmp_path / "a.mid")
 
 
 def test_midi_without_notes_is_a_sentence(tmp_path: Path) -> None:
     mido.MidiFile().save(tmp_path / "a.mid")
-    with pytest.raises(UserError, match="no notes"):
+    with pytest.raises(QkvError, match="no notes"):
         read_midi(tmp_path / "a.mid")
 
 
@@ -167,7 +167,7 @@ def test_midi_without_notes_is_a_sentence(tmp_path: Path) -> None:
 )
 def test_a_corrupt_chorale_file_is_a_sentence(tmp_path: Path, content: str, sentence: str) -> None:
     (tmp_path / "a.json").write_text(content)
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         read_music([tmp_path / "a.json"])
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from qkv.data.cleaning import clean, count_duplicates, count_shared, hold_out
 from qkv.data.parallel import ParallelText, read_pairs
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 TATOEBA = Path(__file__).parents[2].parent / "shared" / "data" / "tatoeba" / "valid.eng-deu.tsv"
 
@@ -81,7 +81,7 @@ def test_a_real_mismatch_with_chinese_is_still_dropped() -> None:
 
 
 def test_when_nothing_is_left_the_counts_are_said() -> None:
-    with pytest.raises(UserError, match=r"All 2 sentence pairs .*1 empty, 1 too long, 0 unequal lengths"):
+    with pytest.raises(QkvError, match=r"All 2 sentence pairs .*1 empty, 1 too long, 0 unequal lengths"):
         clean(text(("", "a"), ("x" * 99, "y" * 99)), longest=50, ratio=3.0)
 
 
@@ -139,13 +139,13 @@ def test_never_more_than_a_tenth_is_held_out() -> None:
 
 
 def test_too_few_pairs_to_hold_out_is_said_with_the_number_and_the_cure() -> None:
-    with pytest.raises(UserError, match=r"19 different .* Give separate validation files"):
+    with pytest.raises(QkvError, match=r"19 different .* Give separate validation files"):
         hold_out(numbered(19), count=5, seed=1)
     assert len(hold_out(numbered(20), count=5, seed=1)[1]) == 2
 
 
 def test_one_sentence_repeated_everywhere_cannot_be_held_out() -> None:
-    with pytest.raises(UserError, match="repeat the same few source sentences"):
+    with pytest.raises(QkvError, match="repeat the same few source sentences"):
         hold_out(text(*(("same", f"Satz {n}") for n in range(100))), count=5, seed=1)
 
 
@@ -166,7 +166,7 @@ def test_validation_pairs_that_training_shows_are_counted() -> None:
 
 
 def test_holding_out_nothing_is_rejected() -> None:
-    with pytest.raises(UserError, match="hold out at least 1"):
+    with pytest.raises(QkvError, match="hold out at least 1"):
         hold_out(numbered(100), count=0, seed=1)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qkv.data.documents import Documents, hold_out_text, python_source, read_documents
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 
 def test_each_file_is_a_document_and_each_line_of_jsonl(tmp_path: Path) -> None:
@@ -40,12 +40,12 @@ def test_names_in_capitals_and_line_ends_of_other_systems_change_nothing(tmp_pat
 )
 def test_a_bad_file_is_a_sentence(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         read_documents([tmp_path / name])
 
 
 def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no file"):
+    with pytest.raises(QkvError, match="no file"):
         read_documents([tmp_path / "none.txt"])
 
 
@@ -60,7 +60,7 @@ def test_source_that_is_no_utf8_and_tests_are_passed_over(tmp_path: Path) -> Non
     (tmp_path / "test").mkdir()
     (tmp_path / "test" / "a.py").write_text("a test")
     (tmp_path / "b.py").write_bytes(b"\xfc")
-    with pytest.raises(UserError, match="give a text file"):
+    with pytest.raises(QkvError, match="give a text file"):
         python_source(tmp_path)
     (tmp_path / "c.py").write_text("source")
     assert python_source(tmp_path).texts == ["source"]
@@ -98,5 +98,5 @@ def test_of_documents_that_are_too_long_to_be_held_out_whole_the_end_of_each_is(
 
 def test_a_text_whose_end_is_blank_is_a_sentence() -> None:
     documents = Documents(texts=["a line of text\n" * 9 + "\n" * 400], origin="here")
-    with pytest.raises(UserError, match="held out for validation is blank"):
+    with pytest.raises(QkvError, match="held out for validation is blank"):
         hold_out_text(documents, 0.1, 1)

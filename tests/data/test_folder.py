@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from qkv.data.folder import find_parts
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 
 def make(folder: Path, **files: str) -> Path:
@@ -62,13 +62,13 @@ def test_a_name_that_merely_begins_alike_is_no_part(tmp_path: Path, name: str) -
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not a folder"):
+    with pytest.raises(QkvError, match="not a folder"):
         find_parts(tmp_path / "absent", "en", "de")
     make(tmp_path, train__en="a\n")
-    with pytest.raises(UserError, match=r"neither train\.en and train\.de nor"):
+    with pytest.raises(QkvError, match=r"neither train\.en and train\.de nor"):
         find_parts(tmp_path, "en", "de")
     make(tmp_path, train__de="A\n", train__en_to_de__tsv="a\tA\n")
-    with pytest.raises(UserError, match="several training parts"):
+    with pytest.raises(QkvError, match="several training parts"):
         find_parts(tmp_path, "en", "de")
 
 
@@ -84,9 +84,9 @@ def test_two_files_for_one_part_are_not_chosen_from_in_silence(tmp_path: Path) -
     make(
         tmp_path, train__en="a\n", train__de="A\n", val__en="b\n", val__de="B\n", dev__en="c\n", dev__de="C\n"
     )
-    with pytest.raises(UserError, match=r"several validation parts, dev\.en and val\.en"):
+    with pytest.raises(QkvError, match=r"several validation parts, dev\.en and val\.en"):
         find_parts(tmp_path, "en", "de")
     (tmp_path / "dev.en").unlink()
     make(tmp_path, test__en="b\n", test__de="B\n", test__en_to_de__tsv="b\tB\n")
-    with pytest.raises(UserError, match="several test parts"):
+    with pytest.raises(QkvError, match="several test parts"):
         find_parts(tmp_path, "en", "de")

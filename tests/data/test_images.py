@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 
 from qkv.data import images
 from qkv.data.images import Form, find_images, read_picture
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 GREY, COLOUR = Form(6, 8, "grey"), Form(6, 8, "colour")
 
@@ -40,7 +40,7 @@ def test_another_mode_is_rejected_or_made_to_fit(tmp_path: Path, mode: str) -> N
         Image.fromarray(np.full((6, 8), 40_000, dtype=np.uint16)).save(path)
     else:
         saved(path, mode)
-    with pytest.raises(UserError, match=r"has the mode .* fit images to the model"):
+    with pytest.raises(QkvError, match=r"has the mode .* fit images to the model"):
         read_picture(path, COLOUR)
     assert read_picture(path, COLOUR, fit=True).shape == (3, 6, 8)
 
@@ -56,9 +56,9 @@ def test_sixteen_bits_become_eight_and_what_is_transparent_becomes_white(tmp_pat
 @pytest.mark.parametrize("fit", [True, False])
 def test_numbers_of_32_bits_are_rejected_and_not_made_black(tmp_path: Path, kind: type, fit: bool) -> None:
     Image.fromarray(np.ones((6, 8), dtype=kind)).save(tmp_path / "a.tiff")
-    with pytest.raises(UserError, match=r"32 bits per pixel \(mode [FI]\).* save it with 8 or 16"):
+    with pytest.raises(QkvError, match=r"32 bits per pixel \(mode [FI]\).* save it with 8 or 16"):
         read_picture(tmp_path / "a.tiff", GREY, fit=fit)
-    with pytest.raises(UserError, match="32 bits"):
+    with pytest.raises(QkvError, match="32 bits"):
         images.choose_form(tmp_path / "a.tiff", 8, None)
 
 
@@ -106,7 +106,7 @@ def test_another_size_is_rejected_or_cut_around_its_middle(tmp_path: Path) -> No
     values = np.zeros((12, 40, 3), dtype=np.uint8)
     values[:, 4:36] = 200  # what is kept is 12 to 28, mixed from a little more
     Image.fromarray(values).save(path)
-    with pytest.raises(UserError, match=r"is 40 × 12 pixels instead of 8 × 6"):
+    with pytest.raises(QkvError, match=r"is 40 × 12 pixels instead of 8 × 6"):
         read_picture(path, COLOUR)
     assert (read_picture(path, COLOUR, fit=True) == 200).all()
 
@@ -114,21 +114,21 @@ def test_another_size_is_rejected_or_cut_around_its_middle(tmp_path: Path) -> No
 def test_a_file_that_is_truncated_is_named(tmp_path: Path) -> None:
     path = saved(tmp_path / "a.png", size=(200, 200))
     path.write_bytes(path.read_bytes()[:2000])
-    with pytest.raises(UserError, match=r"a\.png is damaged or truncated"):
+    with pytest.raises(QkvError, match=r"a\.png is damaged or truncated"):
         read_picture(path, Form(200, 200, "colour"))
 
 
 @pytest.mark.parametrize("content", [b"", b"GIF89a", b"no picture at all", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
 def test_what_is_no_picture_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.png").write_bytes(content)
-    with pytest.raises(UserError, match=r"a\.png (cannot be read as an image|is damaged)"):
+    with pytest.raises(QkvError, match=r"a\.png (cannot be read as an image|is damaged)"):
         read_picture(tmp_path / "a.png", COLOUR)
 
 
 def test_an_animated_picture_is_rejected(tmp_path: Path) -> None:
     frames = [Image.new("RGB", (8, 6), colour) for colour in ("red", "green", "blue")]
     frames[0].save(tmp_path / "a.gif", save_all=True, append_images=frames[1:])
-    with pytest.raises(UserError, match=r"animated or has several pages \(3\)"):
+    with pytest.raises(QkvError, match=r"animated or has several pages \(3\)"):
         read_picture(tmp_path / "a.gif", COLOUR, fit=True)
 
 
@@ -140,7 +140,7 @@ def test_a_huge_picture_is_rejected_by_its_header(tmp_path: Path, width: int, he
     content[16:24] = struct.pack(">II", width, height)
     content[29:33] = struct.pack(">I", zlib.crc32(bytes(content[12:29])))
     path.write_bytes(bytes(content))
-    with pytest.raises(UserError, match=r"(pixels|too large).*up to 50 million pixels"):
+    with pytest.raises(QkvError, match=r"(pixels|too large).*up to 50 million pixels"):
         read_picture(path, COLOUR, fit=True)
 
 

@@ -11,7 +11,7 @@ from picture_files import saved, write_idx
 from qkv.data import images
 from qkv.data.images import Form, read_picture
 from qkv.data.labelled_pictures import read_evaluation_images, read_idx, read_image_folder, read_images_for
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 GREY, COLOUR = Form(6, 8, "grey"), Form(6, 8, "colour")
 
@@ -39,29 +39,29 @@ def test_parts_may_lie_in_folders_of_their_own(tmp_path: Path) -> None:
 def test_pictures_of_several_sizes_are_made_to_fit_where_a_size_is_given(tmp_path: Path) -> None:
     saved(tmp_path / "cat" / "a.png", size=(8, 6))
     saved(tmp_path / "dog" / "a.png", "L", size=(31, 17))
-    with pytest.raises(UserError, match="mode L instead of RGB"):
+    with pytest.raises(QkvError, match="mode L instead of RGB"):
         read_image_folder(tmp_path)
     assert read_image_folder(tmp_path, size=5).train.pictures.shape == (2, 3, 5, 5)
     assert read_image_folder(tmp_path, size=5, colours="grey").train.pictures.shape == (2, 1, 5, 5)
 
 
 def test_one_class_an_empty_class_and_no_class_are_rejected(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no images in the folders of"):
+    with pytest.raises(QkvError, match="no images in the folders of"):
         read_image_folder(tmp_path)
     saved(tmp_path / "cat" / "a.png")
-    with pytest.raises(UserError, match="has one class"):
+    with pytest.raises(QkvError, match="has one class"):
         read_image_folder(tmp_path)
     (tmp_path / "dog").mkdir()
-    with pytest.raises(UserError, match=r"no images in .*dog"):
+    with pytest.raises(QkvError, match=r"no images in .*dog"):
         read_image_folder(tmp_path)
-    with pytest.raises(UserError, match="is not a folder"):
+    with pytest.raises(QkvError, match="is not a folder"):
         read_image_folder(tmp_path / "nowhere")
 
 
 def test_a_class_that_training_does_not_know_is_rejected(tmp_path: Path) -> None:
     for name in ("train/cat", "train/dog", "test/cow"):
         saved(tmp_path / name / "a.png")
-    with pytest.raises(UserError, match="classes that the training part lacks: cow"):
+    with pytest.raises(QkvError, match="classes that the training part lacks: cow"):
         read_image_folder(tmp_path)
 
 
@@ -71,7 +71,7 @@ def test_more_than_fits_into_memory_is_rejected_before_it_is_read(
     monkeypatch.setattr(images, "MAX_BYTES", 100)
     for name in ("cat", "dog"):
         saved(tmp_path / name / "a.png")
-    with pytest.raises(UserError, match=r"need .* GB of memory"):
+    with pytest.raises(QkvError, match=r"need .* GB of memory"):
         read_image_folder(tmp_path)
 
 
@@ -86,7 +86,7 @@ def test_idx_files_are_read(tmp_path: Path, ending: str) -> None:
     assert found.train.labels.tolist() == [2, 0]
     assert found.train.classes == ("0", "1", "2")
     assert found.test is not None
-    with pytest.raises(UserError, match="cannot be resized or converted"):
+    with pytest.raises(QkvError, match="cannot be resized or converted"):
         read_image_folder(tmp_path, size=28)
 
 
@@ -104,24 +104,24 @@ def test_a_damaged_idx_file_is_named(tmp_path: Path) -> None:
         (whole[:4] + struct.pack(">3I", 0, 4, 5), "a length of 0"),
     ):
         path.write_bytes(content)
-        with pytest.raises(UserError, match=sentence):
+        with pytest.raises(QkvError, match=sentence):
             read_idx(path, 3)
     packed = tmp_path / "b.gz"
     packed.write_bytes(gzip.compress(whole)[:-12])
-    with pytest.raises(UserError, match="damaged or truncated"):
+    with pytest.raises(QkvError, match="damaged or truncated"):
         read_idx(packed, 3)
 
 
 def test_labels_must_be_there_and_as_many(tmp_path: Path) -> None:
     write_idx(tmp_path / "train-images-idx3-ubyte", np.zeros((2, 4, 5)))
-    with pytest.raises(UserError, match="has no labels"):
+    with pytest.raises(QkvError, match="has no labels"):
         read_image_folder(tmp_path)
     write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([1, 2, 0]))
-    with pytest.raises(UserError, match=r"2 images, but .* has 3 labels"):
+    with pytest.raises(QkvError, match=r"2 images, but .* has 3 labels"):
         read_image_folder(tmp_path)
     for only in (0, 7):
         write_idx(tmp_path / "train-labels-idx1-ubyte", np.array([only, only]))
-        with pytest.raises(UserError, match="one class"):
+        with pytest.raises(QkvError, match="one class"):
             read_image_folder(tmp_path)
 
 
@@ -145,9 +145,7 @@ def test_pictures_for_a_model_come_in_its_form_or_are_rejected(tmp_path: Path) -
     assert np.array_equal(
         found.train.pictures[0], read_picture(tmp_path / "train" / "cat" / "a.png", GREY, fit=True)
     )
-    with pytest.raises(
-        UserError, match="11 × 9 pixels instead of 8 × 6: convert it, fit images to the model"
-    ):
+    with pytest.raises(QkvError, match="11 × 9 pixels instead of 8 × 6: convert it, fit images to the model"):
         read_images_for(tmp_path, COLOUR, fit=False)
 
 
@@ -162,7 +160,7 @@ def test_idx_files_are_brought_to_the_form_of_a_model_where_that_is_allowed(tmp_
     assert found.labels.tolist() == [0, 1, 0, 1]
     assert (found.pictures[0, :, 0] > 150).all()
     assert (found.pictures[0, :, -1] < 50).all()
-    with pytest.raises(UserError, match="are 8 × 8 in grey, but the model needs 8 × 4 in colour: fit them"):
+    with pytest.raises(QkvError, match="are 8 × 8 in grey, but the model needs 8 × 4 in colour: fit them"):
         read_images_for(tmp_path, wide, fit=False)
     assert read_images_for(tmp_path, Form(8, 8, "grey"), fit=False).train.form == Form(8, 8, "grey")
 
@@ -183,7 +181,7 @@ def test_parts_are_known_by_their_names_in_capitals_too(tmp_path: Path) -> None:
 def test_parts_without_a_training_part_are_rejected(tmp_path: Path) -> None:
     in_classes(tmp_path, "val/cat", "val/dog", "test/cat", "test/dog")
     with pytest.raises(
-        UserError, match=r"has val and test but no train: put the training images into .*train"
+        QkvError, match=r"has val and test but no train: put the training images into .*train"
     ):
         read_image_folder(tmp_path)
 
@@ -200,7 +198,7 @@ def test_a_picture_beside_the_classes_of_a_part_is_passed_over(tmp_path: Path) -
 def test_idx_files_of_any_name_stay_as_they_are(tmp_path: Path) -> None:
     write_idx(tmp_path / "training-images-idx3-ubyte", np.ones((2, 6, 6)))
     write_idx(tmp_path / "training-labels-idx1-ubyte", np.array([0, 1]))
-    with pytest.raises(UserError, match="cannot be resized or converted"):
+    with pytest.raises(QkvError, match="cannot be resized or converted"):
         read_image_folder(tmp_path, size=28)
 
 
@@ -226,5 +224,5 @@ def test_what_is_judged_needs_no_training_part_and_one_class_is_enough(tmp_path:
 
 def test_what_is_judged_must_have_classes_of_the_model(tmp_path: Path) -> None:
     in_classes(tmp_path, "cat", "cow")
-    with pytest.raises(UserError, match="the model has no class 'cow'"):
+    with pytest.raises(QkvError, match="the model has no class 'cow'"):
         read_evaluation_images(tmp_path, COLOUR, ("cat", "dog"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qkv.data.labels import read_labelled
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 Write = Callable[[str], Path]
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -102,7 +102,7 @@ def test_a_slip_among_numbers_makes_no_classes_of_them(write: Write, odd: str, l
     found = read_labelled(write("\n".join(rows)))
     assert len(found) == 10
     with pytest.raises(
-        UserError, match=rf"line {line}: the label '{odd}' is not a number, but nearly all others are"
+        QkvError, match=rf"line {line}: the label '{odd}' is not a number, but nearly all others are"
     ):
         found.are_numbers()
 
@@ -154,22 +154,22 @@ def test_columns_can_be_told_by_numbers_and_by_names(write: Write) -> None:
     ],
 )
 def test_a_fault_is_a_sentence_with_its_line(write: Write, content: str, columns: str, says: str) -> None:
-    with pytest.raises(UserError, match=says):
+    with pytest.raises(QkvError, match=says):
         read_labelled(write(content), columns)
 
 
 def test_a_label_that_the_model_does_not_know_is_named_with_its_line(write: Write) -> None:
     found = read_labelled(write("text\tlabel\na\tgood\nb\tawful\n"))
-    with pytest.raises(UserError, match=r"line 3: the label 'awful' is unknown; the model has 'bad', 'good'"):
+    with pytest.raises(QkvError, match=r"line 3: the label 'awful' is unknown; the model has 'bad', 'good'"):
         found.places(("bad", "good"))
 
 
 def test_one_class_alone_and_a_word_among_numbers_are_rejected(write: Write) -> None:
-    with pytest.raises(UserError, match="every label is 'good'"):
+    with pytest.raises(QkvError, match="every label is 'good'"):
         read_labelled(write("a\tgood\nb\tgood\n")).classes()
-    with pytest.raises(UserError, match="line 2: the label 'much' is not a number"):
+    with pytest.raises(QkvError, match="line 2: the label 'much' is not a number"):
         read_labelled(write("a\t1.5\nb\tmuch\n")).numbers()
-    with pytest.raises(UserError, match="line 1: 1e200 is too large"):
+    with pytest.raises(QkvError, match="line 1: 1e200 is too large"):
         read_labelled(write("a\t1e200\nb\t0.5\n")).numbers()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qkv.data.parallel import ParallelText, read_lines, read_pairs, read_two
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -24,7 +24,7 @@ def pairs_of(text: ParallelText) -> list[tuple[str, str]]:
 
 def complaint(path: Path, **languages: str) -> str:
     """The one sentence that a person gets for this file."""
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(QkvError) as caught:
         read_pairs(path, **languages)
     sentence = str(caught.value)
     assert "\n" not in sentence
@@ -55,7 +55,7 @@ def test_empty_lines_are_kept_so_that_the_sides_stay_aligned(tmp_path: Path) -> 
 
 def test_unequal_files_are_rejected_with_both_names_and_counts(tmp_path: Path) -> None:
     source, target = written(tmp_path / "a.en", "1\n2\n3\n"), written(tmp_path / "b.de", "1\n2\n")
-    with pytest.raises(UserError, match=r"a\.en has 3 lines but .*b\.de has 2"):
+    with pytest.raises(QkvError, match=r"a\.en has 3 lines but .*b\.de has 2"):
         read_two(source, target)
 
 
@@ -63,7 +63,7 @@ def test_unequal_files_are_rejected_with_both_names_and_counts(tmp_path: Path) -
 @pytest.mark.parametrize("suffix", [".en", ".tsv", ".jsonl", ".tmx", ".po"])
 def test_a_file_without_text_is_rejected_as_empty(tmp_path: Path, suffix: str, content: bytes) -> None:
     path = written(tmp_path / f"a{suffix}", content)
-    with pytest.raises(UserError, match=r"is empty"):
+    with pytest.raises(QkvError, match=r"is empty"):
         read_lines(path) if suffix == ".en" else read_pairs(path)
 
 
@@ -226,7 +226,7 @@ def test_a_language_that_jsonl_lacks_is_answered_with_those_it_has(tmp_path: Pat
 def test_a_language_is_not_translated_into_itself(tmp_path: Path) -> None:
     jsonl = written(tmp_path / "a.jsonl", '{"translation": {"en": "a", "de": "b"}}')
     for path in (jsonl, written(tmp_path / "a.tmx", tmx(unit(en="a", de="b")))):
-        with pytest.raises(UserError, match="both en"):
+        with pytest.raises(QkvError, match="both en"):
             read_pairs(path, source_language="en", target_language="EN")
 
 

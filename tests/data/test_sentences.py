@@ -13,7 +13,7 @@ from qkv.data.sentences import (
     python_prose,
     read_prose,
 )
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 
 def test_a_blank_line_ends_a_document_and_lines_are_sentences() -> None:
@@ -77,10 +77,10 @@ def test_documents_of_one_sentence_are_held_out_where_there_are_no_others() -> N
 
 
 def test_too_little_text_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="too few to hold some out"):
+    with pytest.raises(QkvError, match="too few to hold some out"):
         hold_out_prose(Prose(documents=[["One.", "Two."]], origin="here"), 0.1, seed=1)
     (tmp_path / "a.txt").write_text("123\n456\n")
-    with pytest.raises(UserError, match="has no sentences"):
+    with pytest.raises(QkvError, match="has no sentences"):
         read_prose([tmp_path / "a.txt"])
 
 

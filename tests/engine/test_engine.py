@@ -19,7 +19,7 @@ from qkv.decoding.step import Hypothesis, Step, Without
 from qkv.engine import Engine, PlainSearch
 from qkv.engine.reference.translator import NumpyTranslator
 from qkv.engine.rounding import Floats
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.model import Translator
 from qkv.runtime.network import Network
@@ -281,7 +281,7 @@ def test_out_of_range_inputs_raise_an_error(source: list[list[int]], error: type
 def test_nan_and_infinite_weights_raise_an_error(name: str, int8: bool) -> None:
     model = translator(CONFIG)
     dict(model.named_parameters())[name].view(-1)[3] = float("nan")
-    with pytest.raises(UserError, match="NaN or infinite"):
+    with pytest.raises(QkvError, match="NaN or infinite"):
         engine_of(model, int8=int8, threads=1)
 
 

@@ -14,7 +14,7 @@ from qkv.core.stack_config import StackConfig
 from qkv.engine import Engine, NoEngineError, packed_file
 from qkv.engine.library import CACHE, cache_folder, library
 from qkv.engine.rounding import Floats
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.config import TranslatorConfig
 
 STACK = StackConfig(depth=1, width=32, heads=2, ffn_width=40, norm="pre", activation="relu", dropout=0.0)
@@ -117,7 +117,7 @@ def test_a_changed_bit_in_embeddings_that_stay_in_the_bundle_is_noticed(bundle: 
     content = bytearray(bundle.read_bytes())
     content[place] ^= 1
     bundle.write_bytes(content)
-    with pytest.raises(UserError, match="is damaged"):
+    with pytest.raises(QkvError, match="is damaged"):
         logits_of(bundle)
 
 
@@ -148,7 +148,7 @@ def test_broken_weights_are_refused_and_never_stored(bundle: Path, folder: Path)
     weights = dict(StoredArrays(bundle))
     weights["decoder.blocks.0.attention.sublayer.query.weight"][3, 3] = np.nan
     write_arrays(bundle, weights)
-    with pytest.raises(UserError, match="NaN or infinite"):
+    with pytest.raises(QkvError, match="NaN or infinite"):
         logits_of(bundle)
     assert not folder.exists() or files_in(folder) == []
 

@@ -22,7 +22,7 @@ from qkv.engine.reference.gpt import NumpyGPT
 from qkv.engine.reference.translators import open_reference
 from qkv.engine.reference.vit import NumpyVit
 from qkv.engine.texts import TextEngine
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.config import EncoderConfig
 from qkv.families.bert.model import Encoder
 from qkv.families.dalle.codebook import Codebook
@@ -307,5 +307,5 @@ def test_a_source_that_does_not_fit_the_model_is_rejected(
 def test_broken_weights_are_rejected() -> None:
     model = torch_translator(TRANSLATOR)
     weights = {**weights_of(model), "decoder.blocks.0.attention.norm.weight": np.full(12, np.nan)}
-    with pytest.raises(UserError, match="NaN or infinite"):
+    with pytest.raises(QkvError, match="NaN or infinite"):
         open_reference(TRANSLATOR, weights, int8=False)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qkv.checkpoint.arrays import write_arrays
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.evaluation.overlap import (
     SEEN_FILE,
     Overlap,
@@ -74,10 +74,10 @@ def test_a_bundle_without_the_file_has_nothing_to_say(tmp_path: Path) -> None:
 
 def test_a_file_with_something_else_in_it_is_rejected(tmp_path: Path) -> None:
     write_arrays(tmp_path / SEEN_FILE, {"source": np.zeros(3)})
-    with pytest.raises(UserError, match=r"is damaged\. Restore it or delete it"):
+    with pytest.raises(QkvError, match=r"is damaged\. Restore it or delete it"):
         read_seen(tmp_path)
     (tmp_path / SEEN_FILE).write_bytes(b"nonsense")
-    with pytest.raises(UserError, match="is damaged"):
+    with pytest.raises(QkvError, match="is damaged"):
         read_seen(tmp_path)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.evaluation.scores import SAMPLES, Scorer, samples_for, score_translations
 
 REFERENCES = [
@@ -125,7 +125,7 @@ def test_done_is_told_of_every_measure() -> None:
 def test_what_cannot_be_scored_is_rejected(
     hypotheses: list[str], references: list[list[str]], sentence: str
 ) -> None:
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         Scorer.make().score(hypotheses, *references)
 
 

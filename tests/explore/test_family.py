@@ -49,11 +49,11 @@ def test_the_page_is_told_what_there_is(opened: tuple[Explorer, TraceQuery]) -> 
 
 
 def test_a_page_cannot_ask_for_pictures_of_its_own(tmp_path: Path) -> None:
-    from qkv.errors import UserError
+    from qkv.errors import QkvError
 
     text = save_vit(tmp_path / "model")
-    with pytest.raises(UserError, match="give the path of an image file"):
+    with pytest.raises(QkvError, match="give the path of an image file"):
         Explorer(tmp_path / "model")
     explorer = Explorer(tmp_path / "model", [Path(text)])
-    with pytest.raises(UserError, match="only the images that it was started with"):
+    with pytest.raises(QkvError, match="only the images that it was started with"):
         explorer.trace(TraceQuery(text=str(tmp_path / "other.png")))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from explorable import SENTENCE, random_recurrent
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.explore.recompute import check
 from qkv.families.tracing import trace
 from qkv.families.translator.trace import trace_translator
@@ -59,7 +59,7 @@ def test_a_silenced_lstm_shows_nothing_of_its_own() -> None:
     ["decoder.1.cross_attention.0", "decoder.0.attention.0", "decoder.0.cross_attention.3", "encoder.2"],
 )
 def test_what_it_does_not_have_cannot_be_silenced(name: str) -> None:
-    with pytest.raises(UserError, match="to silence"):
+    with pytest.raises(QkvError, match="to silence"):
         trace_translator(random_recurrent(), SENTENCE, Experiment(silenced=(name,)))
 
 

@@ -6,7 +6,7 @@ import pytest
 from explorable import SENTENCE, STEPS, save_explorable
 
 from qkv.configs import from_dict
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.explore import session
 from qkv.explore.session import Explorer, TraceQuery
 from qkv.tracing.experiments import Experiment
@@ -48,7 +48,7 @@ def test_an_earlier_checkpoint_says_something_of_its_own(folder: Path) -> None:
     assert [state["checkpoint"] for state in told["states"]] == [*STEPS, None]
     assert len({state["tensor"]["data"] for state in told["states"]}) == 3
     assert told["states"][-1]["output"] == explorer.model.translate(SENTENCE)
-    with pytest.raises(UserError, match="available: 8, 64"):
+    with pytest.raises(QkvError, match="available: 8, 64"):
         explorer.trace(TraceQuery(text=SENTENCE, checkpoint=9))
 
 
@@ -65,10 +65,10 @@ def test_an_earlier_checkpoint_says_something_of_its_own(folder: Path) -> None:
     ],
 )
 def test_a_query_that_makes_no_sense_is_one_sentence(values: dict[str, object]) -> None:
-    with pytest.raises(UserError, match=r"^the request"):
+    with pytest.raises(QkvError, match=r"^the request"):
         from_dict(TraceQuery, values, "the request")
 
 
 def test_more_than_48_pieces_are_rejected(folder: Path) -> None:
-    with pytest.raises(UserError, match="at most 48 can be traced"):
+    with pytest.raises(QkvError, match="at most 48 can be traced"):
         Explorer(folder).trace(TraceQuery(text="seven " * 60))

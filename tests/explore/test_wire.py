@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from explorable import random_translator
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.explore.recompute import check
 from qkv.explore.wire import pack, summary, tensors
 from qkv.families.tracing import trace
@@ -40,7 +40,7 @@ def test_rows_and_weights_have_names(found: Trace) -> None:
     "name", ["encoder", "weights/nothing", "encoder.output[9999]", "../config", "encoder.output[-1]", ""]
 )
 def test_what_is_not_there_is_rejected(name: str, found: Trace) -> None:
-    with pytest.raises(UserError):
+    with pytest.raises(QkvError):
         tensors(found, [name], "float16")
 
 

@@ -12,7 +12,7 @@ from qkv.checkpoint import state
 from qkv.checkpoint.files import read_sealed
 from qkv.checkpoint.state import damage
 from qkv.checkpoint.tensors import read_tensors
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.run_file import check_same_run
 
 FEW, MANY = 100, 1_000
@@ -29,7 +29,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def error_of(check: Callable[[], object]) -> str | None:
     try:
         check()
-    except UserError as error:
+    except QkvError as error:
         return str(error)
     return None
 

@@ -12,7 +12,7 @@ from digit_runs import Recorder, hashes, send, tiny_settings, train
 from disk import Disk, Operation
 
 from qkv.checkpoint.files import file_hash
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.loading import load
 
 SETTINGS = tiny_settings()
@@ -146,7 +146,7 @@ def test_damaged_snapshots_are_left_out_of_the_average_and_without_any_model_the
     assert any("replaces it" in warning for warning in recorder.warnings)
     for path in (out / "model.safetensors", snapshots / "step-20.safetensors"):
         path.write_bytes(b"")
-    with pytest.raises(UserError, match="nor a snapshot can be read"):
+    with pytest.raises(QkvError, match="nor a snapshot can be read"):
         train(out, SETTINGS, resume=True)
 
 

@@ -9,7 +9,7 @@ from crash import SimulatedDisk, crashes, lay_out
 from disk import FAULTS, Disk, Killed, Operation
 from saving import NEW, NEXT, OLD, Saving, wrong_with
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 
 def begun(folder: Path) -> Saving:
@@ -113,7 +113,7 @@ def violations(before: SimulatedDisk, operations: list[Operation], folder: Path,
         lay_out(folder, content)
         try:
             wrong = wrong_with(folder, {NEW} if count >= returned else {OLD, NEW})
-        except (UserError, OSError) as error:
+        except (QkvError, OSError) as error:
             wrong = str(error)
         if wrong:
             found.append(f"after {count} operations: {wrong}")

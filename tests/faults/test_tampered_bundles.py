@@ -18,7 +18,7 @@ import qkv
 from qkv.checkpoint.files import write_json
 from qkv.checkpoint.header import LARGEST_HEADER, read_header
 from qkv.checkpoint.tensors import read_tensors
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.dalle.codebook import Codebook
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.config import CodebookConfig
@@ -109,7 +109,7 @@ def loads_or_refuses(folder: Path) -> str:
     try:
         with little_memory():
             qkv.load(folder)
-    except UserError as error:
+    except QkvError as error:
         return str(error)
     return ""
 
@@ -254,7 +254,7 @@ def test_a_hostile_header_is_one_clear_error(content: bytes, tmp_path: Path) -> 
     path.write_bytes(struct.pack("<Q", len(content)) + content + bytes(8))
     with (
         little_memory(),
-        pytest.raises(UserError, match=r"model\.safetensors is damaged \(.+\)\. Restore it") as caught,
+        pytest.raises(QkvError, match=r"model\.safetensors is damaged \(.+\)\. Restore it") as caught,
     ):
         read_tensors(path)
     assert len(str(caught.value)) < 1_000
@@ -264,5 +264,5 @@ def test_a_hostile_header_is_one_clear_error(content: bytes, tmp_path: Path) -> 
 def test_the_length_of_a_header_is_not_believed(length: int, tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(struct.pack("<Q", length) + b"{}")
-    with little_memory(), pytest.raises(UserError, match="is damaged"):
+    with little_memory(), pytest.raises(QkvError, match="is damaged"):
         read_tensors(path)

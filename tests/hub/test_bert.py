@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel
 
 from qkv.checkpoint.files import write_json
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.classifier import TextClassifier
 from qkv.families.bert.hub_weights import bert_from, encoder_config
 from qkv.families.bert.product import Bert
@@ -40,7 +40,7 @@ def test_missing_left_over_and_wrongly_shaped_weights_are_told_at_once() -> None
     given["encoder.layer.0.attention.self.extra.weight"] = torch.zeros(2)
     del given["embeddings.LayerNorm.bias"]
     given["pooler.dense.bias"] = torch.zeros(5)
-    with pytest.raises(UserError) as told:
+    with pytest.raises(QkvError) as told:
         bert_from(SIZES, given, "here")
     said = str(told.value)
     assert "missing: encoder.norm.bias" in said
@@ -58,16 +58,16 @@ def test_missing_left_over_and_wrongly_shaped_weights_are_told_at_once() -> None
     ],
 )
 def test_settings_that_we_do_not_compute_are_rejected_by_name(setting: str, value: object) -> None:
-    with pytest.raises(UserError, match=rf"{setting} is '?{value}'?"):
+    with pytest.raises(QkvError, match=rf"{setting} is '?{value}'?"):
         encoder_config(SIZES | {setting: value}, "here")
 
 
 def test_settings_that_nobody_knows_are_rejected_by_name() -> None:
-    with pytest.raises(UserError, match="unknown settings: rope_theta"):
+    with pytest.raises(QkvError, match="unknown settings: rope_theta"):
         encoder_config(SIZES | {"rope_theta": 1e4}, "here")
-    with pytest.raises(UserError, match="hidden_size is missing"):
+    with pytest.raises(QkvError, match="hidden_size is missing"):
         encoder_config({name: v for name, v in SIZES.items() if name != "hidden_size"}, "here")
-    with pytest.raises(UserError, match="cannot be built: width 12 is not a multiple of heads 5"):
+    with pytest.raises(QkvError, match="cannot be built: width 12 is not a multiple of heads 5"):
         encoder_config(SIZES | {"num_attention_heads": 5}, "here")
 
 
@@ -85,7 +85,7 @@ def test_old_names_of_norms_and_copies_of_the_embeddings_are_known() -> None:
         torch.equal(a, b) for a, b in zip(new.state_dict().values(), same.state_dict().values(), strict=True)
     )
     untied = given | {"cls.predictions.decoder.weight": torch.ones(40, 12)}
-    with pytest.raises(UserError, match=r"decoder\.weight differs from embeddings\.word_embeddings\.weight"):
+    with pytest.raises(QkvError, match=r"decoder\.weight differs from embeddings\.word_embeddings\.weight"):
         bert_from(SIZES, untied, "here")
 
 
@@ -133,10 +133,10 @@ def test_what_sentence_transformers_adds_is_read(folder: Path) -> None:
         False,
     )
     write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
-    with pytest.raises(UserError, match="not by pooling_mode_max_tokens"):
+    with pytest.raises(QkvError, match="not by pooling_mode_max_tokens"):
         open_published(folder)
     write_json(folder / "modules.json", [{"type": "sentence_transformers.models.Dense", "path": "2"}])
-    with pytest.raises(UserError, match="the module Dense"):
+    with pytest.raises(QkvError, match="the module Dense"):
         open_published(folder)
 
 
@@ -150,28 +150,28 @@ def test_a_published_classifier_brings_its_classes(folder: Path) -> None:
     assert isinstance(model, TextClassifier)
     assert model.classes == ("bad", "good")
     write_json(folder / "config.json", config | {"id2label": {"0": "bad"}})
-    with pytest.raises(UserError, match="does not name each of the 2 classes"):
+    with pytest.raises(QkvError, match="does not name each of the 2 classes"):
         open_published(folder)
 
 
 def test_folders_that_hold_no_such_model_are_rejected(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there is no folder"):
+    with pytest.raises(QkvError, match="there is no folder"):
         open_published(tmp_path / "none")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match="its weights are a pickle"):
+    with pytest.raises(QkvError, match="its weights are a pickle"):
         open_published(folder)
     (folder / "model.safetensors").write_bytes(b"no weights")
-    with pytest.raises(UserError, match="is damaged"):
+    with pytest.raises(QkvError, match="is damaged"):
         open_published(folder)
     (folder / "config.json").unlink()
-    with pytest.raises(UserError, match=r"has no config\.json"):
+    with pytest.raises(QkvError, match=r"has no config\.json"):
         open_published(folder)
 
 
 def test_a_vocabulary_of_another_model_is_rejected(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
-    with pytest.raises(UserError, match=r"neither tokenizer\.json nor vocab\.txt"):
+    with pytest.raises(QkvError, match=r"neither tokenizer\.json nor vocab\.txt"):
         open_published(folder)
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n")
-    with pytest.raises(UserError, match="the tokenizer has 6 tokens"):
+    with pytest.raises(QkvError, match="the tokenizer has 6 tokens"):
         open_published(folder)

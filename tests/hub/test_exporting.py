@@ -12,7 +12,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from qkv import load
 from qkv.core.pairs import TranslationBatch
 from qkv.core.stack_config import StackConfig
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
@@ -68,7 +68,7 @@ def test_its_tokenizer_is_opened_there_and_puts_the_end_mark(tmp_path: Path) -> 
 
 def test_what_no_class_can_hold_is_rejected_by_name_and_nothing_is_written(tmp_path: Path) -> None:
     model = saved(tmp_path / "model", "pre", "rotary")
-    with pytest.raises(UserError, match="no translator in transformers supports rotary positions"):
+    with pytest.raises(QkvError, match="no translator in transformers supports rotary positions"):
         export_to_transformers(model, tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 

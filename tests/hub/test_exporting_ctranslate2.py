@@ -12,7 +12,7 @@ from transformers import BertModel
 
 from qkv import load
 from qkv.core.stack_config import StackConfig
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
@@ -84,7 +84,7 @@ def test_language_models_and_encoders_compute_the_same_there(tmp_path: Path) -> 
 def test_what_it_cannot_run_is_rejected_by_name(tmp_path: Path) -> None:
     write_vit(tmp_path / "vit")
     import_model(tmp_path / "vit", tmp_path / "bundle", origin="here")
-    with pytest.raises(UserError, match="kind 'vit', which CTranslate2 cannot run"):
+    with pytest.raises(QkvError, match="kind 'vit', which CTranslate2 cannot run"):
         export_to_ctranslate2(tmp_path / "bundle", tmp_path / "out")
     shutil.rmtree(tmp_path / "bundle")
     assert not (tmp_path / "out").exists()

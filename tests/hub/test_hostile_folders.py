@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from transformers import BertForSequenceClassification, BertModel
 
 from qkv import load
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
 
@@ -87,13 +87,13 @@ def refused_or_the_same(name: str, folder: Path, *, by_transformers: bool) -> st
             patch.setattr("qkv.hub.proof.has_transformers", lambda: False)
         try:
             found = import_model(folder, out, origin="here")
-        except UserError as error:
+        except QkvError as error:
             assert [each.name for each in folder.parent.iterdir()] == [folder.name]
             return str(error)
     assert found.proof is None or found.proof.difference < 1e-3
     try:
         USES[name](load(out))
-    except UserError as error:
+    except QkvError as error:
         return str(error)
     return None
 
@@ -192,6 +192,6 @@ def test_a_fingerprint_that_says_nothing_proves_nothing(
 
 
 def test_a_language_for_what_is_no_translator_is_rejected(folders: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not a translator: it has no target language"):
+    with pytest.raises(QkvError, match="is not a translator: it has no target language"):
         import_model(folders["gpt2"] / "theirs", tmp_path / "out", origin="here", language="fra")
     assert not (tmp_path / "out").exists()

@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from qkv import load
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.hub import proof
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
@@ -49,7 +49,7 @@ def edited(folder: Path, name: str, **changes: Any) -> None:
 def refused(folder: Path, match: str, **how: Any) -> None:
     """With this sentence, and nothing is left behind."""
     out = folder.parent / "out"
-    with pytest.raises(UserError, match=match):
+    with pytest.raises(QkvError, match=match):
         import_model(folder, out, origin="here", **how)
     assert not [each for each in folder.parent.iterdir() if each != folder]
 
@@ -136,7 +136,7 @@ def test_without_transformers_a_fingerprint_in_the_folder_is_the_proof(
     notes = json.loads((tmp_path / "out" / "qkv.json").read_text())
     notes["fingerprint"]["logits"][5] += 0.01
     (tmp_path / "out" / "qkv.json").write_text(json.dumps(notes))
-    with pytest.raises(UserError, match=r"differ by up to 1\.0e-02"):
+    with pytest.raises(QkvError, match=r"differ by up to 1\.0e-02"):
         import_model(tmp_path / "out", tmp_path / "third", origin="here")
     assert not (tmp_path / "third").exists()
 
@@ -288,7 +288,7 @@ def test_a_changed_bit_in_what_we_have_written_is_found(tmp_path: Path, marian_f
         content = bytearray(path.read_bytes())
         content[-9] ^= 4
         path.write_bytes(content)
-        with pytest.raises(UserError, match="does not match its hash"):
+        with pytest.raises(QkvError, match="does not match its hash"):
             act(folder) if act else import_model(folder, tmp_path / "again", origin="here")
     assert not (tmp_path / "again").exists()
 
@@ -306,14 +306,14 @@ def test_a_target_language_is_asked_for_in_three_ways(tmp_path: Path, marian_fol
     assert french.translate(">>deu<< the old house") == plain.translate(
         "the old house", TranslationOptions(target_language="deu")
     )
-    with pytest.raises(UserError, match="has no target language 'spa': choose from deu, fra"):
+    with pytest.raises(QkvError, match="has no target language 'spa': choose from deu, fra"):
         plain.translate("the house", TranslationOptions(target_language="spa"))
 
 
 def test_a_folder_that_is_there_already_is_kept(tmp_path: Path, marian_folder: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("kept")
-    with pytest.raises(UserError, match="already exists"):
+    with pytest.raises(QkvError, match="already exists"):
         import_model(marian_folder, tmp_path / "out", origin="here")
     assert (tmp_path / "out" / "mine.txt").read_text() == "kept"
 

@@ -10,7 +10,7 @@ import torch
 from published import write_bert, write_gpt1, write_gpt2, write_vit
 from transformers import AutoTokenizer, BertModel
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.hub import folder as folders
 from qkv.hub.importing import import_model, open_published
 
@@ -40,7 +40,7 @@ def edited(path: Path, **changes: Any) -> None:
 
 
 def refused(folder: Path, match: str) -> None:
-    with pytest.raises(UserError, match=match):
+    with pytest.raises(QkvError, match=match):
         open_published(folder)
 
 
@@ -107,7 +107,7 @@ def test_a_tokenizer_that_transformers_reads_otherwise_is_rejected(
     theirs = AutoTokenizer.from_pretrained(bert)
     theirs.backend_tokenizer.normalizer = None
     monkeypatch.setattr(AutoTokenizer, "from_pretrained", lambda *given, **named: theirs)
-    with pytest.raises(UserError, match=r"splits 'The Quick .* into other tokens than qkv. Nothing was"):
+    with pytest.raises(QkvError, match=r"splits 'The Quick .* into other tokens than qkv. Nothing was"):
         import_model(bert, tmp_path / "out", origin="here")
     assert not (tmp_path / "out").exists()
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.gpt.hub import gpt_config, gpt_weights
 from qkv.families.gpt.model import GPT, TextBatch
 
@@ -71,11 +71,11 @@ def test_greedy_continuations_equal_theirs(kind: str) -> None:
 
 
 def test_another_kind_of_model_is_rejected_by_name() -> None:
-    with pytest.raises(UserError, match="'llama' is not supported, only gpt2 and openai-gpt"):
+    with pytest.raises(QkvError, match="'llama' is not supported, only gpt2 and openai-gpt"):
         gpt_config({"model_type": "llama"}, end=0)
 
 
 def test_an_unknown_activation_is_rejected_by_name() -> None:
     config = GPT2Config(**SIZES).to_dict() | {"activation_function": "mish"}
-    with pytest.raises(UserError, match="activation_function is 'mish'"):
+    with pytest.raises(QkvError, match="activation_function is 'mish'"):
         gpt_config(config, end=0)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import ViTConfig, ViTForImageClassification
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.vit.hub import vit_config, vit_weights
 from qkv.families.vit.model import Vit
 
@@ -82,5 +82,5 @@ def test_the_names_in_published_files_are_known_too() -> None:
 
 
 def test_a_weight_that_has_no_place_is_named() -> None:
-    with pytest.raises(UserError, match=r"left over: vit\.pooler\.dense\.weight"):
+    with pytest.raises(QkvError, match=r"left over: vit\.pooler\.dense\.weight"):
         vit_weights({"vit.pooler.dense.weight": torch.zeros(2, 2)}, both()[1], "tiny")

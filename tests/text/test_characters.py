@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.characters import CharacterTokenizer
 
 TEXT = "First Citizen:\n\tSpeak, ſpeak – é🎉\r\n<end>"
@@ -28,5 +28,5 @@ def test_hugging_faces_library_reads_the_file_alike(tmp_path: Path) -> None:
 
 
 def test_characters_that_were_never_shown_are_named() -> None:
-    with pytest.raises(UserError, match=r"knows only the 3 characters .* but not 'z', 'ä'"):
+    with pytest.raises(QkvError, match=r"knows only the 3 characters .* but not 'z', 'ä'"):
         CharacterTokenizer.of(["abc"]).encode("abzcäz")

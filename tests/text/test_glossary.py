@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.glossary import Glossary
 
 TERMS = Glossary.of([("cat", "Katze"), ("black cat", "schwarze Katze"), ("Straße", "street"), ("C++", "C++")])
@@ -49,15 +49,15 @@ def test_a_file_has_a_term_and_its_translation_on_every_line(tmp_path: Path) -> 
 def test_a_line_that_makes_no_sense_is_named(content: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "terms.tsv"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         Glossary.read(path)
 
 
 def test_a_missing_or_binary_glossary_raises_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there is no glossary"):
+    with pytest.raises(QkvError, match="there is no glossary"):
         Glossary.read(tmp_path / "none.tsv")
     (tmp_path / "latin1.tsv").write_bytes("größe\tsize\n".encode("latin1"))
-    with pytest.raises(UserError, match="must be text in UTF-8"):
+    with pytest.raises(QkvError, match="must be text in UTF-8"):
         Glossary.read(tmp_path / "latin1.tsv")
 
 

@@ -8,7 +8,7 @@ import pytest
 from published import mixed_lines, write_marian_tokenizer
 from transformers import MarianTokenizer as TheirTokenizer
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.marian_tokenizer import MarianTokenizer
 from qkv.text.unigram import UnigramModel
 from qkv.text.vocabulary import load_vocabulary
@@ -46,7 +46,7 @@ def test_a_wanted_language_goes_before_every_text_that_names_none(both: Both) ->
     assert ours.encode("the dog") == plain.encode(">>fra<< the dog")
     assert ours.encode(">>deu<< the dog") == plain.encode(">>deu<< the dog")
     assert ours.target.encode("the dog") == plain.target.encode("the dog")
-    with pytest.raises(UserError, match="no target language 'spa': choose from deu, fra"):
+    with pytest.raises(QkvError, match="no target language 'spa': choose from deu, fra"):
         MarianTokenizer.from_text(plain.text().replace('"language": null', '"language": "spa"'), "here")
 
 
@@ -59,7 +59,7 @@ def test_a_saved_tokenizer_is_recognised_and_read_back(both: Both, tmp_path: Pat
     assert again.text() == ours.text()
     assert len(again) == len(ours)
     path.write_text(ours.text()[:-50], encoding="utf-8")
-    with pytest.raises(UserError, match="is not a tokenizer file"):
+    with pytest.raises(QkvError, match="is not a tokenizer file"):
         load_vocabulary(path)
 
 

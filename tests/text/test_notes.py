@@ -2,7 +2,7 @@
 
 import pytest
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.notes import Notes
 
 FRAMES = [(65, 60, 57, 53), (-1, 60, 24, 96)]
@@ -28,5 +28,5 @@ def test_every_token_belongs_to_one_voice() -> None:
 
 
 def test_a_pitch_out_of_range_raises_an_error() -> None:
-    with pytest.raises(UserError, match="pitch 97 is outside"):
+    with pytest.raises(QkvError, match="pitch 97 is outside"):
         Notes.all().encode_frames([(97, 60, 57, 53)])

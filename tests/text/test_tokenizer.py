@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.tokenizer import MIN_VOCAB_SIZE, SPECIAL, Tokenizer, split_long_words
 
 ENGLISH = ["the cat danced", "the cats dance", "a baby is crying", "the baby danced with the cat"] * 5
@@ -89,7 +89,7 @@ def test_encoding_many_equals_encoding_each() -> None:
 
 
 def test_a_vocabulary_smaller_than_the_bytes_raises_an_error() -> None:
-    with pytest.raises(UserError, match=f"{MIN_VOCAB_SIZE - 1} is too small: give at least {MIN_VOCAB_SIZE}"):
+    with pytest.raises(QkvError, match=f"{MIN_VOCAB_SIZE - 1} is too small: give at least {MIN_VOCAB_SIZE}"):
         Tokenizer.learn(ENGLISH, MIN_VOCAB_SIZE - 1)
     assert len(Tokenizer.learn(ENGLISH, MIN_VOCAB_SIZE)) == MIN_VOCAB_SIZE
 
@@ -126,7 +126,7 @@ def test_learning_twice_gives_the_same_vocabulary() -> None:
 def test_the_error_names_a_file_that_is_not_a_tokenizer(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(content)
-    with pytest.raises(UserError, match=r"tokenizer\.json is not a tokenizer file"):
+    with pytest.raises(QkvError, match=r"tokenizer\.json is not a tokenizer file"):
         Tokenizer.load(path)
 
 

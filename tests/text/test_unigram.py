@@ -7,7 +7,7 @@ import pytest
 import sentencepiece
 from published import learned_pieces, mixed_lines
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.unigram import UnigramModel
 
 
@@ -43,7 +43,7 @@ def test_a_damaged_model_raises_an_error(damage: bytes | str) -> None:
     broken = (
         content()[: len(content()) // 2] if damage == "half" else b"hello" if damage == "text" else damage
     )
-    with pytest.raises(UserError, match="here is not a SentencePiece model, or it is damaged"):
+    with pytest.raises(QkvError, match="here is not a SentencePiece model, or it is damaged"):
         UnigramModel(broken, "here")  # type: ignore[arg-type]
 
 
@@ -53,5 +53,5 @@ def test_the_error_names_other_model_types() -> None:
         sentence_iterator=iter(lines), model_writer=out, vocab_size=900, model_type="bpe", minloglevel=2, num_threads=1,
         hard_vocab_limit=False,
     )  # fmt: skip
-    with pytest.raises(UserError, match="byte-pair merges"):
+    with pytest.raises(QkvError, match="byte-pair merges"):
         UnigramModel(out.getvalue(), "here")

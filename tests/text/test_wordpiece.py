@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer as Pieces
 from tokenizers import models
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.text.wordpiece import SPECIAL, WordPieceTokenizer
 
 VOCABULARY = Path(__file__).parents[2] / ".." / "shared" / "data" / "vocab"
@@ -109,19 +109,19 @@ def test_truncation_and_padding_of_a_published_file_are_switched_off(tmp_path: P
 def test_other_tokenizers_and_damaged_files_raise_an_error(tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(Pieces(models.BPE()).to_str())
-    with pytest.raises(UserError, match="is a BPE tokenizer, but BERT uses WordPiece"):
+    with pytest.raises(QkvError, match="is a BPE tokenizer, but BERT uses WordPiece"):
         WordPieceTokenizer.load(other)
     other.write_text("{")
-    with pytest.raises(UserError, match="is not a tokenizer file"):
+    with pytest.raises(QkvError, match="is not a tokenizer file"):
         WordPieceTokenizer.load(other)
     vocabulary = tmp_path / "vocab.txt"
     vocabulary.write_text("[PAD]\n[UNK]\nthe\n")
-    with pytest.raises(UserError, match=r"lacks \[CLS\], \[SEP\], \[MASK\]"):
+    with pytest.raises(QkvError, match=r"lacks \[CLS\], \[SEP\], \[MASK\]"):
         WordPieceTokenizer.load(vocabulary)
     vocabulary.write_text("the\nthe\n")
-    with pytest.raises(UserError, match="a token twice"):
+    with pytest.raises(QkvError, match="a token twice"):
         WordPieceTokenizer.load(vocabulary)
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(QkvError, match="cannot be read"):
         WordPieceTokenizer.load(tmp_path / "none.txt")
-    with pytest.raises(UserError, match="too small"):
+    with pytest.raises(QkvError, match="too small"):
         WordPieceTokenizer.learn(TEXTS, 5)

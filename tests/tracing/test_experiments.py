@@ -5,7 +5,7 @@ import pytest
 import torch
 from explorable import SENTENCE, random_translator
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.trace import trace_translator
 from qkv.tracing.experiments import Experiment, shuffle_words
 from qkv.tracing.trace import Trace
@@ -76,7 +76,7 @@ def test_a_silenced_block_adds_nothing(norm: str) -> None:
     "name", ["encoder.2", "decoder.0.attention.3", "encoder.0.cross_attention.0", "tokens", "x" * 99]
 )
 def test_what_is_not_there_cannot_be_silenced(name: str) -> None:
-    with pytest.raises(UserError, match="to silence"):
+    with pytest.raises(QkvError, match="to silence"):
         traced(Experiment(silenced=(name,)))
 
 

@@ -12,7 +12,7 @@ from digit_runs import train as train_digits
 from qkv.checkpoint.files import read_json
 from qkv.engine.int16 import Int16
 from qkv.engine.library import NoEngineError
-from qkv.errors import OptionError, UserError
+from qkv.errors import OptionError, QkvError
 from qkv.families.translator.settings import TranslatorSettings
 from qkv.families.translator.task import translator_task
 from qkv.training.device import choose_device, int16_products, kinds_for, multiplies_bf16, with_precision
@@ -104,14 +104,14 @@ def test_int16_that_is_not_available_is_an_error_before_the_run_starts(
 ) -> None:
     monkeypatch.setattr("qkv.training.device.Int16", without_products)
     with pytest.raises(
-        UserError, match=r"int16 is not available here: there is no C\+\+ compiler\. Choose float32"
+        QkvError, match=r"int16 is not available here: there is no C\+\+ compiler\. Choose float32"
     ):
         train_digits(tmp_path / "run", tiny_settings(precision="int16"))
     assert not (tmp_path / "run").exists()
 
 
 def test_int16_is_for_a_cpu() -> None:
-    with pytest.raises(UserError, match="int16 needs a CPU, and this is"):
+    with pytest.raises(QkvError, match="int16 needs a CPU, and this is"):
         int16_products(torch.device("meta"))
 
 
@@ -145,7 +145,7 @@ def test_a_run_in_int16_learns_as_in_float32_and_ends_the_same_when_it_was_inter
 def test_what_means_nothing_to_a_model_is_refused_and_lstms_have_bf16_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(UserError, match=r"int16 does not suit this model\. Choose bf16, or float32"):
+    with pytest.raises(QkvError, match=r"int16 does not suit this model\. Choose bf16, or float32"):
         with_precision(settings_of(512, "int16"), 512, CPU, of=("bf16",))
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: BF16, raising=False)
     monkeypatch.setattr("qkv.training.device.multiplies_int16", lambda device: True)

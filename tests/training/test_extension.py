@@ -13,7 +13,7 @@ from digit_runs import Recorder, hashes, logged, send, tiny_settings, train
 from digits import digit_lines
 
 from qkv.checkpoint.files import file_hash, read_json, read_sealed
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.schedule import rate_at
 
 SHORT = tiny_settings()  # 20 steps
@@ -92,11 +92,11 @@ def test_nothing_but_a_higher_limit_may_change(finished: Path, tmp_path: Path) -
         (replace(LONG, seed=2), "seed"),
     ]
     for settings, names in changes:
-        with pytest.raises(UserError, match=f"settings differ .*: {names}[.]"):
+        with pytest.raises(QkvError, match=f"settings differ .*: {names}[.]"):
             train(tmp_path / "out", settings, resume=True)
     assert (tmp_path / "out" / "training" / "run.json").read_bytes() == before
     train(tmp_path / "out", LONG, resume=True)
-    with pytest.raises(UserError, match=r"settings differ .*: steps[.]"):
+    with pytest.raises(QkvError, match=r"settings differ .*: steps[.]"):
         train(tmp_path / "out", SHORT, resume=True)
 
 

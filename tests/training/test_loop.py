@@ -10,7 +10,7 @@ from digit_runs import Recorder
 from torch import Tensor, nn
 
 from qkv.checkpoint.tensors import read_tensors
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.distributed import SingleProcess
 from qkv.training.loop import BAD_BATCHES, Run, parts_that_fit
 from qkv.training.position import Plan, Position
@@ -107,7 +107,7 @@ def test_the_rate_of_a_run_by_minutes_is_planned_for_its_end(tmp_path: Path) -> 
 
 
 def test_a_run_without_a_limit_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="Give steps or minutes"):
+    with pytest.raises(QkvError, match="Give steps or minutes"):
         small_run(tmp_path, Lessons(1.0), Lessons(1.0))
 
 
@@ -133,7 +133,7 @@ def test_a_gradient_that_is_non_finite_never_reaches_the_weights(tmp_path: Path)
 
 def test_too_many_losses_that_are_non_finite_stop_the_run_with_advice(tmp_path: Path) -> None:
     run, recorder = small_run(tmp_path, Lessons(math.nan), Lessons(1.0), steps=100)
-    with pytest.raises(UserError, match=r"a non-finite loss or gradient\. Try a learning rate below 0\.1"):
+    with pytest.raises(QkvError, match=r"a non-finite loss or gradient\. Try a learning rate below 0\.1"):
         run.go(StopRequest())
     assert len(recorder.warnings) == run.position.step == BAD_BATCHES + 1
     assert torch.equal(run.model.weight, torch.ones(1))
@@ -142,7 +142,7 @@ def test_too_many_losses_that_are_non_finite_stop_the_run_with_advice(tmp_path: 
 def test_a_run_whose_first_validation_is_non_finite_stops_there_and_says_why(tmp_path: Path) -> None:
     run, _ = small_run(tmp_path, Lessons(1.0), Lessons(math.nan), steps=5)
     with pytest.raises(
-        UserError,
+        QkvError,
         match=r"step 1: the validation loss is nan.*Check the validation data.*learning rate below",
     ):
         run.go(StopRequest())
@@ -164,7 +164,7 @@ def test_a_validation_that_is_non_finite_after_others_costs_a_warning(tmp_path: 
 
 def test_the_position_of_another_version_is_rejected() -> None:
     with pytest.raises(
-        UserError, match=r"another version of qkv, which stores momentum\. Resume it with that version"
+        QkvError, match=r"another version of qkv, which stores momentum\. Resume it with that version"
     ):
         Position.from_facts({**Position().facts(), "momentum": 0.5})
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.engine.reference.functions import softmax
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.config import BertClassifierConfig
 from qkv.families.bert.encoding import Vectors, encode_rows
 from qkv.families.bert.product import check_longest, facts_of, pieces_of, rows_of
@@ -78,11 +78,11 @@ class TextClassifier:
         architecture = from_dict(BertClassifierConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(TextClassifierDefaults, config, f"{where}/config.json")
         if (1 if architecture.numbers else len(defaults.classes)) != architecture.outputs:
-            raise UserError(f"{where}/config.json: the number of classes does not match the model's outputs.")
+            raise QkvError(f"{where}/config.json: the number of classes does not match the model's outputs.")
         pieces = pieces_of(where, architecture.encoder)
         check_longest(defaults.max_length, architecture.encoder, where)
         if defaults.pairs and architecture.encoder.segments < 2:
-            raise UserError(f"{where}/config.json: a model with one segment cannot read pairs of texts.")
+            raise QkvError(f"{where}/config.json: a model with one segment cannot read pairs of texts.")
         network = network_of(bundle, architecture, build_classifier)
         return cls(open_classifier(network, running, warn), pieces, defaults, network)
 
@@ -109,7 +109,7 @@ class TextClassifier:
     def reading_pairs(self, pairs: bool) -> "TextClassifier":
         """The same model, reading single texts or pairs."""
         if pairs and self.config.encoder.segments < 2:
-            raise UserError("this model has one segment: it reads single texts, not pairs.")
+            raise QkvError("this model has one segment: it reads single texts, not pairs.")
         return TextClassifier(self.runner, self.pieces, replace(self.defaults, pairs=pairs), self.network)
 
     def classify(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.options import Pooling
 from qkv.families.bert.runner import TextEncoder
 
@@ -31,7 +31,7 @@ def encode_rows(
     """A vector for each row, in order."""
     longest = max((len(row.ids) for row in rows), default=0)
     if longest > encoder.config.max_length:
-        raise UserError(
+        raise QkvError(
             f"a text has {longest} tokens, and the model reads at most {encoder.config.max_length}."
         )
     if len(rows) == 1:  # the fast path of a single text

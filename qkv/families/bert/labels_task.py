@@ -13,7 +13,7 @@ from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.labels import Labelled
-from qkv.errors import UserError, name_inputs
+from qkv.errors import QkvError, name_inputs
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
 from qkv.families.bert.config import BertClassifierConfig
@@ -53,7 +53,7 @@ class Examples:
         if valid is None:
             train, valid = hold_out(train, share_of(settings.valid_size, len(train)), settings.seed)
         if (valid.seconds is None) != (train.seconds is None):
-            raise UserError(f"{valid.where} and {train.where} must have the same number of texts per line.")
+            raise QkvError(f"{valid.where} and {train.where} must have the same number of texts per line.")
         targets_of(valid, classes)
         return cls(train=train, valid=valid, classes=classes)
 
@@ -72,7 +72,7 @@ def hold_out(examples: Labelled, share: float, seed: int) -> tuple[Labelled, Lab
     random.Random(seed).shuffle(order)
     count = round(share * len(order))
     if not count or count == len(order):
-        raise UserError(f"{examples.where} has too few examples to hold some out: give validation examples.")
+        raise QkvError(f"{examples.where} has too few examples to hold some out: give validation examples.")
     return examples.select(sorted(order[count:])), examples.select(sorted(order[:count]))
 
 

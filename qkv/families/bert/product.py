@@ -11,7 +11,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.decoding.arrays import NUMPY
 from qkv.engine.reference.functions import softmax
-from qkv.errors import InputError, UserError
+from qkv.errors import InputError, QkvError
 from qkv.families.bert.config import BertConfig, EncoderConfig
 from qkv.families.bert.encoding import Row, Vectors, encode_rows, normalize
 from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
@@ -112,9 +112,9 @@ class Bert:
         """The likeliest tokens for each [MASK] in the text, each mask by itself."""
         options = FillOptions(top_k=top_k)
         if not self.config.words:
-            raise UserError("this model has no head for masked words: it is for embeddings only.")
+            raise QkvError("this model has no head for masked words: it is for embeddings only.")
         if MASK not in text:
-            raise UserError(f"the text has no {MASK}. Write it where a word should be filled in.")
+            raise QkvError(f"the text has no {MASK}. Write it where a word should be filled in.")
         [row] = rows_of(self.pieces, [[self.pieces.encode_with_masks(text)]], self.defaults.max_length)
         states = self.runner.texts(row.ids, row.segments, [len(row.ids)])  # (T, D)
         scores = self.runner.word_scores(states[np.array(row.ids) == self.pieces.mask])  # (masks, V)
@@ -132,7 +132,7 @@ class Bert:
     def follows(self, first: str, second: str) -> float:
         """The probability that the second text directly follows the first in a document."""
         if not self.config.next_sentence:
-            raise UserError("this model has no head for the next sentence.")
+            raise QkvError("this model has no head for the next sentence.")
         texts = [self.pieces.encode_all([first, second])]
         [row] = rows_of(self.pieces, texts, self.defaults.max_length)
         states = self.runner.texts(row.ids, row.segments, [len(row.ids)], "first")  # (1, D)
@@ -154,7 +154,7 @@ class Bert:
         it is an error.
         """
         if isinstance(texts, str):
-            raise UserError("embed takes a list of texts: [text].")
+            raise QkvError("embed takes a list of texts: [text].")
         pooling = pooling or self.defaults.pooling
         parts, owners = self.parts_of(texts, pooling)
         found = encode_rows(self.runner.texts, parts, pooling, done)
@@ -206,7 +206,7 @@ def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieceTokenizer:
     """The tokenizer of a bundle, if it fits the model."""
     pieces = WordPieceTokenizer.load(folder / TOKENIZER_FILE)
     if len(pieces) != encoder.vocab_size:
-        raise UserError(
+        raise QkvError(
             f"{folder}: the tokenizer has {len(pieces)} tokens and the model {encoder.vocab_size}: "
             f"these files do not belong together."
         )
@@ -216,7 +216,7 @@ def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieceTokenizer:
 def check_longest(longest: int, encoder: EncoderConfig, folder: Path) -> None:
     """A text has at least [CLS], [SEP] and one token."""
     if not 3 <= longest <= encoder.max_length:
-        raise UserError(
+        raise QkvError(
             f"{folder}/config.json: max_length should be from 3 to the encoder's {encoder.max_length}, not {longest}."
         )
 

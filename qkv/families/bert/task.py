@@ -12,7 +12,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.stack_config import StackConfig
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.sentences import Prose, all_sentences, hold_out_prose
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.config import BertConfig, EncoderConfig
 from qkv.families.bert.masking import Document, MaskedExample, mask_tokens, pairs_of, passages_of
 from qkv.families.bert.model import Bert as BertModel
@@ -73,7 +73,7 @@ def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup
 def guesses(bert: Bert, text: str) -> str:
     try:
         return ", ".join(f"{guess.word} {guess.probability:.2f}" for guess in bert.fill(text, top_k=4)[0])
-    except UserError:  # longer than the model can read
+    except QkvError:  # longer than the model can read
         return ""
 
 
@@ -152,7 +152,7 @@ def architecture(model: BertModelSettings, tokenizer: WordPieceTokenizer) -> Enc
     try:
         stack = StackConfig(**sizes, norm_eps=NORM_EPS)
     except ValueError as error:
-        raise UserError(f"this model cannot be built: {error}.") from None
+        raise QkvError(f"this model cannot be built: {error}.") from None
     return EncoderConfig(
         vocab_size=len(tokenizer), max_length=context, pad=tokenizer.pad, segments=2, stack=stack
     )
@@ -180,7 +180,7 @@ class MaskedData:
         self.rows: list[tuple[MaskedExample, list[int], int]] = []
         self.make_rows(0)
         if not self.rows:
-            raise UserError(
+            raise QkvError(
                 f"{prose.origin} has no word in the vocabulary of the training text, so there is nothing to predict: "
                 "give text in the same language."
             )
@@ -249,7 +249,7 @@ def split_long_sentences(sentences: Sequence[list[int]], longest: int) -> Docume
 
 def check_next_sentences(prose: Prose) -> None:
     if not any(len(document) > 1 for document in prose.documents):
-        raise UserError(
+        raise QkvError(
             f"no document of {prose.origin} has two sentences, so next sentences cannot be learned. Give text with "
             "several sentences between blank lines, or train without next-sentence prediction."
         )

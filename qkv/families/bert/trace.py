@@ -4,7 +4,7 @@ import torch
 
 from qkv.configs import to_dict
 from qkv.core.tape import Tape
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.product import Bert
 from qkv.tracing.experiments import Experiment, StackLocation, apply_experiment, shuffle_words
 from qkv.tracing.trace import Choice, Side, Trace, at_rows, check_length, choices_of, without_batch
@@ -23,7 +23,7 @@ def trace_bert(
     pieces, config = bert.pieces, bert.model.config
     text = shuffle_words(text.strip(), experiment.shuffle)
     if not text:
-        raise UserError("the text is empty. Write a sentence.")
+        raise QkvError("the text is empty. Write a sentence.")
     ids = [pieces.begin, *pieces.encode_with_masks(text), pieces.separator]
     check_length(len(ids), min(longest or bert.defaults.max_length, bert.defaults.max_length))
     model, tape = (

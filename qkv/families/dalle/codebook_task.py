@@ -9,7 +9,7 @@ import torch
 
 from qkv.checkpoint.bundle import save_report
 from qkv.data.images import Bytes
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.dalle.codebook import Codebook, Pixels
 from qkv.families.dalle.codes import Codes, reconstruction
 from qkv.families.dalle.config import CodebookConfig
@@ -71,7 +71,7 @@ class CodebookTask(Task[Codes]):
         try:
             config = CodebookConfig(side=side, channels=channels, **asdict(self.settings.model))
         except ValueError as error:
-            raise UserError(f"this codebook cannot be built: {error}. Choose another patch size.") from None
+            raise QkvError(f"this codebook cannot be built: {error}. Choose another patch size.") from None
         batch_size = self.settings.training.batch_tokens // config.grid**2
         train, valid = (
             Rows(len(part), batch_size, config.grid**2, batches_of(part), shuffled=shuffled)

@@ -17,7 +17,7 @@ from qkv.decoding.guidance import Guided
 from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Step
 from qkv.engine.reference.functions import Ints, log_softmax
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.config import DalleConfig
 from qkv.families.dalle.options import DrawingOptions, Ranking, drawing_rules
@@ -90,7 +90,7 @@ class Painter:
             architecture.codes,
             architecture.grid,
         ):
-            raise UserError(f"{where}: the tokenizer, codebook and model do not belong together.")
+            raise QkvError(f"{where}: the tokenizer, codebook and model do not belong together.")
         network = network_of(bundle, architecture, build_dalle)
         return cls(open_dalle(network, running), tokenizer, codes, defaults, network)
 
@@ -119,16 +119,16 @@ class Painter:
         if known:  # such captions are lower-case, without a full stop
             text = text.lower().rstrip(" .!")
         if not text:
-            raise UserError("the caption is empty. Say what to draw.")
+            raise QkvError("the caption is empty. Say what to draw.")
         strange = [word for word in words_of(text) if known and word not in known]
         if strange:
             near = difflib.get_close_matches(strange[0], known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it knows {', '.join(known[:12])} and others."
-            raise UserError(f"this model does not know the word '{strange[0]}'; {hint}")
+            raise QkvError(f"this model does not know the word '{strange[0]}'; {hint}")
         places, config = self.config.places, self.config
         ids = self.tokenizer.encode(text)
         if len(ids) > places - 2:
-            raise UserError(
+            raise QkvError(
                 f"the caption has {len(ids)} tokens, and the model reads at most {places - 2}. Shorten it."
             )
         return [*ids, config.end, *[config.pad] * (places - 1 - len(ids))]

@@ -14,7 +14,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.checkpoint.files import bytes_hash, canonical
 from qkv.checkpoint.tensors import tensors_hash
 from qkv.data.captioned import Captioned, words_of
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.config import DalleConfig
 from qkv.families.dalle.model import CaptionedBatch, Dalle
@@ -129,7 +129,7 @@ class DalleTask(Task[Painter]):
                 label_smoothing=model.label_smoothing,
             )
         except ValueError as error:
-            raise UserError(f"this model cannot be built: {error}.") from None
+            raise QkvError(f"this model cannot be built: {error}.") from None
 
     def finish(self, product: Painter, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         measured = self.data.measure(product, self.settings.measured)

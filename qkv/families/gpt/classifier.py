@@ -12,7 +12,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.batching import token_batches
 from qkv.engine.reference.functions import softmax
 from qkv.engine.rounding import Floats
-from qkv.errors import InputError, UserError
+from qkv.errors import InputError, QkvError
 from qkv.families.gpt.config import TaskConfig
 from qkv.families.gpt.product import TokenType, facts_of_gpt, tokenizer_for
 from qkv.families.gpt.runner import TaskRunner, build_task_model, open_classifier
@@ -96,12 +96,12 @@ class GPTClassifier:
         architecture = from_dict(TaskConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(ClassifierDefaults, config, f"{where}/config.json")
         if len(defaults.classes) != (architecture.classes if architecture.task == "classes" else 0):
-            raise UserError(
+            raise QkvError(
                 f"{where}/config.json: {len(defaults.classes)} classes do not belong to this model."
             )
         for token in (defaults.start, defaults.last or 0):
             if not 0 <= token < architecture.gpt.vocab_size:
-                raise UserError(f"{where}/config.json: {token} is not a token id of this model.")
+                raise QkvError(f"{where}/config.json: {token} is not a token id of this model.")
         tokenizer = tokenizer_for(defaults.token_type, where / TOKENIZER_FILE, architecture.gpt)
         network = network_of(bundle, architecture, build_task_model)
         return cls(open_classifier(network, running, warn), tokenizer, defaults, network)
@@ -195,7 +195,7 @@ def laid_out(texts: Sequence[list[int]], start: int, last: int, context: int) ->
         others = sorted(map(len, kept))[:-1]
         cut = min(over, max(1, len(longest) - max(others, default=0)))
         if cut >= len(longest):
-            raise UserError(f"a context of {context} is too short for {len(texts)} texts.")
+            raise QkvError(f"a context of {context} is too short for {len(texts)} texts.")
         del longest[len(longest) - cut :]
         over -= cut
     return [token for text in kept for token in (start, *text)] + [last]

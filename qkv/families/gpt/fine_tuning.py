@@ -7,7 +7,7 @@ from typing import Any
 from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.data.chorales import Music
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import Generator
@@ -56,7 +56,7 @@ def model_in(base: Path, *, music: bool) -> Generator:
     found = load_for(base, "train gpt --fine-tune", Generator)
     if (found.defaults.token_type == "notes") != music:
         known = "text" if music else "music"
-        raise UserError(f"{base} is a model of {known}. Fine-tune it on {known}.")
+        raise QkvError(f"{base} is a model of {known}. Fine-tune it on {known}.")
     return found
 
 
@@ -64,7 +64,7 @@ def check_length(train: StreamData, context: int) -> None:
     """Check the training part. The validation part may be shorter than the context, which cannot be changed here."""
     tokens = len(train) - 1  # without the final end token
     if tokens < context:
-        raise UserError(
+        raise QkvError(
             f"the training text has {tokens:,} tokens, fewer than the model's context length of {context:,}: give more text."
         )
 

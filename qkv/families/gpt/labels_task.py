@@ -13,7 +13,7 @@ from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.data.choices import read_questions
 from qkv.data.labels import Labelled, read_labelled
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, batches_of
 from qkv.families.gpt.config import TaskConfig
@@ -83,7 +83,7 @@ def read_labels(
     """Read the examples. Without a validation file, some are held out."""
     if settings.form == "choice":
         if columns:
-            raise UserError(
+            raise QkvError(
                 "columns cannot be chosen for questions with several answers: each line is a text, its answers and the "
                 "number of the right one."
             )
@@ -91,7 +91,7 @@ def read_labels(
     labelled = read_labelled(path, columns, say)
     second = None if valid is None else read_labelled(valid, columns, say)
     if second is not None and (second.seconds is None) != (labelled.seconds is None):
-        raise UserError(f"{path} and {valid} must have the same number of texts per line.")
+        raise QkvError(f"{path} and {valid} must have the same number of texts per line.")
     form = form_of(labelled, settings)
     numbers = labelled.are_numbers()
     classes = () if numbers else labelled.classes()
@@ -126,7 +126,7 @@ def form_of(labelled: Labelled, settings: FineTuneSettings) -> Form:
         return "similarity" if labelled.are_numbers() else "entailment"
     if settings.form == "choice" or pairs != (settings.form != "classification"):
         wanted = "one text" if settings.form == "classification" else "two texts"
-        raise UserError(f"{labelled.where}: the form {settings.form} needs {wanted} and a label per line.")
+        raise QkvError(f"{labelled.where}: the form {settings.form} needs {wanted} and a label per line.")
     return settings.form
 
 
@@ -135,7 +135,7 @@ def split_examples(first: Any, second: Any, settings: FineTuneSettings) -> tuple
     if second is not None:
         return first, second
     if len(first) < MIN_TO_SPLIT:
-        raise UserError(
+        raise QkvError(
             f"{len(first)} examples are too few to hold some out: give validation examples, or more data."
         )
     order = list(range(len(first)))
@@ -187,7 +187,7 @@ def labels_task(data: Labels, inputs: Any, settings: FineTuneSettings, setup: Se
 def language_model_in(base: Path) -> Generator:
     found = load_for(base, "train gpt --fine-tune", Generator)
     if found.defaults.token_type == "notes":
-        raise UserError(
+        raise QkvError(
             f"{base} is a music model, but labels need a text model: give a language model of text."
         )
     return found

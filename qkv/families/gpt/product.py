@@ -16,7 +16,7 @@ from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import TakeTurns
 from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.options import GenerationOptions
 from qkv.families.gpt.runner import GPTRunner, build_gpt, open_generator
@@ -131,7 +131,7 @@ class Generator:
     def encode(self, text: str) -> list[int]:
         """Token ids. A music model rejects text, because `Notes` would encode it as nothing."""
         if self.defaults.token_type == "notes":
-            raise UserError("this model makes music, not text: use `compose` or `nats_of_music`.")
+            raise QkvError("this model makes music, not text: use `compose` or `nats_of_music`.")
         return self.tokenizer.encode(text)
 
     def compose(
@@ -151,7 +151,7 @@ class Generator:
 
     def notes(self) -> Notes:
         if not isinstance(self.tokenizer, Notes):
-            raise UserError("this model generates text, not music.")
+            raise QkvError("this model generates text, not music.")
         return self.tokenizer
 
     def stream_ids(
@@ -173,7 +173,7 @@ class Generator:
                 slides()
             token = int(stride.ids[0])
             if not is_finite(stride.scores).all():
-                raise UserError("the model's scores are not finite: its weights are broken. Train it again.")
+                raise QkvError("the model's scores are not finite: its weights are broken. Train it again.")
             if token != end:
                 yield token
 
@@ -201,7 +201,7 @@ class Generator:
         config = self.config
         stream = stream_of([ids], config.end)[:-1]  # the end of the text is not scored
         if len(stream) < 2:
-            raise UserError("a text without tokens has no likelihood. Give some text.")
+            raise QkvError("a text without tokens has no likelihood. Give some text.")
         windows = list(sliding_windows(len(stream), config.max_length))
         at_once = max(1, min(TOKENS_AT_ONCE, SCORES_AT_ONCE // config.vocab_size) // config.max_length)
         found = []
@@ -234,7 +234,7 @@ class Generator:
     def choose(self, prompt: str, choices: Sequence[str]) -> list[float]:
         """Log-probability of each continuation of a prompt, for zero-shot tasks."""
         if not choices or not all(choices):
-            raise UserError("give at least one continuation; none may be empty.")
+            raise QkvError("give at least one continuation; none may be empty.")
         before = self.encode(prompt)
         scores = []
         for choice in choices:
@@ -248,7 +248,7 @@ def tokenizer_for(pieces: TokenType, path: Path, config: GPTConfig) -> Tokenizer
     if isinstance(tokenizer, PublishedBPE):
         tokenizer.end = config.end
     if len(tokenizer) != vocab:
-        raise UserError(
+        raise QkvError(
             f"{path.parent}: the tokenizer has {len(tokenizer)} tokens and the model {vocab}: these files do not "
             "belong together."
         )

@@ -15,7 +15,7 @@ from qkv.core.block import StackConfig
 from qkv.data.chorales import Chorale, Music, transpose, transposition_range
 from qkv.data.documents import Documents, hold_out_text
 from qkv.data.windows import stream_of
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.evaluation.perplexity import perplexity_from
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
@@ -236,7 +236,7 @@ class GPTTask(Task[Generator]):
         for name, part in (("training text", train), ("validation text", valid)):
             tokens = len(part) - 1  # without the final end token
             if tokens < context:
-                raise UserError(
+                raise QkvError(
                     f"the {name} has {tokens:,} tokens, fewer than the context length of {context:,}: give more text, or choose a "
                     "shorter context."
                 )
@@ -301,4 +301,4 @@ def architecture(model: GPTModelSettings, vocab: int, end: int) -> GPTConfig:
             vocab_size=vocab, max_length=context, end=end, positions=positions, stack=StackConfig(**sizes)
         )
     except ValueError as error:
-        raise UserError(f"this model cannot be built: {error}.") from None
+        raise QkvError(f"this model cannot be built: {error}.") from None

@@ -8,7 +8,7 @@ import numpy as np
 
 from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
 from qkv.decoding.arrays import arrays_for
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.translations import Links
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import spans, words_of_tokens
@@ -37,7 +37,7 @@ class Aligner:
         """Raise an error if a model of this config lacks these heads."""
         blocks, heads = config.cross_attention_shape
         if not self.fits(blocks, heads):
-            raise UserError(
+            raise QkvError(
                 f"the aligner in the model's config names heads {', '.join(map(str, self.heads)) or '(none)'} of block "
                 f"{self.block}, but this model has {blocks} blocks of {heads} heads, counted from 0. "
                 "It belongs to another model."

@@ -8,7 +8,7 @@ from qkv.configs import from_dict, shorten_value
 from qkv.core.limits import check_context, check_tokens
 from qkv.core.stack_config import StackConfig, linear_shapes
 from qkv.core.translation import TranslationConfig
-from qkv.errors import UserError
+from qkv.errors import QkvError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +184,7 @@ CONFIGS: dict[str, type[Any]] = {
 def config_from(architecture: Any, values: Any, where: str) -> TranslationConfig:
     """The config that a file contains."""
     if str(architecture) not in CONFIGS:
-        raise UserError(
+        raise QkvError(
             f"{where}: unknown architecture {shorten_value(architecture)}. This version of qkv has {', '.join(CONFIGS)}."
         )
     config: TranslationConfig = from_dict(CONFIGS[architecture], values, where)

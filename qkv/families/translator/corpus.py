@@ -11,7 +11,7 @@ from qkv.core.pairs import TranslationBatch
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.cleaning import clean, count_duplicates, count_shared, hold_out
 from qkv.data.parallel import ParallelText
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.defaults import Languages
 from qkv.families.translator.settings import DataSettings, PairSettings
 from qkv.text.bpe_dropout import BPEDropout
@@ -127,7 +127,7 @@ class PairFiles:
         )
         if before and self.valid is None:
             for repeated in (False, True):
-                with suppress(UserError):  # one of the two ways may be impossible
+                with suppress(QkvError):  # one of the two ways may be impossible
                     corpus = prepare_corpus(*given, repeated=repeated)
                     if corpus.valid.fingerprint() == before.get("validation data"):
                         return corpus

@@ -7,7 +7,7 @@ from typing import Any
 from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
 from qkv.core.translation import TranslationConfig
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.evaluation.overlap import both_seen, read_seen, seen_in
 from qkv.evaluation.scores import Scorer
 from qkv.families.loading import load_for
@@ -63,7 +63,7 @@ def fine_tune_task(
     scorer = Scorer.make(**asdict(settings.scoring))  # fails now, not after the training
     tokenizer = with_language(before.tokenizer, settings.language_token, corpus)
     if settings.data.bpe_dropout and not isinstance(tokenizer, Tokenizer):
-        raise UserError(
+        raise QkvError(
             "BPE dropout needs a vocabulary that qkv has learned, but this model has its own: leave it out."
         )
     settings = with_epochs(
@@ -124,14 +124,14 @@ def with_language(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -
     """The tokenizer, with the target language that each source starts with if the model has several."""
     if not tokenizer.languages or not isinstance(tokenizer, MarianTokenizer):
         if language is not None:
-            raise UserError("this model translates into one language: leave out the language token.")
+            raise QkvError("this model translates into one language: leave out the language token.")
         return tokenizer
     if language is not None:
         return tokenizer.other(language=language)
     for text in (*corpus.train.source, *corpus.valid.source):
         marker, _ = tokenizer.without_marker(text)
         if marker is None or marker not in tokenizer.ids:
-            raise UserError(
+            raise QkvError(
                 f"this model translates into {', '.join(tokenizer.languages)}, but the source '{text[:SNIPPET_LENGTH]}' selects "
                 f"none of these. Give the language token, or start each source with {tokenizer.marker('LANGUAGE')}."
             )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 from qkv.decoding.sampling_options import Sampling
-from qkv.errors import OptionError, UserError, check_rules
+from qkv.errors import OptionError, QkvError, check_rules
 from qkv.flags import Flag
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind
@@ -67,7 +67,7 @@ class TranslationOptions(Sampling):
         try:
             super().__post_init__()
         except ValueError as error:
-            raise UserError(f"{error}.") from None
+            raise QkvError(f"{error}.") from None
         check_search(self)
         check_sampling(self)
         check_phrases(self)
@@ -110,13 +110,13 @@ def check_sampling(options: TranslationOptions) -> None:
 
 def check_phrases(options: TranslationOptions) -> None:
     if not all(map(str.strip, options.contain)) or not all(options.avoid):
-        raise UserError("a phrase to contain or to avoid must not be empty.")
+        raise QkvError("a phrase to contain or to avoid must not be empty.")
     for avoided in options.avoid:
         if avoided in options.prefix:
-            raise UserError(f"a translation cannot begin with '{options.prefix}' and avoid '{avoided}'.")
+            raise QkvError(f"a translation cannot begin with '{options.prefix}' and avoid '{avoided}'.")
         for phrase in options.contain:
             if avoided in f" {phrase}":  # a phrase follows a space
-                raise UserError(f"a translation cannot contain '{phrase}' and avoid '{avoided}'.")
+                raise QkvError(f"a translation cannot contain '{phrase}' and avoid '{avoided}'.")
 
 
 def with_keywords(options: TranslationOptions, changes: Mapping[str, Any]) -> TranslationOptions:

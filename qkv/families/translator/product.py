@@ -10,7 +10,7 @@ import numpy as np
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.alignment import Aligner, forced_attention
 from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -97,7 +97,7 @@ class Translator:
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
         tokenizer = load_vocabulary(where / TOKENIZER_FILE)
         if len(tokenizer) != architecture.vocab_size:
-            raise UserError(
+            raise QkvError(
                 f"{where}: the tokenizer has {len(tokenizer)} tokens, but the model has {architecture.vocab_size}. "
                 "These files do not belong together."
             )
@@ -318,7 +318,7 @@ class Translator:
         decoding, texts = with_keywords(decoding, options), self.texts
         text, decoding = resolve_language(text, decoding, self.tokenizer)
         if len(self.segments(text, decoding)) > 1 or not is_for_translation(text, decoding.protect):
-            raise UserError("alternatives need one sentence that is neither empty nor too long.")
+            raise QkvError("alternatives need one sentence that is neither empty nor too long.")
         searcher, search = texts.searcher(decoding), texts.search(decoding.likeliest())
         job = texts.job(text.strip(), replace(decoding, prefix=prefix))
         attempt = Attempt(reading=Reading.plain(job), no_repeat_ngram_size=decoding.no_repeat_ngram_size)
@@ -344,14 +344,14 @@ class Translator:
         """An ensemble with more models: the mean of their probabilities decides."""
         for other in others:
             if other.tokenizer.text() != self.tokenizer.text():
-                raise UserError("the models of an ensemble must share one vocabulary.")
+                raise QkvError("the models of an ensemble must share one vocabulary.")
         more = [each for other in others for each in (other, *other.others)]
         return Translator(self.runner, self.tokenizer, self.defaults, [*self.others, *more], self.network)
 
     def attention(self, text: str) -> AttentionMap:
         """Translate greedily and return the cross-attention of every block and head."""
         if not has_letters(text) or len(self.segments(text)) > 1:
-            raise UserError("an attention image needs one sentence that is neither empty nor too long.")
+            raise QkvError("an attention image needs one sentence that is neither empty nor too long.")
         config = self.network.config
         ids = self.tokenizer.encode(text.strip())
         greedy = TranslationOptions(beam_size=1, length_penalty=0.0)

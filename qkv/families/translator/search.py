@@ -18,7 +18,7 @@ from qkv.decoding.sampling import Draw, sample
 from qkv.decoding.step import Ensemble, Hypothesis, Step, Without
 from qkv.decoding.walk import walk
 from qkv.engine import Engine, PlainRequest, PlainSearch
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.options import WIDEST_BEAM, TranslationOptions
 
 WIDEST = 16  # beams for required phrases: more cost more than they gain
@@ -156,10 +156,10 @@ class Searcher:
             done(len(rows))
         if not all(each and all(abs(h.score) < float("inf") for h in each) for each in found):
             if any(each.prefix or each.contain or each.avoid for each in requests):
-                raise UserError(
+                raise QkvError(
                     "no translation satisfies the prefix and the phrases to contain and avoid together: relax one of them."
                 )
-            raise UserError("the model's scores are NaN or infinite: its weights are broken. Train it again.")
+            raise QkvError("the model's scores are NaN or infinite: its weights are broken. Train it again.")
         return found
 
     def decoded(
@@ -293,7 +293,7 @@ class Searcher:
         """The most tokens of a translation: twice the source and a little more, within the model's positions."""
         needed = len(request.prefix) + sum(map(len, request.contain)) + 1
         if needed > self.context:
-            raise UserError(
+            raise QkvError(
                 f"the prefix and the phrases to contain need {needed} tokens, but this model has only {self.context} "
                 "positions: shorten them."
             )

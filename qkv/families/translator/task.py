@@ -8,7 +8,7 @@ from typing import Any
 from qkv.checkpoint.bundle import save_report
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import TranslationConfig
-from qkv.errors import OptionError, UserError
+from qkv.errors import OptionError, QkvError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
 from qkv.families.translator.advice import advice_before
@@ -117,7 +117,7 @@ def both_parts(
     train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, bpe_dropout=share)
     valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
     if not len(train) or not len(valid):
-        raise UserError(f"no sentence pair fits into the maximum length of {context} tokens.")
+        raise QkvError(f"no sentence pair fits into the maximum length of {context} tokens.")
     return train, valid
 
 
@@ -153,7 +153,7 @@ def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) 
     """Learn one vocabulary for both languages from the training part."""
     tokenizer = Tokenizer.learn([*corpus.train.source, *corpus.train.target], settings.vocab_size)
     if exact and len(tokenizer) < settings.vocab_size:
-        raise UserError(
+        raise QkvError(
             f"the data yield a vocabulary of at most {len(tokenizer):,} tokens, not {settings.vocab_size:,}: "
             "choose a smaller vocabulary size."
         )
@@ -187,7 +187,7 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneS
             return OneStreamConfig(**shared)
         return TranslatorConfig(encoder=replace(decoder, depth=model.encoder_depth), **shared)
     except ValueError as error:
-        raise UserError(f"this model cannot be built: {error}.") from None
+        raise QkvError(f"this model cannot be built: {error}.") from None
 
 
 def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> RecurrentConfig:
@@ -207,7 +207,7 @@ def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenize
             label_smoothing=model.label_smoothing,
         )
     except ValueError as error:
-        raise UserError(f"this model cannot be built: {error}.") from None
+        raise QkvError(f"this model cannot be built: {error}.") from None
 
 
 CONFIGS: dict[str, Callable[[ModelSettings, int, Tokenizer], TranslationConfig]] = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from qkv.core.translation import TranslationRunner
 from qkv.decoding.step import Hypothesis
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.alignment import Aligner, align, rows_of
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
@@ -48,7 +48,7 @@ class TextSearch:
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
         if options.coverage_penalty and len(self.runners) > 1:
-            raise UserError(
+            raise QkvError(
                 "the coverage penalty needs the attention of a single model: it cannot be used with an ensemble."
             )
         return Search(
@@ -89,7 +89,7 @@ class TextSearch:
             return []
         ids = self.tokenizer.target.encode(prefix)
         if self.tokenizer.decode(ids).split() != prefix.split():
-            raise UserError(
+            raise QkvError(
                 f"this model cannot write the prefix '{prefix}', because it has no tokens for some of its characters: "
                 "use another prefix."
             )

@@ -11,7 +11,7 @@ from qkv.core.tape import Tape
 from qkv.core.translation import CrossHeads
 from qkv.decoding.beam import paper_penalty
 from qkv.decoding.step import Hypothesis, Step
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.guarantees.attempts import Attempt, Trial
 from qkv.families.translator.guarantees.job import Reading
 from qkv.families.translator.guarantees.retry import Retry
@@ -43,7 +43,7 @@ MAX_TRACED_TOKENS = 96  # without positions a model may not stop
 def two_stacks(model: TranslationModel) -> TranslatorModel | Recurrent:
     """The model, if it has an encoder and a decoder, which the explorer needs."""
     if not isinstance(model, TranslatorModel | Recurrent):
-        raise UserError(
+        raise QkvError(
             f"this is a {model.config.architecture} model, but only models with an encoder and a decoder can be explored. "
             "Word alignments show its attention."
         )
@@ -88,7 +88,7 @@ def trace_translator(
     decoding = TranslationOptions()
     text = shuffle_words(text.strip(), experiment.shuffle)
     if not is_for_translation(text, decoding.protect):
-        raise UserError("nothing to translate: enter a sentence with at least one letter.")
+        raise QkvError("nothing to translate: enter a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab_size)
     attempt = Attempt(reading=Reading.plain(translator.texts.job(text, decoding)))
     ids = translator.tokenizer.encode(attempt.reading.text)

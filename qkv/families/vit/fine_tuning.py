@@ -6,7 +6,7 @@ from typing import Any
 
 from qkv.checkpoint.bundle import MODEL_FILE, description_hashes
 from qkv.checkpoint.files import file_hash
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.loading import load_for
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.product import PictureClassifier
@@ -30,7 +30,7 @@ def fine_tune_task(
     describe(images, setup)
     before = classifier_in(base)
     if images.train.form != before.form:
-        raise UserError(
+        raise QkvError(
             f"the images are {images.train.form}, but {base} needs {before.form}: fit them to the model."
         )
     if same_classes(images, before):

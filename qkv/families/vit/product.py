@@ -12,7 +12,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes, Form, read_picture
 from qkv.data.labelled_pictures import Labelled
 from qkv.engine.reference.functions import softmax
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.options import ClassificationOptions
 from qkv.families.vit.runner import VitRunner, build_vit, open_vit
@@ -65,7 +65,7 @@ class PictureClassifier:
         defaults = from_dict(ClassifierDefaults, config, where)
         channels = Form(1, 1, defaults.colours).shape[0]
         if len(defaults.classes) != architecture.classes or channels != architecture.channels:
-            raise UserError(
+            raise QkvError(
                 f"{where}: the classes or colours do not match the model. Restore the file or train again."
             )
         network = network_of(bundle, architecture, build_vit)

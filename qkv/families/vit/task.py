@@ -12,7 +12,7 @@ import torch
 from qkv.checkpoint.bundle import save_report
 from qkv.data.augmentation import Augmentation
 from qkv.data.labelled_pictures import Labelled
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import PictureBatch, Vit
 from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
@@ -162,7 +162,7 @@ def architecture(settings: VitSettings, pictures: Labelled) -> VitConfig:
             label_smoothing=settings.model.label_smoothing,
         )
     except ValueError as error:
-        raise UserError(
+        raise QkvError(
             f"this model cannot be built: {error}. Change the patch size or the image size."
         ) from None
 

@@ -7,7 +7,7 @@ import torch
 from qkv.configs import to_dict
 from qkv.core.tape import Tape
 from qkv.data.images import read_picture
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.vit.product import PictureClassifier
 from qkv.tracing.experiments import Experiment, StackLocation, apply_experiment
 from qkv.tracing.trace import Side, Trace, choices_of, without_batch
@@ -27,7 +27,7 @@ def trace_vit(
     """Trace an image file as a sequence of patches. The class token's row, before them, predicts the class."""
     config = classifier.config
     if config.patches > MOST_PATCHES:
-        raise UserError(
+        raise QkvError(
             f"this model's images have {config.patches} patches; at most {MOST_PATCHES} can be traced."
         )
     pixels = torch.tensor(read_picture(Path(text), classifier.form, fit=True))[None].float() / 127.5 - 1

@@ -9,7 +9,7 @@ import torch
 from tiny_bert import tiny_classifier
 
 from qkv.checkpoint.files import read_json, write_json
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.loading import load
 from qkv.runtime.running import EXACT, Running
 
@@ -59,7 +59,7 @@ def test_saved_and_loaded_it_gives_the_same_output(classes: tuple[str, ...], tmp
 
 @pytest.mark.parametrize("inputs", ["the cat sat", ["the cat sat"]])
 def test_a_text_that_is_no_tuple_of_texts_is_rejected(inputs: Any) -> None:
-    with pytest.raises(UserError, match="takes a list of tuples of texts"):
+    with pytest.raises(QkvError, match="takes a list of tuples of texts"):
         tiny_classifier().classify(inputs)
 
 
@@ -81,15 +81,15 @@ def test_a_text_that_is_no_tuple_of_texts_is_rejected(inputs: Any) -> None:
     ],
 )
 def test_another_number_of_texts_is_rejected(pairs: bool, inputs: Any, says: str) -> None:
-    with pytest.raises(UserError, match=says):
+    with pytest.raises(QkvError, match=says):
         tiny_classifier(pairs=pairs).classify(inputs)
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "\u200b", "\x00\ufeff"])
 def test_a_text_of_which_no_piece_is_left_is_empty(nothing: str) -> None:
-    with pytest.raises(UserError, match="text 2 is empty"):
+    with pytest.raises(QkvError, match="text 2 is empty"):
         tiny_classifier().classify([("the cat",), (nothing,)])
-    with pytest.raises(UserError, match="pair 1 has an empty text"):
+    with pytest.raises(QkvError, match="pair 1 has an empty text"):
         tiny_classifier(pairs=True).classify([("the cat", nothing)])
 
 
@@ -97,14 +97,14 @@ def test_a_model_of_one_segment_reads_no_pairs() -> None:
     classifier = tiny_classifier()
     encoder = replace(classifier.config.encoder, segments=1)
     classifier.network.config = replace(classifier.config, encoder=encoder)
-    with pytest.raises(UserError, match="reads single texts, not pairs"):
+    with pytest.raises(QkvError, match="reads single texts, not pairs"):
         classifier.reading_pairs(True)
 
 
 def test_empty_and_long_texts_are_rejected() -> None:
-    with pytest.raises(UserError, match="text 2 is empty"):
+    with pytest.raises(QkvError, match="text 2 is empty"):
         tiny_classifier().classify([("the cat",), (" ",)])
-    with pytest.raises(UserError, match="text 1 has 42 tokens, and this model reads at most 24"):
+    with pytest.raises(QkvError, match="text 1 has 42 tokens, and this model reads at most 24"):
         tiny_classifier().classify([("cat " * 40,)])
 
 
@@ -113,5 +113,5 @@ def test_outputs_that_are_not_the_classes_are_rejected(tmp_path: Path) -> None:
     config = read_json(tmp_path / "m" / "config.json")
     config["classes"] = ["bad", "good"]
     write_json(tmp_path / "m" / "config.json", config)
-    with pytest.raises(UserError, match="the number of classes does not match"):
+    with pytest.raises(QkvError, match="the number of classes does not match"):
         load(tmp_path / "m")

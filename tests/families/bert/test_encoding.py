@@ -8,7 +8,7 @@ import torch
 from tiny_bert import tiny_bert
 
 from qkv.engine import NoEngineError
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.encoding import Row, batches, encode_rows
 from qkv.families.bert.options import Pooling
 from qkv.runtime.runners import WITHOUT_ENGINE
@@ -74,7 +74,7 @@ def test_no_rows_have_no_vectors() -> None:
 
 
 def test_more_pieces_than_positions_are_rejected() -> None:
-    with pytest.raises(UserError, match="a text has 25 tokens, and the model reads at most 24"):
+    with pytest.raises(QkvError, match="a text has 25 tokens, and the model reads at most 24"):
         encode_rows(tiny_bert().runner.texts, [Row([5] * 25, [0] * 25)], "mean")
 
 

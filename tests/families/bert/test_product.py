@@ -8,7 +8,7 @@ import torch
 from tiny_bert import CONTEXT, tiny_bert
 
 from qkv.checkpoint.files import read_json, write_json
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.encoding import concatenate
 from qkv.families.bert.product import Bert
 from qkv.families.loading import load
@@ -99,20 +99,20 @@ def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
     ],
 )
 def test_what_cannot_be_done_is_a_sentence(bert: Bert, ask, says: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(UserError, match=says):
+    with pytest.raises(QkvError, match=says):
         ask(bert)
 
 
 def test_one_text_in_the_place_of_several_is_rejected(bert: Bert) -> None:
-    with pytest.raises(UserError, match=r"takes a list of texts: \[text\]"):
+    with pytest.raises(QkvError, match=r"takes a list of texts: \[text\]"):
         bert.embed("the cat")
 
 
 def test_heads_that_are_not_there_are_named() -> None:
     bare = tiny_bert(words=False, next_sentence=False)
-    with pytest.raises(UserError, match="no head for masked words"):
+    with pytest.raises(QkvError, match="no head for masked words"):
         bare.fill("the [MASK]")
-    with pytest.raises(UserError, match="no head for the next sentence"):
+    with pytest.raises(QkvError, match="no head for the next sentence"):
         bare.follows("a", "b")
     assert bare.facts()["heads"] == "none (embeddings only)"
 
@@ -132,5 +132,5 @@ def test_files_that_do_not_belong_together_are_rejected(bert: Bert, tmp_path: Pa
     config = read_json(tmp_path / "m" / "config.json")
     config["model"]["encoder"]["vocab_size"] += 1
     write_json(tmp_path / "m" / "config.json", config)
-    with pytest.raises(UserError, match="do not belong together"):
+    with pytest.raises(QkvError, match="do not belong together"):
         load(tmp_path / "m")

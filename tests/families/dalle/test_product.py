@@ -12,7 +12,7 @@ from torch import Tensor
 
 import qkv
 from qkv.decoding.step import Hypothesis
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.dalle.options import DrawingOptions
 from qkv.families.dalle.product import Painter
 
@@ -109,7 +109,7 @@ def test_many_captions_are_drawn_together() -> None:
     ],
 )
 def test_a_caption_that_means_nothing_is_rejected(caption: str, sentence: str) -> None:
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         untrained_painter().draw(caption)
 
 
@@ -125,7 +125,7 @@ def test_capital_letters_are_no_other_words() -> None:
 def test_a_full_stop_is_no_other_word() -> None:
     painter = untrained_painter()
     assert painter.read("A red circle.") == painter.read("a red circle .") == painter.read("a red circle")
-    with pytest.raises(UserError, match="the caption is empty"):
+    with pytest.raises(QkvError, match="the caption is empty"):
         painter.read(" . ")
 
 
@@ -143,12 +143,12 @@ def test_a_full_stop_is_no_other_word() -> None:
     ],
 )
 def test_an_impossible_option_is_named(change: dict[str, float]) -> None:
-    with pytest.raises(UserError, match=f"{next(iter(change))} must"):
+    with pytest.raises(QkvError, match=f"{next(iter(change))} must"):
         DrawingOptions(**change)  # type: ignore[arg-type]
 
 
 def test_a_bundle_without_its_codebook_is_rejected(tmp_path: Path) -> None:
     untrained_painter().save(tmp_path)
     (tmp_path / "codebook" / "model.safetensors").unlink()
-    with pytest.raises(UserError, match=r"codebook/model\.safetensors is missing"):
+    with pytest.raises(QkvError, match=r"codebook/model\.safetensors is missing"):
         qkv.load(tmp_path)

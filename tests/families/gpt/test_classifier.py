@@ -9,7 +9,7 @@ import torch
 from language_models import untrained
 
 import qkv
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, laid_out, orders
 from qkv.families.gpt.config import TaskConfig
 from qkv.families.gpt.model import GPTForTask
@@ -40,7 +40,7 @@ def test_the_forms_are_those_of_the_paper() -> None:
 def test_what_does_not_fit_is_truncated_the_longest_text() -> None:
     assert laid_out([[5] * 9, [6, 7]], START, END, 9) == [START, 5, 5, 5, 5, START, 6, 7, END]
     assert laid_out([[5] * 9, [6] * 9], START, END, 9) == [START, 5, 5, 5, START, 6, 6, 6, END]
-    with pytest.raises(UserError, match="too short for 2 texts"):
+    with pytest.raises(QkvError, match="too short for 2 texts"):
         laid_out([[5] * 9, [6] * 9], START, END, 4)
 
 
@@ -95,17 +95,17 @@ def test_the_answers_are_what_is_chosen_from() -> None:
 )
 def test_another_number_of_texts_is_rejected(form: Form, given: tuple[str, ...]) -> None:
     classes = () if form == "choice" else ("no", "yes")
-    with pytest.raises(UserError, match=f"input 1 has {len(given)} texts?, but this model reads"):
+    with pytest.raises(QkvError, match=f"input 1 has {len(given)} texts?, but this model reads"):
         classifier(form, classes).classify([given])
 
 
 def test_the_same_answer_twice_is_rejected() -> None:
-    with pytest.raises(UserError, match="input 1 has the same choice twice"):
+    with pytest.raises(QkvError, match="input 1 has the same choice twice"):
         classifier("choice").classify([("the cat", "sang", "sang")])
 
 
 def test_a_text_that_is_no_tuple_of_texts_is_rejected() -> None:
-    with pytest.raises(UserError, match="takes a list of tuples of texts"):
+    with pytest.raises(QkvError, match="takes a list of tuples of texts"):
         classifier("classification", ("a", "b")).classify(["the cat"])  # type: ignore[list-item]
 
 
@@ -120,7 +120,7 @@ def test_the_start_is_that_with_which_it_was_trained(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert qkv.load(tmp_path).defaults.start == START
     (tmp_path / "config.json").write_text(json.dumps({**config, "start": 999}))
-    with pytest.raises(UserError, match="999 is not a token id of this model"):
+    with pytest.raises(QkvError, match="999 is not a token id of this model"):
         qkv.load(tmp_path)
 
 
@@ -133,12 +133,12 @@ def test_the_answer_is_read_off_the_token_with_which_it_was_trained(tmp_path: Pa
     assert qkv.load(tmp_path).defaults.last == START
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "last": -1}))
-    with pytest.raises(UserError, match="-1 is not a token id of this model"):
+    with pytest.raises(QkvError, match="-1 is not a token id of this model"):
         qkv.load(tmp_path)
 
 
 def test_an_empty_text_is_rejected() -> None:
-    with pytest.raises(UserError, match="input 2 has an empty text"):
+    with pytest.raises(QkvError, match="input 2 has an empty text"):
         classifier("entailment", ("no", "yes")).classify([("a", "the"), ("a", " ")])
 
 

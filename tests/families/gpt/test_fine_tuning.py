@@ -14,7 +14,7 @@ from published import write_gpt1, write_gpt2
 
 from qkv.data.chorales import Music
 from qkv.data.documents import Documents
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.gpt.fine_tuning import fine_tune_task
 from qkv.families.gpt.product import GenerationOptions, TokenType
 from qkv.families.gpt.settings import (
@@ -139,7 +139,7 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
 def test_what_does_not_fit_the_model_is_refused_and_nothing_is_written(
     base: str, given: Any, how: Any, sentence: str, bases: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         tuned(bases / base, tmp_path / "out", given, how)
     assert not (tmp_path / "out").exists()
 
@@ -153,7 +153,7 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(bases: Path, tmp_pat
     tuned(bases / "gpt2", tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     tuned(bases / "gpt2", tmp_path / "other", how=settings(1))  # the same settings and tokens, other weights
     with pytest.raises(
-        UserError, match="the data changed since the run was started: the weights to begin with"
+        QkvError, match="the data changed since the run was started: the weights to begin with"
     ):
         tuned(tmp_path / "other", tmp_path / "out", resume=True)
     assert tuned(bases / "gpt2", tmp_path / "out", resume=True).report["training"]["steps"] == 20

@@ -11,7 +11,7 @@ from language_models import TEXT, untrained
 import qkv
 from qkv.engine import GPTEngine, NoEngineError
 from qkv.engine.reference.gpt import NumpyGPT
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.gpt.config import first_read
 from qkv.families.gpt.options import GenerationOptions
 from qkv.families.gpt.product import Generator, TokenType
@@ -121,7 +121,7 @@ def test_it_ends_before_the_stop() -> None:
     ],
 )
 def test_impossible_options_are_errors(options: dict[str, float], sentence: str) -> None:
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         GenerationOptions(**options)  # type: ignore[arg-type]
 
 
@@ -153,12 +153,12 @@ def test_choices_are_scored_by_their_likelihood_after_the_prompt() -> None:
     scores = generator.choose("the ", ["cat", "dog"])
     whole = generator.log_probabilities("the cat")
     assert scores[0] == pytest.approx(float(whole[-3:].sum()), abs=1e-4)
-    with pytest.raises(UserError, match="none may be empty"):
+    with pytest.raises(QkvError, match="none may be empty"):
         generator.choose("the ", ["cat", ""])
 
 
 def test_an_empty_text_has_no_likelihood() -> None:
-    with pytest.raises(UserError, match="without tokens"):
+    with pytest.raises(QkvError, match="without tokens"):
         untrained("subwords").log_probabilities("")
 
 
@@ -200,9 +200,9 @@ def test_the_likelihood_of_music_is_that_of_its_notes() -> None:
 def test_text_and_music_are_not_mixed_up() -> None:
     music = untrained("notes")
     for ask in (music.stream, music.log_probabilities, lambda text: music.choose(text, ["cat", "dog"])):
-        with pytest.raises(UserError, match="makes music"):
+        with pytest.raises(QkvError, match="makes music"):
             ask("the")
-    with pytest.raises(UserError, match="generates text"):
+    with pytest.raises(QkvError, match="generates text"):
         untrained("characters").compose()
 
 

@@ -10,7 +10,7 @@ import pytest
 from published import write_marian
 
 from qkv.core.translation import TranslationRunner
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.loading import load
 from qkv.families.translator.alignment import Aligner
 from qkv.families.translator.options import TranslationOptions
@@ -97,7 +97,7 @@ def test_word_attention_agrees_with_alignments(imported: Path) -> None:
 
 def test_a_prefix_that_the_model_cannot_write_raises_an_error(imported: Path) -> None:
     translator = load(imported / "several")
-    with pytest.raises(UserError, match="cannot write the prefix '☃ der'"):
+    with pytest.raises(QkvError, match="cannot write the prefix '☃ der'"):
         translator.translate(SENTENCE, TranslationOptions(prefix="☃ der"))
     for prefix in ("der Hund", "der Hund "):
         assert translator.translate(SENTENCE, TranslationOptions(prefix=prefix)).startswith("der Hund")
@@ -115,5 +115,5 @@ def test_an_aligner_of_another_model_raises_an_error(
     config = json.loads(path.read_text())
     config["aligner"] = {"block": 0, "heads": [0], "late": False, **change}
     path.write_text(json.dumps(config))
-    with pytest.raises(UserError, match="belongs to another model"):
+    with pytest.raises(QkvError, match="belongs to another model"):
         load(tmp_path / "model")

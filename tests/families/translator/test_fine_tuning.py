@@ -15,7 +15,7 @@ from digits import digit_lines
 from published import WORDS, write_marian
 
 from qkv.data.parallel import ParallelText
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.evaluation.overlap import find_overlap, read_seen
 from qkv.families.loading import load
 from qkv.families.translator.corpus import Corpus
@@ -152,7 +152,7 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(
     tuned(trained, tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     train_digits(tmp_path / "other", replace(tiny_settings(), seed=7))
     changed = "the weights to begin with and the settings of the model to begin with"
-    with pytest.raises(UserError, match=f"the data changed since the run was started: .*{changed}"):
+    with pytest.raises(QkvError, match=f"the data changed since the run was started: .*{changed}"):
         tuned(tmp_path / "other", tmp_path / "out", resume=True)
 
 
@@ -216,7 +216,7 @@ def test_what_does_not_fit_the_model_is_refused_and_nothing_is_written(
     how = settings()
     share = changes.pop("data.bpe_dropout", 0.0)
     how = replace(how, data=replace(how.data, bpe_dropout=share), **changes)
-    with pytest.raises(UserError, match=match):
+    with pytest.raises(QkvError, match=match):
         tuned(request.getfixturevalue(model), tmp_path / "out", reversed_words(), how)
     assert not (tmp_path / "out").exists()
 

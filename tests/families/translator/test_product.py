@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qkv.core.stack_config import StackConfig
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.alignment import Aligner
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
@@ -197,7 +197,7 @@ def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
 def test_a_bad_beam_raises_an_error_for_any_text(
     text: str | list[str], beam: int, penalty: float | None
 ) -> None:
-    with pytest.raises(UserError, match=r"beam_size must be from 1|length_penalty must be from 0"):
+    with pytest.raises(QkvError, match=r"beam_size must be from 1|length_penalty must be from 0"):
         untrained().translate(text, beam=beam, length_penalty=penalty)
 
 
@@ -236,7 +236,7 @@ def test_attention_works_if_the_output_fills_the_context() -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "👍", "the cat danced. " * 30])
 def test_attention_of_empty_or_long_text_raises_an_error(text: str) -> None:
-    with pytest.raises(UserError, match="needs one sentence that is neither empty nor too long"):
+    with pytest.raises(QkvError, match="needs one sentence that is neither empty nor too long"):
         untrained().attention(text)
 
 
@@ -341,7 +341,7 @@ def test_an_aligner_with_missing_heads_raises_an_error() -> None:
     translator = untrained()
     for block, heads in ((2, (0,)), (-1, (0,)), (0, (3,)), (0, ())):
         wrong = replace(translator.defaults, aligner=Aligner(block=block, heads=heads, late=False))
-        with pytest.raises(UserError, match="has 2 blocks of 3 heads"):
+        with pytest.raises(QkvError, match="has 2 blocks of 3 heads"):
             Translator(translator.model, TOKENIZER, wrong)
 
 
@@ -351,7 +351,7 @@ def test_alternatives_begin_with_the_prefix_and_then_differ() -> None:
     assert 3 <= len(found) <= 4  # two pieces that are parts of a letter read alike
     assert all(each.text.startswith("my friends") for each in found)
     assert len({each.text for each in found}) == len(found)
-    with pytest.raises(UserError, match="one sentence"):
+    with pytest.raises(QkvError, match="one sentence"):
         translator.alternatives("", "my")
 
 
@@ -359,7 +359,7 @@ def test_models_decide_together_and_must_share_a_vocabulary() -> None:
     translator = untrained()
     assert translator.with_others(translator).translate(SENTENCES) == translator.translate(SENTENCES)
     stranger = Translator(translator.model, Tokenizer.learn(["x y z"], 270), translator.defaults)
-    with pytest.raises(UserError, match="one vocabulary"):
+    with pytest.raises(QkvError, match="one vocabulary"):
         translator.with_others(stranger)
 
 
@@ -385,7 +385,7 @@ def test_the_coverage_penalty_changes_scores_and_needs_a_single_model() -> None:
     free = translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4))
     covered = translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4, coverage_penalty=5.0))
     assert [each[0].score for each in free] != [each[0].score for each in covered]
-    with pytest.raises(UserError, match="a single model"):
+    with pytest.raises(QkvError, match="a single model"):
         translator.with_others(translator).hypotheses(["the cat"], TranslationOptions(coverage_penalty=1.0))
 
 
@@ -398,13 +398,13 @@ def test_the_coverage_penalty_changes_scores_and_needs_a_single_model() -> None:
     ids=str,
 )  # fmt: skip
 def test_invalid_options_raise_an_error(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="must"):
+    with pytest.raises(QkvError, match="must"):
         TranslationOptions(**wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"beam_size": 1_001}, {"num_hypotheses": 100_000}], ids=str)
 def test_a_beam_that_would_take_all_memory_raises_an_error(wrong: dict[str, int]) -> None:
-    with pytest.raises(UserError, match="from 1 to 1,000"):
+    with pytest.raises(QkvError, match="from 1 to 1,000"):
         TranslationOptions(**wrong)  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ import torch
 from qkv.core.stack_config import StackConfig
 from qkv.engine import Engine, NoEngineError
 from qkv.engine.reference.translator import NumpyTranslator
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
@@ -83,9 +83,7 @@ def test_the_engine_and_numpy_translate_like_the_model(
 
 
 def test_a_prefix_longer_than_the_context_raises_an_error() -> None:
-    with pytest.raises(
-        UserError, match=r"need .* tokens, but this model has only 40 positions: shorten them"
-    ):
+    with pytest.raises(QkvError, match=r"need .* tokens, but this model has only 40 positions: shorten them"):
         untrained().translate("the cat", TranslationOptions(prefix="x " * 60))
 
 

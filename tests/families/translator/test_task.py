@@ -15,7 +15,7 @@ from qkv.checkpoint.files import file_hash, read_sealed, seal, write_json
 from qkv.checkpoint.tensors import read_tensors
 from qkv.core.pairs import TranslationModel
 from qkv.engine.library import NoEngineError, library
-from qkv.errors import ProcessEndedError, UserError
+from qkv.errors import ProcessEndedError, QkvError
 from qkv.families.loading import load
 from qkv.families.translator.corpus import PairData
 from qkv.families.translator.model import Translator as TranslatorModel
@@ -225,7 +225,7 @@ def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
     train(tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     before = file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors")
     with pytest.raises(
-        UserError,
+        QkvError,
         match=r"the data changed since the run was started: the training data and the validation data\.",
     ):
         train(tmp_path / "out", resume=True, corpus=digit_corpus(seed=2))
@@ -234,10 +234,10 @@ def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("error", "kept"),
-    [(UserError("these data cannot be had."), False), (ProcessEndedError("a process is gone."), True)],
+    [(QkvError("these data cannot be had."), False), (ProcessEndedError("a process is gone."), True)],
 )
 def test_data_that_are_refused_leave_no_run_and_a_process_that_is_gone_leaves_it(
-    error: UserError, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: QkvError, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise error
@@ -366,11 +366,11 @@ def test_the_report_and_the_card_say_what_was_done(tmp_path: Path) -> None:
 def test_a_folder_with_a_run_or_a_model_is_not_overwritten(tmp_path: Path) -> None:
     train(tmp_path / "out", recorder=Recorder(at=8, action=send(signal.SIGINT)))
     before = hashes(tmp_path / "out", 9)
-    with pytest.raises(UserError, match="already holds a training run"):
+    with pytest.raises(QkvError, match="already holds a training run"):
         train(tmp_path / "out")
     assert hashes(tmp_path / "out", 9) == before
     (tmp_path / "out" / "training").rename(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match=r"is not empty\. Choose another output folder"):
+    with pytest.raises(QkvError, match=r"is not empty\. Choose another output folder"):
         train(tmp_path / "out")
 
 
@@ -378,7 +378,7 @@ def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_i
     tmp_path: Path,
 ) -> None:
     settings = replace(tiny_settings(), vocab_size=5_000)
-    with pytest.raises(UserError, match=r"yield a vocabulary of at most \d+ tokens, not 5,000"):
+    with pytest.raises(QkvError, match=r"yield a vocabulary of at most \d+ tokens, not 5,000"):
         train(tmp_path / "out", settings, given=["vocab_size"])
     assert not (tmp_path / "out").exists()
 
@@ -411,7 +411,7 @@ def test_settings_that_cannot_work_are_refused_before_anything_is_written(
         settings = replace(settings, **{name: value})
     else:
         settings = replace(settings, **{where: replace(getattr(settings, where), **{name: value})})
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(QkvError) as caught:
         train(tmp_path / "out", settings)
     assert sentence in str(caught.value)
     assert not (tmp_path / "out").exists()
@@ -422,7 +422,7 @@ def test_rotary_positions_with_heads_of_odd_width_are_refused_before_anything_is
 ) -> None:
     settings = tiny_settings()
     settings = replace(settings, model=replace(settings.model, positions="rotary", width=6, heads=2))
-    with pytest.raises(UserError, match="must be even with rotary positions"):
+    with pytest.raises(QkvError, match="must be even with rotary positions"):
         train(tmp_path / "out", settings)
     assert not (tmp_path / "out").exists()
 
@@ -430,7 +430,7 @@ def test_rotary_positions_with_heads_of_odd_width_are_refused_before_anything_is
 def test_a_folder_with_files_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "README.md").write_text("mine")
-    with pytest.raises(UserError, match=r"is not empty\. Choose another output folder"):
+    with pytest.raises(QkvError, match=r"is not empty\. Choose another output folder"):
         train(tmp_path / "out")
     assert (tmp_path / "out" / "README.md").read_text() == "mine"
 

@@ -8,7 +8,7 @@ import torch
 from explorable import SENTENCE, random_translator, save_explorable
 
 import qkv
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.tracing import trace
 from qkv.families.translator.trace import trace_translator
 from qkv.tracing.experiments import Experiment
@@ -70,7 +70,7 @@ def test_attention_is_exported_for_bertviz() -> None:
     [("12 + 3", "nothing to translate"), ("", "nothing"), ("nine " * 70, "can be traced")],
 )
 def test_untraceable_text_raises_an_error(text: str, sentence: str) -> None:
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(QkvError, match=sentence):
         trace(random_translator(), text)
 
 
@@ -80,7 +80,7 @@ def test_a_forced_token_is_output_and_the_rest_follows_from_it() -> None:
     other = next(each.id for each in free.choices[1].candidates if each.id != free.choices[1].chosen)
     forced = trace_translator(translator, SENTENCE, Experiment(force=(free.choices[0].chosen, other)))
     assert [choice.chosen for choice in forced.choices[:2]] == [free.choices[0].chosen, other]
-    with pytest.raises(UserError, match="a forced token"):
+    with pytest.raises(QkvError, match="a forced token"):
         trace_translator(translator, SENTENCE, Experiment(force=(99_999,)))
 
 

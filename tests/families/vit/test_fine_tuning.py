@@ -11,7 +11,7 @@ from digit_runs import Recorder
 from drawings import untrained_classifier
 
 from qkv.data.labelled_pictures import Labelled
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.loading import load
 from qkv.families.vit.commands.files import PicturesForModel
 from qkv.families.vit.fine_tuning import FineTuneVitTask, fine_tune_task
@@ -134,7 +134,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(
     form: tuple[int, ...], changes: dict[str, Any], match: str, base: Path, tmp_path: Path
 ) -> None:
     pictures = Labelled(np.zeros((20, *form), dtype=np.uint8), np.arange(20) % 2, ("a", "b"))
-    with pytest.raises(UserError, match=match):
+    with pytest.raises(QkvError, match=match):
         tuned(base, tmp_path / "out", LabelledData.of(pictures, None, None, "none", "2"), settings(**changes))
     assert not (tmp_path / "out").exists()
 
@@ -146,7 +146,7 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(base: Path, tmp_path
         other.model.head.bias += 1
     other.save(tmp_path / "other")
     with pytest.raises(
-        UserError, match="the data changed since the run was started: the weights to begin with"
+        QkvError, match="the data changed since the run was started: the weights to begin with"
     ):
         train(
             task(gallery("ant", "bee"), tmp_path / "other", settings()),

@@ -9,7 +9,7 @@ from PIL import Image
 
 import qkv
 from qkv.checkpoint.files import read_json, write_json
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.vit.product import PictureClassifier
 from qkv.runtime.pixels import as_input, as_pixels
 
@@ -49,7 +49,7 @@ def test_pictures_are_asked_about_one_by_one_or_together(picture: Path) -> None:
 def test_a_picture_that_differs_is_made_to_fit_where_that_is_allowed(picture: Path) -> None:
     Image.open(picture).convert("L").resize((20, 30)).save(picture)
     own = untrained_classifier()
-    with pytest.raises(UserError, match="fit images to the model"):
+    with pytest.raises(QkvError, match="fit images to the model"):
         own.classify([(str(picture),)])
     assert own.fitting().classify([(str(picture),)])[0].label in own.classes
 
@@ -58,7 +58,7 @@ def test_a_bundle_whose_parts_do_not_belong_together_is_rejected(tmp_path: Path)
     untrained_classifier().save(tmp_path)
     config = read_json(tmp_path / "config.json")
     write_json(tmp_path / "config.json", config | {"classes": ["ant", "bee"]})
-    with pytest.raises(UserError, match="do not match the model"):
+    with pytest.raises(QkvError, match="do not match the model"):
         qkv.load(tmp_path)
 
 

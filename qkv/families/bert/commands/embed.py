@@ -10,7 +10,7 @@ from typing import Annotated
 from qkv.cli.inputs import OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
-from qkv.errors import UserError, name_inputs
+from qkv.errors import QkvError, name_inputs
 from qkv.families.bert.options import EmbeddingOptions
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
@@ -68,14 +68,14 @@ def check(command: Embed) -> None:
     for text in command.text:
         check_text(text)
     if command.text and command.input is not None:
-        raise UserError("give either texts or --input, not both.")
+        raise QkvError("give either texts or --input, not both.")
     out = command.output
     if out is not None and out.suffix not in (".npy", ".jsonl"):
-        raise UserError(f"--output must end in .npy or .jsonl, but {out.name} does not.")
+        raise QkvError(f"--output must end in .npy or .jsonl, but {out.name} does not.")
     if out is not None and out.exists():
-        raise UserError(f"{out} already exists: remove it, or give another --output.")
+        raise QkvError(f"{out} already exists: remove it, or give another --output.")
     if out is not None and not out.parent.is_dir():
-        raise UserError(f"there is no folder {out.parent} for the output.")
+        raise QkvError(f"there is no folder {out.parent} for the output.")
 
 
 def all_texts(command: Embed) -> list[str]:
@@ -87,7 +87,7 @@ def all_texts(command: Embed) -> list[str]:
     lines = standard_input() if command.input is None else lines_of(command.input, 0)
     texts = [line for part in lines for line in part]
     if not texts:
-        raise UserError("no text to embed: give texts, --input, or lines on standard input.")
+        raise QkvError("no text to embed: give texts, --input, or lines on standard input.")
     return texts
 
 

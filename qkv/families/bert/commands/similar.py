@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
-from qkv.errors import UserError, name_inputs
+from qkv.errors import QkvError, name_inputs
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
@@ -37,11 +37,11 @@ def main(arguments: list[str]) -> None:
     )
     given = [bool(command.text), command.pairs is not None, command.labels is not None]
     if sum(given) != 1:
-        raise UserError("give exactly one of two texts, --pairs and --labels.")
+        raise QkvError("give exactly one of two texts, --pairs and --labels.")
     if command.text and len(command.text) != 2:
-        raise UserError(f"give two texts to compare, not {len(command.text)}.")
+        raise QkvError(f"give two texts to compare, not {len(command.text)}.")
     if command.columns and command.labels is None:
-        raise UserError("--columns needs --labels.")
+        raise QkvError("--columns needs --labels.")
     use_threads(command.running.threads)
     import json
 
@@ -74,9 +74,7 @@ def read_text_pairs(path: Path) -> tuple[list[int], list[str], list[str]]:
     for number, line in numbered_lines(path):
         texts = line.split("\t")
         if len(texts) != 2:
-            raise UserError(
-                f"{path}, line {number} is not a pair: it must hold two texts separated by a tab."
-            )
+            raise QkvError(f"{path}, line {number} is not a pair: it must hold two texts separated by a tab.")
         lines.append(number)
         firsts.append(texts[0])
         seconds.append(texts[1])
@@ -101,7 +99,7 @@ def correlation(embed: Callable[..., Any], path: Path, columns: str) -> dict[str
 
     examples = read_labelled(path, columns, say)
     if examples.seconds is None:
-        raise UserError(f"{path}: similarity needs two texts per row. Name the columns with --columns.")
+        raise QkvError(f"{path}: similarity needs two texts per row. Name the columns with --columns.")
     numbers = examples.numbers()
     lines = examples.lines
     with name_inputs(lambda number: f"{path}, line {lines[number % len(lines)]}"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from qkv.cli.inputs import SomeFiles
 from qkv.cli.text_inputs import LabelInputs
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.bert.settings import FINE_TUNE_RECIPES, RECIPES, BertFineTuneSettings, BertSettings
 from qkv.training.trainable import Inputs, Trainable, always
 
@@ -30,7 +30,7 @@ class ProseFiles(Inputs):
         from qkv.families.bert.task import ProseData
 
         if self.valid_text and not self.text:
-            raise UserError("--valid-text needs --text.")
+            raise QkvError("--valid-text needs --text.")
         if not self.text:
             say("no --text given: training on the help texts and docstrings of Python's standard library")
         train = read_prose(self.text) if self.text else python_prose()

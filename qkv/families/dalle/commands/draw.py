@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path
 from qkv.cli.threads import use_threads
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.dalle.options import DrawingOptions
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
@@ -44,9 +44,9 @@ def main(arguments: list[str]) -> None:
     )
     check_picture_path("--output", command.output)
     if not 1 <= command.top_k <= command.how.candidates:
-        raise UserError("--top-k must be from 1 to the number of candidates.")
+        raise QkvError("--top-k must be from 1 to the number of candidates.")
     if not 1 <= command.scale <= 64:
-        raise UserError("--scale must be from 1 to 64.")
+        raise QkvError("--scale must be from 1 to 64.")
     from qkv.cli.texts import check_text
 
     check_text(command.caption)

@@ -11,7 +11,7 @@ from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path, side_of_scenes
 from qkv.cli.picture_scores import check_scenes_or_images, show_scores
 from qkv.cli.threads import use_threads
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.dalle.options import DrawingOptions
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
@@ -73,13 +73,13 @@ def main(arguments: list[str]) -> None:
     exhibits: list[Exhibit] = []
     if isinstance(model, Painter):
         if command.images is not None and "--part" in names_in(arguments):
-            raise UserError("--part needs --scenes.")
+            raise QkvError("--part needs --scenes.")
         found, exhibits = draw_scenes(command, model) if command.scenes else draw_own_captions(command, model)
     elif isinstance(model, Codes):
         reject_drawing_options(names_in(arguments), command.model)
         found = evaluate_codebook(command, model)
     else:
-        raise UserError(f"{command.model} is neither a DALL-E nor a codebook.")
+        raise QkvError(f"{command.model} is neither a DALL-E nor a codebook.")
     show_scores(found, command.json)
     if command.sheet is not None:
         sheet_picture(command.sheet, exhibits)
@@ -93,7 +93,7 @@ def reject_drawing_options(given: set[str], model: Path) -> None:
     )
     drawing = [name for name in others if name in given]
     if drawing:
-        raise UserError(f"{model} is a codebook and cannot draw: leave out {drawing[0]}.")
+        raise QkvError(f"{model} is a codebook and cannot draw: leave out {drawing[0]}.")
 
 
 def evaluate_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def evaluate_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
     else:
         pictures, known = read_plain(command.images, side if command.images.is_dir() else None), {}
     if pictures.shape[2] != side:
-        raise UserError(
+        raise QkvError(
             f"the images of {command.images} have {pictures.shape[2]} pixels on a side, but the codebook needs {side}."
         )
     return {"pictures": len(pictures), "reconstruction": reconstruction(codes, pictures), **known}
@@ -121,7 +121,7 @@ def draw_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, A
     from qkv.pictures import Exhibit
 
     if not painter.defaults.words:
-        raise UserError(f"{command.model} was not trained on the built-in scenes.")
+        raise QkvError(f"{command.model} was not trained on the built-in scenes.")
     exhibits: list[Exhibit] = []
 
     def keep(name: str, captions: list[str], drawings: list[Any]) -> None:
@@ -141,7 +141,7 @@ def draw_own_captions(command: EvaluateDrawing, painter: Painter) -> tuple[dict[
     from qkv.families.dalle.settings import DalleSettings
 
     if command.sheet is None or command.images is None:
-        raise UserError("to evaluate a DALL-E on --images, give --sheet too.")
+        raise QkvError("to evaluate a DALL-E on --images, give --sheet too.")
     report = command.model / "report.json"
     settings = from_dict(DalleSettings, read_json(report)["settings"], str(report))
     size = painter.codes.config.side if command.images.is_dir() else None  # as --size in training

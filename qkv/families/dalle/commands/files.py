@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qkv.cli.picture_files import GivenPictures
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.settings import number_of
 
 if TYPE_CHECKING:
@@ -86,12 +86,12 @@ def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedD
 
     files.check()
     if files.codebook is None:
-        raise UserError("--codebook is missing: give the folder of a codebook from `qkv train codebook`.")
+        raise QkvError("--codebook is missing: give the folder of a codebook from `qkv train codebook`.")
     codes = load_for(files.codebook, "train dalle", Codes)
     train, valid = files.parts(valid_size)
     own, shape = codes.config, train.pictures.shape[1:]
     if shape != (own.channels, own.side, own.side):
-        raise UserError(
+        raise QkvError(
             f"the images have {shape[2]} × {shape[1]} pixels and {shape[0]} channels, but the codebook needs "
             f"{own.side} × {own.side} and {own.channels}: train a codebook on these images."
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import EXACT, Running
 
@@ -49,13 +49,13 @@ def main(arguments: list[str]) -> None:
     from qkv.families.loading import load_for
 
     if bool(command.text) == bool(command.music):
-        raise UserError("give either --text or --music.")
+        raise QkvError("give either --text or --music.")
     generator = load_for(command.model, "evaluate", Generator, command.running, warn)
     if (generator.defaults.token_type == "notes") != bool(command.music):
         wanted = (
             "--music, because it is a music model" if command.text else "--text, because it is a text model"
         )
-        raise UserError(f"{command.model} needs {wanted}.")
+        raise QkvError(f"{command.model} needs {wanted}.")
     facts = score_text(generator, command.text) if command.text else score_music(generator, command)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     if command.json:
@@ -89,7 +89,7 @@ def score_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
     for path in command.music:
         parts = {command.part: [read_midi(path, say)]} if is_midi(path) else read_chorales(path)
         if command.part not in parts:
-            raise UserError(f"{path} has no part {command.part}, only {', '.join(parts)}.")
+            raise QkvError(f"{path} has no part {command.part}, only {', '.join(parts)}.")
         chorales += parts[command.part]
     frames = sum(map(len, chorales))
     with count_progress("reading", VOICES * frames, lines=True) as done:

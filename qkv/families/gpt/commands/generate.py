@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from qkv.cli.options import check_output, read_options
 from qkv.cli.threads import use_threads
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.gpt.options import GenerationOptions
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
@@ -58,7 +58,7 @@ def open_model(command: Generate) -> Generator:
 
 def write(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
     if command.output is not None:
-        raise UserError("--output is for music. This model writes text to standard output.")
+        raise QkvError("--output is for music. This model writes text to standard output.")
     from qkv.cli.terminal import err, say
 
     def on_slide() -> None:
@@ -94,15 +94,15 @@ def compose(generator: Generator, command: Generate, generation: GenerationOptio
     from qkv.data.chorales import PER_BEAT, read_midi, write_midi
 
     if command.output is None:
-        raise UserError("this model composes music: give --output NAME.mid.")
+        raise QkvError("this model composes music: give --output NAME.mid.")
     if command.options.stop:
-        raise UserError("--stop is for text: leave it out for music.")
+        raise QkvError("--stop is for text: leave it out for music.")
     check_output("--output", command.output)
     beginning = read_midi(Path(command.prompt), say) if command.prompt else []
     with count_progress("composing", command.options.max_new_tokens) as done:
         chorale = generator.compose(beginning, generation, lambda: warn_about_sliding(generator), done)
     if not chorale:
-        raise UserError("no note was generated: --max-new-tokens must be at least 4.")
+        raise QkvError("no note was generated: --max-new-tokens must be at least 4.")
     write_midi(command.output, chorale)
     say(f"{len(chorale) / PER_BEAT:g} beats in {command.output}")
 

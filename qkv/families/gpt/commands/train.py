@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from qkv.cli.inputs import OptionalFile, OptionalModel, SomeFiles
 from qkv.cli.text_inputs import LabelInputs, width_of
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.gpt.settings import (
     MUSIC_RECIPES,
     RECIPES,
@@ -46,7 +46,7 @@ class TextFiles(Inputs):
         from qkv.families.gpt.task import TextData
 
         if self.valid_text and not self.text:
-            raise UserError("--valid-text needs --text.")
+            raise QkvError("--valid-text needs --text.")
         if not self.text:
             say("no --text given: training on the source code of Python's standard library")
         train = read_documents(self.text) if self.text else python_source()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import check_output, read_options
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.settings import ScoringSettings
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import EXACT, Running
@@ -144,31 +144,31 @@ def check_options(command: Evaluate) -> None:
     """Reject what would fail after minutes of work, or overwrite files."""
     for path in (command.model, command.against):
         if path is not None and not path.exists():
-            raise UserError(
+            raise QkvError(
                 f"there is no folder or file {path}: give a model from `qkv train` or `qkv demo`, or a file of "
                 "translations."
             )
     if (command.pairs is None) == (not command.reference):
-        raise UserError("give either --reference with one file or more, or --pairs.")
+        raise QkvError("give either --reference with one file or more, or --pairs.")
     if command.pairs is not None and command.source is not None:
-        raise UserError("--pairs includes the source sentences: leave out --source.")
+        raise QkvError("--pairs includes the source sentences: leave out --source.")
     if command.pairs is None and (command.source_language or command.target_language):
-        raise UserError("--source-language and --target-language need --pairs.")
+        raise QkvError("--source-language and --target-language need --pairs.")
     if command.merge and command.source is None and command.pairs is None:
-        raise UserError("--merge needs --source or --pairs.")
+        raise QkvError("--merge needs --source or --pairs.")
     translated = [path for path in (command.model, command.against) if path is not None and path.is_dir()]
     if not translated and (command.beam_size is not None or command.length_penalty is not None):
-        raise UserError(
+        raise QkvError(
             f"{command.model} is a file of translations: leave out --beam-size and --length-penalty, which are for "
             "models."
         )
     if translated and command.source is None and command.pairs is None:
-        raise UserError(f"{translated[0]} is a model and needs sentences to translate: give --source.")
+        raise QkvError(f"{translated[0]} is a model and needs sentences to translate: give --source.")
     if command.output is None:
         return
     given = [command.model, command.source, command.pairs, command.against, *command.reference]
     if any(path is not None and path.resolve() == command.output.resolve() for path in given):
-        raise UserError(f"--output would overwrite the input {command.output}: give another name.")
+        raise QkvError(f"--output would overwrite the input {command.output}: give another name.")
     check_output("--output", command.output)
 
 
@@ -208,7 +208,7 @@ def check_equally_long(files: list[tuple[Path, int]]) -> None:
     (first, lines), *rest = files
     others = [f"{path} has {count:,}" for path, count in rest if count != lines]
     if others:
-        raise UserError(
+        raise QkvError(
             f"{first} has {lines:,} lines but {' and '.join(others)}; the files must match line by line."
         )
 
@@ -221,7 +221,7 @@ def scoring_in_report(path: Path) -> dict[str, Any]:
     try:
         found = {**STANDARD, **(report.get("settings", {}).get("scoring") or {})}
     except (AttributeError, TypeError):
-        raise UserError(f"{path} is incomplete: restore it or delete it.") from None
+        raise QkvError(f"{path} is incomplete: restore it or delete it.") from None
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from qkv.cli.inputs import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel
 from qkv.data.language_tags import language_of
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.training.trainable import Inputs
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def read_files(files: Files, settings: DataSettings) -> PairFiles:
         pairs = read_two(files.source, files.target)
         origin = f"{files.source.name} and {files.target.name}"
     else:
-        raise UserError("give the training data: --source and --target, or --pairs, or --data.")
+        raise QkvError("give the training data: --source and --target, or --pairs, or --data.")
     return PairFiles(
         pairs=pairs,
         valid=read_validation(files, source, target),
@@ -105,11 +105,11 @@ def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles
         files.valid_pairs,
     )
     if any(other is not None for other in others):
-        raise UserError("give either --data or single files, not both.")
+        raise QkvError("give either --data or single files, not both.")
     usual = settings.languages or (None, None)
     source, target = files.source_language or usual[0], files.target_language or usual[1]
     if source is None or target is None:
-        raise UserError("--data needs --source-language and --target-language.")
+        raise QkvError("--data needs --source-language and --target-language.")
     parts = find_parts(folder, source, target, settings.variant)
     return PairFiles(
         pairs=parts.train.read(),
@@ -130,6 +130,6 @@ def read_validation(files: Files, source: str | None, target: str | None) -> Par
         return read_pairs(files.valid_pairs, source_language=source, target_language=target)
     if files.valid_source is not None and files.valid_target is not None and sum(given) == 2:
         return read_two(files.valid_source, files.valid_target)
-    raise UserError(
+    raise QkvError(
         "give the validation data either as --valid-source and --valid-target, or as --valid-pairs."
     )

@@ -12,7 +12,7 @@ from qkv.cli.options import read_options
 from qkv.cli.pace import Pace
 from qkv.cli.string_types import STRING_TYPES, StringType
 from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.options import DEFAULTS, PROTECTED, TranslationOptions
 from qkv.flags import REPEATED, Flag, Positional, Repeated
 from qkv.runtime.running import DEFAULT_RUNNING, Running
@@ -37,7 +37,7 @@ def kinds_of(names: str) -> tuple[Kind, ...]:
     known = tuple(kind for name in wanted for kind in PROTECTED if kind == name)
     if len(known) < len(wanted) or not wanted:
         unknown = [name for name in wanted if name not in known]
-        raise UserError(f"--protect accepts {', '.join(PROTECTED)} or none, not '{', '.join(unknown)}'.")
+        raise QkvError(f"--protect accepts {', '.join(PROTECTED)} or none, not '{', '.join(unknown)}'.")
     return known
 
 
@@ -109,13 +109,13 @@ def check(command: Translate) -> None:
     for text in (*command.text, *options.contain, *options.avoid, options.prefix):
         check_text(text)
     if command.text and command.input is not None:
-        raise UserError("give either texts or --input, not both.")
+        raise QkvError("give either texts or --input, not both.")
     if command.output is not None and command.input is None:
-        raise UserError("--output needs --input. Without --input, translations go to standard output.")
+        raise QkvError("--output needs --input. Without --input, translations go to standard output.")
     if command.withhold and command.min_confidence is None:
-        raise UserError("--withhold needs --min-confidence.")
+        raise QkvError("--withhold needs --min-confidence.")
     if command.min_confidence is not None and not 0 <= command.min_confidence <= 1:
-        raise UserError("--min-confidence must be in [0, 1].")
+        raise QkvError("--min-confidence must be in [0, 1].")
 
 
 def open_model(command: Translate) -> "Translator":
@@ -132,7 +132,7 @@ def open_model(command: Translate) -> "Translator":
 
 def check_confidence(command: Translate, translator: "Translator") -> None:
     if command.min_confidence is not None and translator.defaults.confidence is None:
-        raise UserError(
+        raise QkvError(
             f"{command.model} has no calibrated confidence: it was trained by an older version of qkv, or with too little "
             "validation data. Train it again with more."
         )

@@ -5,7 +5,7 @@ A phrase inside protected text (a tag, a placeholder or an address) does not cou
 
 from collections.abc import Sequence
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Translation
 from qkv.text.protect import protected_spans, remove_spans
@@ -38,15 +38,15 @@ def check_copied(text: str, options: TranslationOptions) -> None:
     """Raise an error if text that is copied contains a phrase to avoid."""
     phrase = first_avoided(text, options)
     if phrase is not None:
-        raise UserError(
+        raise QkvError(
             f"'{shortened(text.strip())}' has nothing to translate and is copied, but it contains '{phrase}', "
             "which must be avoided: remove it from the input, or allow it."
         )
 
 
-def cannot_avoid(text: str, translations: Sequence[Translation], options: TranslationOptions) -> UserError:
+def cannot_avoid(text: str, translations: Sequence[Translation], options: TranslationOptions) -> QkvError:
     phrase = first_avoided(translations[0].text, options)
-    return UserError(
+    return QkvError(
         f"found no translation of '{shortened(text)}' without '{phrase}': allow it, or change the text."
     )
 

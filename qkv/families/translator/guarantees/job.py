@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Links
@@ -110,7 +110,7 @@ class Job:
         for each in wanted:
             for avoided in decoding.avoid:
                 if avoided in f" {each.text}":  # a phrase follows a space
-                    raise UserError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
+                    raise QkvError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
         return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
 
     @property

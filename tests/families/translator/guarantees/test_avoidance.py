@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from untrained_translators import WITHOUT
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.translations import Translation
@@ -36,7 +36,7 @@ ECHO = Echo(WITHOUT.model, WITHOUT.tokenizer, replace(WITHOUT.defaults, max_sour
 
 def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:
     for avoided in ("Hund", "der", " d", "r H"):
-        with pytest.raises(UserError, match="cannot contain 'der Hund' and avoid"):
+        with pytest.raises(QkvError, match="cannot contain 'der Hund' and avoid"):
             TranslationOptions(contain=("der Hund",), avoid=(avoided,))
     assert TranslationOptions(contain=("der Hund",), avoid=("d ",))
 
@@ -54,7 +54,7 @@ def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:
 
 
 def test_the_error_names_a_text_whose_phrase_cannot_be_avoided() -> None:
-    with pytest.raises(UserError, match=r"no translation of 'the cat .*' without '\. '"):
+    with pytest.raises(QkvError, match=r"no translation of 'the cat .*' without '\. '"):
         ECHO.translate(TWO, avoid=(". ",))
 
 
@@ -70,6 +70,6 @@ def test_an_empty_text_stays_empty() -> None:
 
 
 def test_copied_text_with_a_phrase_to_avoid_raises_an_error_unless_it_is_protected() -> None:
-    with pytest.raises(UserError, match="'42' has nothing to translate and is copied, but it contains '4'"):
+    with pytest.raises(QkvError, match="'42' has nothing to translate and is copied, but it contains '4'"):
         WITHOUT.translate(["the cat", "42"], avoid=("4",))
     assert WITHOUT.translate("<b>{name}</b>", avoid=("name", "b")) == "<b>{name}</b>"

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from untrained_translators import LINES, TOKENIZER, WITH, WITHOUT
 
-from qkv.errors import UserError
+from qkv.errors import QkvError
 from qkv.families.translator.guarantees.attempts import Attempt, anchored, words_replaced
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.guarantees.places import Mark
@@ -100,9 +100,9 @@ def test_required_phrases_occur_and_contradictions_raise_an_error() -> None:
         LINES, TranslationOptions(contain=("Katze", "Boston"), beam_size=4, num_hypotheses=2)
     ):
         assert all(occurrences(each.text, "Katze") and occurrences(each.text, "Boston") for each in answer)
-    with pytest.raises(UserError, match="cannot contain 'Katze' and avoid 'atz'"):
+    with pytest.raises(QkvError, match="cannot contain 'Katze' and avoid 'atz'"):
         WITHOUT.translate("the cat", TranslationOptions(contain=("Katze",), avoid=("atz",)))
-    with pytest.raises(UserError, match="shorten them"):
+    with pytest.raises(QkvError, match="shorten them"):
         WITHOUT.translate("the cat", TranslationOptions(contain=tuple(f"Ü{number}" for number in range(60))))
 
 
@@ -172,7 +172,7 @@ def test_a_phrase_that_begins_a_longer_one_does_not_stand_in_its_way() -> None:
     answer = WITHOUT.translate("the cat", TranslationOptions(contain=("Tom", "Tomatoes")))
     assert occurrences(answer, "Tom")
     assert occurrences(answer, "Tomatoes")
-    with pytest.raises(UserError, match="cannot begin with 'die Katze' and avoid 'Katze'"):
+    with pytest.raises(QkvError, match="cannot begin with 'die Katze' and avoid 'Katze'"):
         TranslationOptions(prefix="die Katze", avoid=("Katze",))
 
 
