@@ -55,6 +55,11 @@ OWN = (
         summary="show what a model is, what it was trained on and how good it is",
         run="qkv.cli.info:main",
     ),
+    Command(
+        name="completion",
+        summary="print a script that completes commands and options in your shell",
+        run="qkv.cli.completion:main",
+    ),
 )
 USAGE, DATA, DISK, MEMORY = 2, 3, 4, 5  # exit codes
 HELP = ("-h", "--help", "--help-all", "help")

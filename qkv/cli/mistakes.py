@@ -125,6 +125,9 @@ def mistake_in_positionals(fields: Sequence[OptionField], texts: Sequence[str]) 
     for field in positional[len(texts) :]:
         if is_missing(field.default):
             return f"{field.metavar} is missing: {field.doc[:1].lower()}{field.doc[1:]}"
+    for field, text in zip(positional, texts, strict=False):
+        if mistake := mistake_in_value(field.name.upper(), field, [text]):
+            return mistake
     return None
 
 

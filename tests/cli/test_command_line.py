@@ -81,6 +81,7 @@ OPTIONS = {
         --text --html --png --overwrite --terminal --station --side --layer --head --host --port
         --no-open""",
     "info": "",
+    "completion": "",
 }
 MORE_OPTIONS = {
     "train translator --fine-tune": RUN
