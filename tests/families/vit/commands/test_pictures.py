@@ -158,7 +158,7 @@ def test_a_sheet_is_checked_before_drawing_and_its_failure_costs_no_scores(
     monkeypatch.setattr(Painter, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
     code = code_of(*asked)
     shown = capsys.readouterr()
-    assert "plots need matplotlib" in refused(shown.err, shown.out, code)
+    assert "a plot needs matplotlib" in refused(shown.err, shown.out, code)
 
 
 def test_images_on_a_sheet_have_the_size_of_training(tmp_path: Path, capsys: Output) -> None:
