@@ -48,9 +48,9 @@ def main(arguments: list[str]) -> None:
 
 
 def open_model(command: Generate) -> LanguageModel:
-    from qkv.cli.terminal import warn
     from qkv.families.gpt.product import LanguageModel
     from qkv.families.loading import load_for
+    from qkv.progress.terminal import warn
 
     use_threads(command.running.threads)
     return load_for(command.model, "generate", LanguageModel, command.running, warn)
@@ -59,7 +59,7 @@ def open_model(command: Generate) -> LanguageModel:
 def write(generator: LanguageModel, command: Generate, generation: GenerationOptions) -> None:
     if command.output is not None:
         raise QkvError("--output is for music. This model writes text to standard output.")
-    from qkv.cli.terminal import err, say
+    from qkv.progress.terminal import err, say
 
     def on_slide() -> None:
         if err.is_terminal and sys.stdout.isatty():
@@ -90,8 +90,8 @@ def prompt_of(command: Generate) -> str:
 
 
 def compose(generator: LanguageModel, command: Generate, generation: GenerationOptions) -> None:
-    from qkv.cli.terminal import count_progress, say
     from qkv.data.chorales import PER_BEAT, read_midi, write_midi
+    from qkv.progress.terminal import count_progress, say
 
     if command.output is None:
         raise QkvError("this model composes music: give --output NAME.mid.")
@@ -108,7 +108,6 @@ def compose(generator: LanguageModel, command: Generate, generation: GenerationO
 
 
 def warn_about_sliding(generator: LanguageModel) -> None:
-    from qkv.cli.terminal import warn
 
     context = generator.config.max_length
     warn(

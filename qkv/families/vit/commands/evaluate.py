@@ -39,7 +39,6 @@ def main(arguments: list[str]) -> None:
     )
     check_scenes_or_images(command.scenes, command.images)
     use_threads(command.running.threads)
-    from qkv.cli.terminal import warn
     from qkv.families.loading import load_for
     from qkv.families.vit.product import ImageClassifier
 
@@ -48,9 +47,9 @@ def main(arguments: list[str]) -> None:
 
 
 def scores_of(command: EvaluateClassifier, model: ImageClassifier) -> dict[str, Any]:
-    from qkv.cli.terminal import warn
     from qkv.data.labelled_pictures import read_evaluation_images
     from qkv.data.worlds.labelled_scenes import evaluation_scenes
+    from qkv.progress.terminal import warn
 
     if command.images is None:
         name, part = "test", evaluation_scenes(command.scenes, model.form).with_class_order(model.classes)
