@@ -108,6 +108,7 @@ def compose(generator: LanguageModel, command: Generate, generation: GenerationO
 
 
 def warn_about_sliding(generator: LanguageModel) -> None:
+    from qkv.progress.terminal import warn
 
     context = generator.config.max_length
     warn(

@@ -41,6 +41,7 @@ def main(arguments: list[str]) -> None:
     use_threads(command.running.threads)
     from qkv.families.loading import load_for
     from qkv.families.vit.product import ImageClassifier
+    from qkv.progress.terminal import warn
 
     model = load_for(command.model, "evaluate", ImageClassifier, command.running, warn)
     show_scores(scores_of(command, model), command.json)
