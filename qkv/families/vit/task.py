@@ -123,7 +123,7 @@ class VitTask(Task[ImageClassifier]):
 
     def finish(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = self.report(product, run, chosen, out)
-        save_report(out, report, model_card("Image classifier", "qkv classify . picture.png", report))
+        save_report(out, report, model_card("Image classifier", "qkv classify . image.png", report))
         return report
 
     def report(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
