@@ -12,7 +12,7 @@ import qkv
 from qkv.families import FAMILIES
 
 PACKAGE = Path(qkv.__file__).parent
-ALWAYS = {"errors", "environment", "configs", "flags"}
+ALWAYS = {"errors", "environment", "configs", "flags", "signatures"}
 
 # What each role may import; its own role is always allowed. Every import counts, also one inside a function or under
 # TYPE_CHECKING. "family.model" is families/<any>/model.py and what belongs to it, and so on.
@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "environment": {"errors"},
     "configs": {"errors"},
     "flags": set(),
+    "signatures": {"flags"},
     "core.config": set(),
     "core": {"core.config"},
     "text": {"errors"},
@@ -59,6 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.trace": ALWAYS
     | {"text", "core", "core.config", "family.config", "data", "decoding", "tracing", "families", "family.model", "family.options", "family.product"},
     "family.recompute": {"tracing"},
+    "progress": ALWAYS | {"training"},
     "pictures": {"errors", "family.product"},
     "explore": ALWAYS
     | {
@@ -68,11 +70,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": ALWAYS
     | {
         "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explore", "hub", "training", "runtime",
-        "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
+        "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "family.commands": ALWAYS
     | {
-        "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "cli", "families",
+        "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
         "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "__init__": {"errors", "families", "tracing", "family.product"},

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
 from qkv.cli.conventions import Conventions, names_options, split_conventions
-from qkv.environment import HELPER, NEEDS_TORCH, under_torchrun
-from qkv.errors import DataError, OptionError, ProcessEndedError, QkvError
+from qkv.environment import HELPER, missing_torch, under_torchrun
+from qkv.errors import DataError, ModelError, OptionError, ProcessEndedError, QkvError
 from qkv.families import commands, own_families, trainings
 from qkv.families.family import Command, resolve
 
@@ -83,14 +83,14 @@ def run_or_exit(arguments: list[str]) -> None:
         sys.exit(USAGE)
     except OptionError as error:
         sys.exit(fail(error.with_flags()))
-    except DataError as error:
+    except (DataError, ModelError) as error:
         sys.exit(fail(str(error), DATA))
     except QkvError as error:
         sys.exit(fail(str(error)))
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        sys.exit(fail(NEEDS_TORCH.format(what="this command")))
+        sys.exit(fail(str(missing_torch("this command"))))
     except BrokenPipeError:  # `qkv translate … | head` has closed the pipe
         sys.stderr.close()
         sys.exit(0)
@@ -180,7 +180,7 @@ class Notice(logging.Handler):
     """Prints the log messages of the library for the user."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        from qkv.cli.terminal import say
+        from qkv.progress.terminal import say
 
         line = record.getMessage()
         say(line if record.levelno >= logging.INFO else f"{record.relativeCreated / 1000:.2f} s: {line}")

@@ -13,7 +13,7 @@ NUMBERS = {2: "two", 3: "three"}
 
 
 def find_mistake(prog: str, fields: Sequence[OptionField], arguments: Sequence[str]) -> str | None:
-    """A sentence about the first mistake, or None if all looks right."""
+    """An error message for the first mistake, or None."""
     see = f" See `{prog} --help`."
     options = {name: field for field in fields for name in field.names}
     given: set[tuple[str, ...]] = set()

@@ -69,7 +69,7 @@ class Labelled:
 def hold_out(count: int, number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to train on and held-out rows, chosen by the seed."""
     if count < 10:
-        raise DataError(f"{count} pictures are too few to hold some out for validation. Give at least ten.")
+        raise DataError(f"{count} images are too few to hold some out for validation. Give at least ten.")
     order = np.random.default_rng(seed).permutation(count)
     return np.sort(order[number:]), np.sort(order[:number])
 

@@ -1,4 +1,4 @@
-"""Batches of pictures for training, shared by all models of pictures."""
+"""Batches of images for training, shared by all image models."""
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256

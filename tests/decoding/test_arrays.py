@@ -1,4 +1,4 @@
-"""NumPy and torch decode alike, and decoding with NumPy needs no torch."""
+"""NumPy and torch give the same decoding results, and decoding with NumPy needs no torch."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Phrases that must be said are said: whole, before the end, and where they cost least."""
+"""Required phrases occur: complete, before the end, and where they cost least."""
 
 from itertools import product
 

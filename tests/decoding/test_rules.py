@@ -1,4 +1,4 @@
-"""What may be said next: each rule against a check of every answer by hand."""
+"""Rules for the next token, each compared with an exhaustive check."""
 
 from itertools import pairwise
 

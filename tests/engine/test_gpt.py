@@ -1,4 +1,4 @@
-"""The engine of a language model says what the model says: read whole or bit by bit, past its context, by any search."""
+"""The engine gives the output of the language model: read at once or in parts, past its context, with any search."""
 
 from dataclasses import replace
 from typing import Any
@@ -116,7 +116,7 @@ def test_more_than_is_read_at_once_is_the_same() -> None:
 
 @every_variant
 @torch.inference_mode()
-def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> None:
+def test_greedy_beam_and_sampling_with_rules_give_the_same_output(config: GPTConfig) -> None:
     model = gpt(config)
 
     def all_ways(each: Any) -> list[Any]:

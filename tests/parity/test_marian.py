@@ -135,7 +135,7 @@ def test_the_table_of_positions_equals_marians() -> None:
     torch.testing.assert_close(sinusoid(30, D, "halves"), embed.weight.data, atol=1e-6, rtol=0)
 
 
-def test_interleaved_positions_would_not_do() -> None:
+def test_interleaved_positions_do_not_match_marian() -> None:
     embed = marian("swish").model.encoder.embed_positions
     assert not torch.allclose(sinusoid(30, D, "interleaved"), embed.weight.data, atol=0.1)
 

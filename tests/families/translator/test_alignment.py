@@ -1,4 +1,4 @@
-"""What is aligned is what was read: also where a model is told its target language, and where a text is normalised."""
+"""Alignments refer to the text that was read, also with a target language token and with normalisation."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -328,7 +328,7 @@ def test_a_stream_has_its_prefix_and_its_phrases_once() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_chance_never_says_half_a_character(seed: int) -> None:
+def test_sampling_never_outputs_a_partial_character(seed: int) -> None:
     translator = untrained()
     drawn = TranslationOptions(sample=True, temperature=500.0, seed=seed)
     texts = [*SENTENCES, "猫が踊る", "Größe"]

@@ -1,4 +1,4 @@
-"""Promises are kept in a few decoder steps, and no word is lost on the way."""
+"""Guarantees are kept in a few decoder steps, and no word is lost."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -53,7 +53,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("beam", [1, 2, 5])
 @pytest.mark.parametrize("translator", [WITHOUT, WITH], ids=["without stand-ins", "with stand-ins"])
 @pytest.mark.parametrize("options", [{}, {"glossary": TERMS}, {"contain": ("Katze",)}], ids=str)
-def test_promises_cost_at_most_five_plain_translations_even_of_a_model_that_knows_nothing(
+def test_guarantees_cost_at_most_five_plain_translations_even_with_an_untrained_model(
     options: dict[str, Any], translator: Translator, beam: int, steps: list[int]
 ) -> None:
     for text in TEXTS:
@@ -68,7 +68,7 @@ def test_promises_cost_at_most_five_plain_translations_even_of_a_model_that_know
 
 
 class Scripted(Searcher):
-    """Answers what a script says to a source: freely, or where it must contain something."""
+    """Returns scripted translations, free or constrained."""
 
     script: dict[str, str]
     constrained: str
@@ -106,7 +106,7 @@ def test_a_text_whose_placeholder_confuses_the_model_is_translated_without_it(
     assert translate("{name} like cats") == "{name} mag Katzen"
 
 
-def test_a_likelier_translation_under_constraints_that_lost_a_word_is_not_taken(
+def test_a_likelier_constrained_translation_that_lost_a_word_is_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     script = {"the cat danced": "die Katze tanzte schön"}
