@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "environment": {"errors"},
     "configs": {"errors"},
-    "flags": set(),
+    "flags": {"errors"},
     "core.config": set(),
     "core": {"core.config"},
     "text": {"errors"},
@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tracing": ALWAYS | {"core", "core.config", "family.config", "decoding"},
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "evaluation"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
+    "family.inputs": ALWAYS | {"training", "data", "family.product", "family.settings", "family.task", "families"},
     "family.options": ALWAYS | {"text", "decoding.options"},
     "family.product": ALWAYS
     | {
@@ -74,7 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.commands": ALWAYS
     | {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
-        "families.family", "family.options", "family.product", "family.settings", "family.task",
+        "families.family", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
     "__init__": {"errors", "families", "tracing", "family.product"},
     "__main__": {"cli"},
@@ -85,7 +86,7 @@ ROLES = {
     "model": "model", "codebook": "model", "recurrent": "model", "architectures": "model",
     "config": "config",
     "settings": "settings", "recipes": "settings",
-    "options": "options",
+    "options": "options", "inputs": "inputs",
     "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "defaults": "product",
@@ -100,6 +101,7 @@ NEVER_TORCH = {
     "core.config",
     "family.config",
     "family.settings",
+    "family.inputs",
     "family.options",
     "decoding",
     "decoding.options",
