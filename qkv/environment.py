@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from qkv.errors import QkvError
+from qkv.errors import MissingExtraError
 
 
 @contextmanager
@@ -34,9 +34,6 @@ def is_helper() -> bool:
     return HELPER in os.environ or (under_torchrun() and os.environ.get("RANK", "0") != "0")
 
 
-NEEDS_TORCH = "{what} needs torch, which is not installed. Install qkv with its extra `train`."
-
-
 def has_torch() -> bool:
     try:
         return importlib.util.find_spec("torch") is not None
@@ -47,4 +44,8 @@ def has_torch() -> bool:
 def require_torch(what: str) -> None:
     """Raise an error with advice if torch is not installed. `what` is the subject of the sentence."""
     if not has_torch():
-        raise QkvError(NEEDS_TORCH.format(what=what))
+        raise missing_torch(what)
+
+
+def missing_torch(what: str) -> MissingExtraError:
+    return MissingExtraError(what, package="torch", extra="train")

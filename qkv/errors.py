@@ -1,21 +1,89 @@
-"""Errors that a user can fix. Messages say what is wrong and what to do."""
+"""Errors that a user can fix. Messages say what is wrong and what to do, and name things as Python does.
+
+QkvError
+  InputError           what was passed to a function; also a ValueError
+    InputTypeError     something of the wrong type; also a TypeError
+  DataError            a file or a folder of data
+  ModelError           a model: damaged, of another family, or not compatible
+  OptionError          options with values that cannot work; also a ValueError
+  MissingExtraError    a package that is not installed; also an ImportError
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 
 class QkvError(Exception):
-    """An error that the caller can fix, and the base of all errors of qkv."""
+    """An error that the caller can fix, and the base of all errors of qkv.
+
+    Example:
+        >>> try:
+        ...     qkv.load("runs/no-such-model")
+        ... except qkv.QkvError as error:
+        ...     print(type(error).__name__)
+        ModelError
+    """
+
+
+class InputError(QkvError, ValueError):
+    """Something that was passed to a function cannot be used: an empty text, an unknown language, a wrong number of texts.
+
+    Example:
+        >>> try:
+        ...     qkv.load("runs/bert").fill("no mask here")
+        ... except qkv.InputError as error:
+        ...     print(error)
+        text 1 has no [MASK]. Write [MASK] in place of each word to fill.
+    """
+
+
+class InputTypeError(InputError, TypeError):
+    """Something of the wrong type was passed to a function. It names the argument, its place and the expected type.
+
+    Example:
+        >>> try:
+        ...     qkv.load("runs/en-de").translate(["the cat danced", None])
+        ... except TypeError as error:
+        ...     print(error)
+        texts[1] is None; expected str.
+    """
 
 
 class DataError(QkvError):
-    """A file or a folder that cannot be used as it is: missing, damaged, of the wrong format or shape."""
+    """A file or a folder that cannot be used as it is: missing, damaged, of the wrong format or shape.
+
+    Example:
+        >>> try:
+        ...     qkv.load("runs/en-de").translate("a cat", glossary="no-such-file.tsv")
+        ... except qkv.DataError as error:
+        ...     print(error)
+        no-such-file.tsv: No such file or directory.
+    """
 
 
-class OptionError(QkvError):
+class ModelError(QkvError):
+    """A model that cannot be used: missing, damaged, of another family, or not compatible with another model.
+
+    Example:
+        >>> try:
+        ...     qkv.load("runs/gpt", kind=qkv.Translator)
+        ... except qkv.ModelError as error:
+        ...     print(error)
+        runs/gpt holds a LanguageModel, not a Translator.
+    """
+
+
+class OptionError(QkvError, ValueError):
     """Options or settings with values that cannot work.
 
     The message names them as Python does, `beam_size`; the command line writes `--beam-size`.
+
+    Example:
+        >>> try:
+        ...     qkv.TranslationOptions(beam_size=0)
+        ... except qkv.OptionError as error:
+        ...     print(error)
+        beam_size must be from 1 to 1,000.
     """
 
     def __init__(self, *faults: tuple[str, str]):
@@ -26,6 +94,26 @@ class OptionError(QkvError):
     def with_flags(self) -> str:
         """The message with flags for names."""
         return "; ".join(f"{as_flags(names)} {fault}" for names, fault in self.faults) + "."
+
+
+class MissingExtraError(QkvError, ImportError):
+    """A package that is not installed, and the extra of qkv that installs it: `train`, `hub`, `pictures` and so on.
+
+    Args:
+        what: What needs the package; the beginning of the sentence.
+        package: The package's name.
+        extra: The extra that contains it.
+        otherwise: Another remedy, if there is one.
+
+    Example:
+        >>> print(qkv.MissingExtraError("a plot", package="matplotlib", extra="pictures"))
+        a plot needs matplotlib, which is not installed. Install qkv with its extra `pictures`.
+    """
+
+    def __init__(self, what: str, *, package: str, extra: str, otherwise: str = ""):
+        remedy = f"Install qkv with its extra `{extra}`{otherwise and ', '}{otherwise}."
+        super().__init__(f"{what} needs {package}, which is not installed. {remedy}")
+        self.name, self.extra = package, extra
 
 
 Rule = tuple[str, str, bool]
@@ -46,7 +134,7 @@ class ProcessEndedError(QkvError):
     """Another process of a training run has ended or cannot be reached."""
 
 
-class InputError(QkvError):
+class ItemError(InputError):
     """An error in one of several inputs: its number from 0, and the rest of the sentence."""
 
     def __init__(self, number: int, fault: str, kind: str = "text"):
@@ -56,8 +144,8 @@ class InputError(QkvError):
 
 @contextmanager
 def name_inputs(name: Callable[[int], str]) -> Iterator[None]:
-    """Replace the number in an InputError by a name, such as a file and line."""
+    """Replace the number in an ItemError by a name, such as a file and line."""
     try:
         yield
-    except InputError as error:
-        raise QkvError(f"{name(error.number)} {error.fault}") from None
+    except ItemError as error:
+        raise InputError(f"{name(error.number)} {error.fault}") from None

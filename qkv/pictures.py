@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qkv.errors import QkvError
+from qkv.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ def figure_class() -> "type[Figure]":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise QkvError("plots need matplotlib. Install qkv with its extra `pictures`.") from None
+        raise MissingExtraError("a plot", package="matplotlib", extra="pictures") from None
     return Figure
 
 

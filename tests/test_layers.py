@@ -12,7 +12,7 @@ import qkv
 from qkv.families import FAMILIES
 
 PACKAGE = Path(qkv.__file__).parent
-ALWAYS = {"errors", "environment", "configs", "flags"}
+ALWAYS = {"errors", "environment", "configs", "flags", "signatures"}
 
 # What each role may import; its own role is always allowed. Every import counts, also one inside a function or under
 # TYPE_CHECKING. "family.model" is families/<any>/model.py and what belongs to it, and so on.
@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "environment": {"errors"},
     "configs": {"errors"},
     "flags": {"errors"},
+    "signatures": {"flags"},
     "core.config": set(),
     "core": {"core.config"},
     "text": {"errors"},

@@ -8,8 +8,8 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
-from qkv.environment import HELPER, NEEDS_TORCH, under_torchrun
-from qkv.errors import DataError, OptionError, ProcessEndedError, QkvError
+from qkv.environment import HELPER, missing_torch, under_torchrun
+from qkv.errors import DataError, ModelError, OptionError, ProcessEndedError, QkvError
 from qkv.families import commands, own_families, trainings
 from qkv.families.family import Command, resolve
 
@@ -77,14 +77,14 @@ def run_or_exit(arguments: list[str]) -> None:
         sys.exit(USAGE)
     except OptionError as error:
         sys.exit(fail(error.with_flags()))
-    except DataError as error:
+    except (DataError, ModelError) as error:
         sys.exit(fail(str(error), DATA))
     except QkvError as error:
         sys.exit(fail(str(error)))
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        sys.exit(fail(NEEDS_TORCH.format(what="this command")))
+        sys.exit(fail(str(missing_torch("this command"))))
     except BrokenPipeError:  # `qkv translate … | head` has closed the pipe
         sys.stderr.close()
         sys.exit(0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from qkv.cli.options import check_output, read_options
 from qkv.configs import from_dict
-from qkv.errors import QkvError
+from qkv.errors import MissingExtraError, QkvError
 from qkv.flags import Positional
 
 if TYPE_CHECKING:
@@ -111,9 +111,7 @@ def serve(command: Explore, explorer: "Explorer") -> None:
     try:
         from qkv.explore import service
     except ImportError:
-        raise QkvError(
-            "the page needs starlette and uvicorn. Install qkv with its extra `explore`."
-        ) from None
+        raise MissingExtraError("the page", package="starlette", extra="explore") from None
     from urllib.parse import quote
 
     from qkv.progress.terminal import say

@@ -3,20 +3,17 @@
 An option is stated once, as a field with a docstring. A nested dataclass adds no prefix if its flag's name is "".
 """
 
-import ast
 import dataclasses
-import inspect
-import textwrap
 import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union
 
 from qkv.cli.string_types import STRING_TYPES
 from qkv.flags import POSITIONAL, REPEATED, Flag
+from qkv.signatures import default_of, docstrings, unwrap
 
 Settings = TypeVar("Settings")
 
@@ -122,23 +119,6 @@ def walk(
         )
 
 
-def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Split an Annotated type into the type and its annotations."""
-    extras: tuple[Any, ...] = ()
-    while hasattr(hint, "__metadata__"):
-        extras += hint.__metadata__
-        hint = hint.__origin__
-    return hint, extras
-
-
-def default_of(field: dataclasses.Field[Any], default: Any) -> Any:
-    if default is not None:
-        return getattr(default, field.name)
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
-
-
 def is_missing(value: Any) -> bool:
     return value is dataclasses.MISSING
 
@@ -156,31 +136,6 @@ def metavar_of(hint: Any, name: str, positional: bool = False) -> str:
     if hint is Path:
         return "PATH"
     return {int: "N", float: "X", bool: "", str: "TEXT"}.get(hint, name.upper())
-
-
-@cache
-def docstrings(kind: Any) -> dict[str, str]:
-    """The docstring of each field of a dataclass and its bases."""
-    found: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        if dataclasses.is_dataclass(base) and isinstance(base, type):
-            body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-            assert isinstance(body, ast.ClassDef)
-            found |= texts_in(body)
-    return found
-
-
-def texts_in(body: ast.ClassDef) -> dict[str, str]:
-    found = {}
-    for field, text in zip(body.body, body.body[1:], strict=False):
-        if (
-            isinstance(field, ast.AnnAssign)
-            and isinstance(field.target, ast.Name)
-            and isinstance(text, ast.Expr)
-            and isinstance(text.value, ast.Constant)
-        ):
-            found[field.target.id] = " ".join(str(text.value.value).split())
-    return found
 
 
 def names_in(arguments: list[str]) -> set[str]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union
 
-from qkv.cli.fields import OptionField, default_of, unwrap
+from qkv.cli.fields import OptionField
 from qkv.cli.mistakes import is_option, take_values
 from qkv.cli.string_types import STRING_TYPES
+from qkv.signatures import default_of, unwrap
 
 Command = TypeVar("Command")
 Given = dict[tuple[str, ...], Any]  # values of fields, by path

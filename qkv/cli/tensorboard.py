@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from qkv.errors import QkvError
+from qkv.errors import MissingExtraError
 from qkv.training.position import Position
 from qkv.training.watch import Watch
 
@@ -45,5 +45,5 @@ def summary_writer() -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise QkvError("--tensorboard needs tensorboard. Install qkv with its extra `tensorboard`.") from None
+        raise MissingExtraError("--tensorboard", package="tensorboard", extra="tensorboard") from None
     return SummaryWriter

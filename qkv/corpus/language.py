@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Any
 
 from qkv.corpus.codes import two_letters
-from qkv.errors import DataError
+from qkv.errors import MissingExtraError
 
 USUAL = (
     "ar", "bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "ga", "he", "hi", "hr", "hu", "it", "ja", "ko",
@@ -43,8 +43,8 @@ def identifier(languages: tuple[str, ...] | None) -> Any:
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError:
-        raise DataError(
-            "language identification needs py3langid. Install qkv with its extra `corpus`, or switch the check off."
+        raise MissingExtraError(
+            "the check of languages", package="py3langid", extra="corpus", otherwise="or switch the check off"
         ) from None
     found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     found.set_languages(languages)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qkv.core.block import Block, Stack
 from qkv.core.positions import RotaryPositions
 from qkv.core.stack_config import StackConfig
-from qkv.errors import DataError
+from qkv.errors import MissingExtraError
 from qkv.hub.proof import tolerance_for
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "swish": "SWISH"}
@@ -47,7 +47,7 @@ def specs() -> tuple[Any, Any]:
     try:
         from ctranslate2.specs import common_spec, transformer_spec
     except ImportError:
-        raise DataError("CTranslate2 is not installed. Install qkv with its extra `ctranslate2`.") from None
+        raise MissingExtraError("this export", package="CTranslate2", extra="ctranslate2") from None
     return common_spec, transformer_spec
 
 

@@ -4,7 +4,7 @@ import re
 from fnmatch import fnmatch
 from pathlib import Path
 
-from qkv.errors import DataError
+from qkv.errors import DataError, MissingExtraError
 from qkv.hub.folder import pickle_refusal
 
 NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
@@ -22,9 +22,8 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
         import huggingface_hub
         from huggingface_hub import errors
     except ImportError:
-        raise DataError(
-            f"there is no folder {model}. To download models from the hub, install qkv with its extra `hub`."
-        ) from None
+        what = f"there is no folder {model}, and a download from the hub"
+        raise MissingExtraError(what, package="huggingface_hub", extra="hub") from None
     patterns = [*WANTED, PICKLES] if allow_pickle else WANTED
     try:
         folder = Path(huggingface_hub.snapshot_download(model, revision=revision, allow_patterns=patterns))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from qkv.errors import InputError, QkvError
+from qkv.errors import ItemError, QkvError
 
 ReadsTexts = Literal["text", "pairs", "choices"]
 
@@ -62,9 +62,9 @@ def check_inputs(inputs: Sequence[tuple[str, ...]], reads: ReadsTexts) -> None:
     for number, texts in enumerate(inputs):
         if not fits(len(texts), reads):
             count = "1 text" if len(texts) == 1 else f"{len(texts)} texts"
-            raise InputError(number, f"has {count}, but this model reads {reads}: {HOW[reads]}.", "input")
+            raise ItemError(number, f"has {count}, but this model reads {reads}: {HOW[reads]}.", "input")
         if reads == "choices" and len(set(texts[1:])) < len(texts) - 1:
-            raise InputError(number, "has the same choice twice. Give different choices.", "input")
+            raise ItemError(number, "has the same choice twice. Give different choices.", "input")
 
 
 def fits(count: int, reads: ReadsTexts) -> bool:

@@ -11,7 +11,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.decoding.arrays import NUMPY
 from qkv.engine.reference.functions import softmax
-from qkv.errors import InputError, QkvError
+from qkv.errors import ItemError, QkvError
 from qkv.families.bert.config import BertConfig, EncoderConfig
 from qkv.families.bert.encoding import Row, Vectors, encode_rows, normalize
 from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
@@ -194,11 +194,11 @@ def row_of(pieces: WordPieceTokenizer, texts: Sequence[Sequence[int]], longest: 
     kind = "text" if len(texts) == 1 else "pair"
     if not all(texts):
         what = "is empty" if len(texts) == 1 else "has an empty text"
-        raise InputError(number, f"{what}.", kind)
+        raise ItemError(number, f"{what}.", kind)
     ids, segments = pieces.join_texts(texts)
     if len(ids) > longest:
         fault = f"has {len(ids)} tokens, and this model reads at most {longest}. Shorten it or leave it out."
-        raise InputError(number, fault, kind)
+        raise ItemError(number, fault, kind)
     return Row(ids, segments)
 
 

@@ -9,14 +9,14 @@ FAMILY = Family(
     bundles=(
         BundleKind(
             name="codebook",
-            product=f"{HERE}.codes:Codes",
+            product=f"{HERE}.codes:Codebook",
             commands=("train dalle", "evaluate"),
             evaluate=f"{HERE}.commands.evaluate:main",
             evaluate_options=("--images", "--scenes"),
         ),
         BundleKind(
             name="dalle",
-            product=f"{HERE}.product:Painter",
+            product=f"{HERE}.product:ImageGenerator",
             commands=("draw", "evaluate"),
             evaluate=f"{HERE}.commands.evaluate:main",
             evaluate_options=("--images", "--scenes"),

@@ -12,7 +12,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.data.batching import token_batches
 from qkv.engine.reference.functions import softmax
 from qkv.engine.rounding import Floats
-from qkv.errors import InputError, QkvError
+from qkv.errors import ItemError, QkvError
 from qkv.families.gpt.config import TaskConfig
 from qkv.families.gpt.product import TokenType, facts_of_gpt, tokenizer_for
 from qkv.families.gpt.runner import TaskRunner, build_task_model, open_classifier
@@ -169,7 +169,7 @@ class GPTClassifier:
 def refuse_empty(inputs: Sequence[tuple[str, ...]]) -> None:
     for number, texts in enumerate(inputs):
         if not all(text.strip() for text in texts):
-            raise InputError(number, "has an empty text. Give some text.", "input")
+            raise ItemError(number, "has an empty text. Give some text.", "input")
 
 
 def orders(form: Form, texts: Sequence[list[int]]) -> list[list[list[int]]]:

@@ -18,8 +18,8 @@ from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
-    from qkv.families.dalle.codes import Codes
-    from qkv.families.dalle.product import Painter
+    from qkv.families.dalle.codes import Codebook
+    from qkv.families.dalle.product import ImageGenerator
     from qkv.pictures import Exhibit
 
 ON_SHEET = 24  # images of each part on a sheet
@@ -60,8 +60,8 @@ def main(arguments: list[str]) -> None:
     if command.sheet is not None:
         check_picture_path("--sheet", command.sheet)
     use_threads(command.running.threads)
-    from qkv.families.dalle.codes import Codes
-    from qkv.families.dalle.product import Painter
+    from qkv.families.dalle.codes import Codebook
+    from qkv.families.dalle.product import ImageGenerator
     from qkv.families.loading import load_for
     from qkv.progress.terminal import warn
 
@@ -71,11 +71,11 @@ def main(arguments: list[str]) -> None:
         figure_class()  # fails now, not after minutes of drawing, if matplotlib is missing
     model: Any = load_for(command.model, "evaluate", object, command.running, warn)
     exhibits: list[Exhibit] = []
-    if isinstance(model, Painter):
+    if isinstance(model, ImageGenerator):
         if command.images is not None and "--part" in names_in(arguments):
             raise QkvError("--part needs --scenes.")
         found, exhibits = draw_scenes(command, model) if command.scenes else draw_own_captions(command, model)
-    elif isinstance(model, Codes):
+    elif isinstance(model, Codebook):
         reject_drawing_options(names_in(arguments), command.model)
         found = evaluate_codebook(command, model)
     else:
@@ -96,7 +96,7 @@ def reject_drawing_options(given: set[str], model: Path) -> None:
         raise QkvError(f"{model} is a codebook and cannot draw: leave out {drawing[0]}.")
 
 
-def evaluate_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
+def evaluate_codebook(command: EvaluateDrawing, codes: Codebook) -> dict[str, Any]:
     """Reconstruction error and use of the codes; for scenes also what the reconstructions show."""
     from qkv.data.captioned import read_plain, scene_pictures
     from qkv.families.dalle.codes import reconstruction
@@ -115,7 +115,7 @@ def evaluate_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
     return {"pictures": len(pictures), "reconstruction": reconstruction(codes, pictures), **known}
 
 
-def draw_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
+def draw_scenes(command: EvaluateDrawing, painter: ImageGenerator) -> tuple[dict[str, Any], list[Exhibit]]:
     from qkv.families.dalle.scene_scores import PARTS, scene_scores
     from qkv.pictures import Exhibit
     from qkv.progress.terminal import count_progress
@@ -133,7 +133,9 @@ def draw_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, A
     return {"part": command.part, "captions": command.scenes, "how": asdict(command.how), **found}, exhibits
 
 
-def draw_own_captions(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
+def draw_own_captions(
+    command: EvaluateDrawing, painter: ImageGenerator
+) -> tuple[dict[str, Any], list[Exhibit]]:
     """Drawings of captions from the training data and of held-out captions, next to the real images."""
     from qkv.checkpoint.files import read_json
     from qkv.configs import from_dict
@@ -155,7 +157,7 @@ def draw_own_captions(command: EvaluateDrawing, painter: Painter) -> tuple[dict[
     return {"sheet": str(command.sheet), "in training": len(train), "held out": len(held_out)}, exhibits
 
 
-def side_by_side(painter: Painter, part: Captioned, name: str, how: DrawingOptions) -> list[Exhibit]:
+def side_by_side(painter: ImageGenerator, part: Captioned, name: str, how: DrawingOptions) -> list[Exhibit]:
     from qkv.pictures import Exhibit
     from qkv.progress.terminal import count_progress
 

@@ -15,7 +15,7 @@ from qkv.flags import Flag, Positional
 from qkv.runtime.running import EXACT, Running
 
 if TYPE_CHECKING:
-    from qkv.families.gpt.product import Generator
+    from qkv.families.gpt.product import LanguageModel
 
 Files = Annotated[tuple[Path, ...], Flag(metavar="FILE [FILE ...]")]
 
@@ -44,13 +44,13 @@ def main(arguments: list[str]) -> None:
         "between any two models. Long texts are read in overlapping windows.",
     )
     use_threads(command.running.threads)
-    from qkv.families.gpt.product import Generator
+    from qkv.families.gpt.product import LanguageModel
     from qkv.families.loading import load_for
     from qkv.progress.terminal import warn
 
     if bool(command.text) == bool(command.music):
         raise QkvError("give either --text or --music.")
-    generator = load_for(command.model, "evaluate", Generator, command.running, warn)
+    generator = load_for(command.model, "evaluate", LanguageModel, command.running, warn)
     if (generator.defaults.token_type == "notes") != bool(command.music):
         wanted = (
             "--music, because it is a music model" if command.text else "--text, because it is a text model"
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> None:
         print(f"{name.replace('_', ' '):<{width}}{shown}")
 
 
-def score_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
+def score_text(generator: LanguageModel, paths: tuple[Path, ...]) -> dict[str, Any]:
     from qkv.data.documents import read_documents
     from qkv.evaluation.perplexity import TextLoss
     from qkv.progress.terminal import count_progress
@@ -81,7 +81,7 @@ def score_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
     return TextLoss.of(texts, nats, sum(map(len, documents))).to_dict()
 
 
-def score_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
+def score_music(generator: LanguageModel, command: EvaluateText) -> dict[str, Any]:
     from qkv.data.chorales import VOICES, is_midi, read_chorales, read_midi
     from qkv.progress.terminal import count_progress, say
 

@@ -13,7 +13,7 @@ from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
-    from qkv.families.vit.product import PictureClassifier
+    from qkv.families.vit.product import ImageClassifier
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +40,14 @@ def main(arguments: list[str]) -> None:
     check_scenes_or_images(command.scenes, command.images)
     use_threads(command.running.threads)
     from qkv.families.loading import load_for
-    from qkv.families.vit.product import PictureClassifier
+    from qkv.families.vit.product import ImageClassifier
     from qkv.progress.terminal import warn
 
-    model = load_for(command.model, "evaluate", PictureClassifier, command.running, warn)
+    model = load_for(command.model, "evaluate", ImageClassifier, command.running, warn)
     show_scores(scores_of(command, model), command.json)
 
 
-def scores_of(command: EvaluateClassifier, model: PictureClassifier) -> dict[str, Any]:
+def scores_of(command: EvaluateClassifier, model: ImageClassifier) -> dict[str, Any]:
     from qkv.data.labelled_pictures import read_evaluation_images
     from qkv.data.worlds.labelled_scenes import evaluation_scenes
     from qkv.progress.terminal import warn

@@ -1,0 +1,247 @@
+"""Keyword arguments from dataclasses: an option of a command is a keyword of the Python function, stated once.
+
+    @with_options(TranslationOptions, aliases={"langue": "target_language"})
+    def translate(text: str, *, options: TranslationOptions = DEFAULTS, **keywords: Any) -> str:
+        '''Translate a text.
+
+        Args:
+            text: What to translate.
+        '''
+        options = replace_options(options, keywords)
+
+`inspect.signature(translate)` then shows `(text, *, options=…, beam_size: int | None = None, …)`, and the docstring lists
+every option under `Args:` with the docstring of its field. A nested dataclass is flattened if it is annotated with
+`Flag(name="")`, as on the command line. An instance instead of a class gives other defaults: `with_options(EXACT)`.
+
+The function gets only the keywords that the caller gave, under the names of the fields: aliases are replaced. Aliases
+come from `aliases` and from the long flags of `Flag(aliases=["-o", "--out"])`. An unknown keyword is a TypeError that names
+the nearest option. `replace_options(default, keywords)` puts the keywords into an instance, also into nested ones.
+"""
+
+import ast
+import dataclasses
+import difflib
+import functools
+import inspect
+import linecache
+import sys
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from qkv.flags import Flag
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Options = TypeVar("Options")
+KEYWORD, REST = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """A field of a dataclass as a keyword argument."""
+
+    name: str
+    path: tuple[str, ...]
+    """From the outermost dataclass to the field: ("settings", "training", "learning_rate")."""
+    hint: Any
+    default: Any
+    """dataclasses.MISSING if it must be given."""
+    owner: Any
+    """The dataclass that states it."""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def doc(self) -> str:
+        return docstrings(self.owner).get(self.name, "")
+
+    @property
+    def parameter(self) -> inspect.Parameter:
+        missing = self.default is dataclasses.MISSING
+        default = inspect.Parameter.empty if missing else self.default
+        return inspect.Parameter(self.name, KEYWORD, default=default, annotation=self.hint)
+
+
+def with_options(
+    *sources: Any, aliases: Mapping[str, str] | None = None, without: Iterable[str] = ()
+) -> Callable[[Function], Function]:
+    """Give a function with `**keywords` the signature and the docstring of its options.
+
+    Args:
+        sources: Dataclasses whose fields are the options, or instances with other defaults. The first source that has a
+            name wins. Parameters of the function itself win over all.
+        aliases: More names for options: `{"valid": "valid_pairs"}`.
+        without: Fields that are no keywords of this function.
+    """
+    left_out = set(without)
+
+    def decorate(function: Function) -> Function:
+        own = inspect.signature(function)
+        named = [each for each in own.parameters.values() if each.kind is not REST]
+        taken = {each.name for each in named}
+        options = {
+            each.name: each
+            for source in reversed(sources)
+            for each in options_of(source)
+            if each.name not in left_out | taken
+        }
+        ordered = [
+            each for source in sources for each in options_of(source) if options.get(each.name) == each
+        ]
+        renamed = {name: each.name for each in ordered for name in each.aliases} | dict(aliases or {})
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            if not keywords.keys() <= taken:
+                keywords = with_real_names(function.__name__, keywords, [*taken, *options], renamed)
+            return function(*arguments, **keywords)
+
+        parameters = [*named, *(each.parameter for each in ordered)]
+        call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        call.__doc__ = documented(function.__doc__, ordered)
+        return typing.cast(Function, call)
+
+    return decorate
+
+
+def with_real_names(
+    function: str, keywords: Mapping[str, Any], known: Iterable[str], aliases: Mapping[str, str]
+) -> dict[str, Any]:
+    """Replace aliases. Unknown names and an option that is given twice are TypeErrors, as for any function."""
+    known = set(known)
+    found: dict[str, Any] = {}
+    for name, value in keywords.items():
+        real = name if name in known else aliases.get(name, name)
+        if real not in known:
+            raise TypeError(unknown_option(function, name, [*known, *aliases]))
+        if real in found:
+            twice = sorted(each for each in keywords if real in (each, aliases.get(each)))
+            raise TypeError(f"{function}() got {' and '.join(twice)}, which are the same option.")
+        found[real] = value
+    return found
+
+
+def unknown_option(function: str, name: str, known: Iterable[str]) -> str:
+    known = sorted(each for each in known if each != "self")
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"Did you mean '{near[0]}'?" if near else f"It accepts {', '.join(known)}."
+    return f"{function}() has no option '{name}'. {hint}"
+
+
+def options_of(source: Any) -> list[Option]:
+    """The fields of a dataclass, or of an instance, with those of its flattened parts."""
+    is_kind = isinstance(source, type) or typing.get_origin(source) is not None
+    return list(walk(source, None, ()) if is_kind else walk(type(source), source, ()))
+
+
+def walk(kind: Any, default: Any, path: tuple[str, ...]) -> Iterator[Option]:
+    kind, arguments = typing.get_origin(kind) or kind, typing.get_args(kind)
+    types_of_parameters = dict(zip(getattr(kind, "__parameters__", ()), arguments, strict=False))
+    hints = typing.get_type_hints(kind, include_extras=True)
+    for field in dataclasses.fields(kind):
+        hint, extras = unwrap(hints[field.name])
+        hint = types_of_parameters.get(hint, hint)
+        flag = next((each for each in extras if isinstance(each, Flag)), Flag())
+        value = default_of(field, default)
+        here = (*path, field.name)
+        if flag.name == "":
+            yield from walk(hint, None if value is dataclasses.MISSING else value, here)
+            continue
+        longer = (each.removeprefix("--").replace("-", "_") for each in flag.aliases if each.startswith("--"))
+        yield Option(name=field.name, path=here, hint=hint, default=value, owner=kind, aliases=tuple(longer))
+
+
+def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Split an Annotated type into the type and its annotations."""
+    extras: tuple[Any, ...] = ()
+    while hasattr(hint, "__metadata__"):
+        extras += hint.__metadata__
+        hint = hint.__origin__
+    return hint, extras
+
+
+def default_of(field: dataclasses.Field[Any], default: Any) -> Any:
+    if default is not None:
+        return getattr(default, field.name)
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
+
+
+def replace_options(default: Options, keywords: Mapping[str, Any]) -> Options:
+    """A copy of an instance with some options replaced, in its flattened parts too. All at once: checks see them together."""
+    if not keywords:
+        return default
+    paths = {each.name: each.path for each in options_of(default)}
+    return replace_at(default, {paths[name]: value for name, value in keywords.items()})
+
+
+def replace_at(default: Options, values: Mapping[tuple[str, ...], Any]) -> Options:
+    changes: dict[str, Any] = {}
+    for first in dict.fromkeys(path[0] for path in values):
+        inner = {path[1:]: value for path, value in values.items() if path[0] == first}
+        changes[first] = inner[()] if () in inner else replace_at(getattr(default, first), inner)
+    changed: Options = dataclasses.replace(default, **changes)  # type: ignore[type-var]
+    return changed
+
+
+# Docstrings ------------------------------------------------------------------------------------------
+
+
+def documented(doc: str | None, options: Iterable[Option]) -> str | None:
+    """A docstring with the options at the end of its section `Args:`."""
+    if doc is None:
+        return None
+    lines = inspect.cleandoc(doc).split("\n")
+    described = [f"    {each.name}: {each.doc}" for each in options if each.doc]
+    if "Args:" not in lines:
+        sections = ("Returns:", "Yields:", "Raises:", "Example:")
+        first = next((place for place, line in enumerate(lines) if line in sections), len(lines))
+        lines[first:first] = ["Args:", ""] if first < len(lines) else ["", "Args:"]
+    place = lines.index("Args:") + 1
+    while place < len(lines) and lines[place].startswith(" "):
+        place += 1
+    return "\n".join([*lines[:place], *described, *lines[place:]])
+
+
+@cache
+def docstrings(kind: Any) -> dict[str, str]:
+    """The docstring of each field of a dataclass and its bases; none if there is no source."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if dataclasses.is_dataclass(base) and isinstance(base, type):
+            found |= class_docs(base.__module__).get(base.__qualname__, {})
+    return found
+
+
+@cache
+def class_docs(module: str) -> dict[str, dict[str, str]]:
+    """The docstrings of the fields of every class of a module, by the class's name."""
+    path = getattr(sys.modules.get(module), "__file__", None)
+    source = "".join(linecache.getlines(path)) if path else ""
+    found: dict[str, dict[str, str]] = {}
+
+    def visit(body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                found[prefix + node.name] = texts_in(node)
+                visit(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.FunctionDef):
+                visit(node.body, f"{prefix}{node.name}.<locals>.")
+
+    visit(ast.parse(source).body, "")
+    return found
+
+
+def texts_in(body: ast.ClassDef) -> dict[str, str]:
+    found = {}
+    for field, text in zip(body.body, body.body[1:], strict=False):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+        ):
+            found[field.target.id] = " ".join(str(text.value.value).split())
+    return found

@@ -1,0 +1,92 @@
+"""Keyword arguments that come from dataclasses."""
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import pytest
+
+from qkv.errors import OptionError, check_rules
+from qkv.flags import Flag
+from qkv.signatures import replace_options, with_options
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    width: int = 3
+    """How wide."""
+    height: int = 2
+
+    def __post_init__(self) -> None:
+        check_rules([("width, height", "must differ", self.width != self.height)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer:
+    output: Annotated[str, Flag(aliases=["-o", "--out"])]
+    """Where to."""
+    inner: Annotated[Inner, Flag(name="")] = field(default_factory=Inner)
+
+
+DEFAULT = Outer(output="here", inner=Inner(width=7))
+
+
+@with_options(Outer, aliases={"breadth": "width"})
+def draw(text: str, *, loud: bool = False, **keywords: Any) -> tuple[str, bool, Outer]:
+    """Draw something.
+
+    Args:
+        text: What to draw.
+
+    Returns:
+        A drawing.
+    """
+    return text, loud, replace_options(DEFAULT, keywords)
+
+
+def test_the_signature_has_every_field_with_its_default() -> None:
+    assert (
+        str(inspect.signature(draw))
+        == "(text: str, *, loud: bool = False, output: str, width: int = 3, height: int = 2) -> tuple[str, bool, "
+        f"{Outer.__module__}.Outer]"
+    )
+
+
+def test_an_instance_gives_the_defaults() -> None:
+    @with_options(DEFAULT, without=["height"])
+    def other(**keywords: Any) -> None: ...
+
+    assert str(inspect.signature(other)) == "(*, output: str = 'here', width: int = 7) -> None"
+
+
+def test_the_docstring_describes_the_options_after_the_arguments() -> None:
+    assert draw.__doc__ == (
+        "Draw something.\n\nArgs:\n    text: What to draw.\n    output: Where to.\n    width: How wide.\n\n"
+        "Returns:\n    A drawing."
+    )
+
+
+def test_options_and_aliases_reach_nested_fields() -> None:
+    wanted = Outer(output="there", inner=Inner(width=2, height=3))
+    # Both at once: 2 and 2 in between would be an error.
+    assert draw("a", out="there", breadth=2, height=3, loud=True) == ("a", True, wanted)
+    assert draw("a")[2] is DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"widht": 1}, r"draw\(\) has no option 'widht'\. Did you mean 'width'\?"),
+        ({"xyz": 1}, r"draw\(\) has no option 'xyz'\. It accepts breadth, height, loud, out, output, text, width\."),
+        ({"out": "a", "output": "b"}, r"draw\(\) got out and output, which are the same option\."),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_is_a_type_error_with_a_hint(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        draw("a", **keywords)
+
+
+def test_a_wrong_value_is_an_option_error_and_a_value_error() -> None:
+    with pytest.raises(OptionError, match=r"^width, height must differ\.$") as caught:
+        draw("a", width=2)
+    assert isinstance(caught.value, ValueError)
