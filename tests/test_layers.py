@@ -68,10 +68,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         "data", "evaluation", "checkpoint", "pictures", "tracing", "families", "families.family", "family.product",
         "family.trace",
     },
+    "api": ALWAYS
+    | {"__init__", "data", "checkpoint", "training", "progress", "families", "families.family", "signatures"},
     "cli": ALWAYS
     | {
         "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explore", "hub", "training", "runtime",
-        "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
+        "api", "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "family.commands": ALWAYS
     | {
