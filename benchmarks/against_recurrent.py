@@ -32,8 +32,8 @@ import qkv
 from qkv.checkpoint.files import read_json, write_json
 from qkv.cli import fail
 from qkv.cli.options import read_options
-from qkv.cli.terminal import say
 from qkv.errors import QkvError
+from qkv.progress.terminal import say
 from qkv.training.distributed import cores
 
 QUICK_LENGTHS = (8, 64)

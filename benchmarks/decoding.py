@@ -162,7 +162,7 @@ def as_folder(contest: Contest, folder: Path) -> Path:
 
 
 def take_turns(systems: list[System], contest: Contest, options: Options) -> None:
-    from qkv.cli.terminal import count_progress
+    from qkv.progress.terminal import count_progress
 
     with count_progress(f"{contest.name}: turns", options.rounds * 4 * len(systems)) as done:
         for turn in range(options.rounds):

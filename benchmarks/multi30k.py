@@ -37,9 +37,9 @@ from rich.console import Console
 from qkv.checkpoint.files import read_json, write_json
 from qkv.cli import fail
 from qkv.cli.options import read_options
-from qkv.cli.terminal import say
 from qkv.errors import QkvError
 from qkv.families.translator import recipes
+from qkv.progress.terminal import say
 
 PUBLISHED = float(recipes.PUBLISHED[0].bleu)  # Wu et al., ACL 2021, test2016
 LEVELS = (40.0, PUBLISHED)

@@ -18,11 +18,11 @@ from comparison import compare
 from rich.console import Console
 from rich.table import Table
 
-from qkv.cli.terminal import say
 from qkv.data.worlds import pairs
 from qkv.families.translator.recipes import RECIPES
 from qkv.families.translator.settings import ModelSettings
 from qkv.flags import Flag
+from qkv.progress.terminal import say
 
 BUILT_IN_PAIRS = 100_000
 TESTED = 1_000

@@ -31,10 +31,10 @@ from comparison import compare
 from rich.console import Console
 from rich.table import Table
 
-from qkv.cli.terminal import say
 from qkv.errors import QkvError
 from qkv.flags import Flag
 from qkv.pictures import new_figure
+from qkv.progress.terminal import say
 
 README_LOSS = 1.88  # nanoGPT's README, of the recipe for a CPU
 FULL_LOSS = 1.4697  # ... and of the full one, on a GPU

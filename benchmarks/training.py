@@ -206,7 +206,7 @@ def ratio(rows: dict[str, dict[str, float]]) -> float:
 
 
 def measured(options: Options, files: tuple[Path, Path], folder: Path) -> Results:
-    from qkv.cli.terminal import count_progress
+    from qkv.progress.terminal import count_progress
 
     results: Results = {}
     for name, shape in shapes_of(options).items():

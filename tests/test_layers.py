@@ -60,6 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.trace": ALWAYS
     | {"text", "core", "core.config", "family.config", "data", "decoding", "tracing", "families", "family.model", "family.options", "family.product"},
     "family.recompute": {"tracing"},
+    "progress": ALWAYS | {"training"},
     "pictures": {"errors", "family.product"},
     "explore": ALWAYS
     | {
@@ -69,11 +70,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": ALWAYS
     | {
         "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explore", "hub", "training", "runtime",
-        "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
+        "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "family.commands": ALWAYS
     | {
-        "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "cli", "families",
+        "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
         "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "__init__": {"errors", "families", "tracing", "family.product"},

@@ -17,9 +17,9 @@ from curves import Point
 from torch import Tensor
 
 import qkv
-from qkv.cli.terminal import count_progress, say
 from qkv.data.parallel import ParallelText, read_two
 from qkv.evaluation.scores import Scorer
+from qkv.progress.terminal import count_progress, say
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.distributed import cores
 

@@ -28,9 +28,9 @@ from multi30k_systems.common import (
 )
 
 from qkv.checkpoint.files import write_json
-from qkv.cli.terminal import say
 from qkv.data.parallel import ParallelText
 from qkv.errors import QkvError
+from qkv.progress.terminal import say
 
 JOEY_GUESS = 9  # updates a minute, to space its checkpoints before its speed is known
 JOEY_PATIENCE = 120  # seconds for it to save its weights when asked to stop

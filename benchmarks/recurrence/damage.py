@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from qkv.cli.terminal import count_progress
 from qkv.data.worlds import Pair, pairs_apart, words
 from qkv.families.translator.product import Translator
+from qkv.progress.terminal import count_progress
 
 Places = list[int]  # which words of the source are left, in which order
 LANGUAGES = ("en", "de")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import qkv
-from qkv.cli.terminal import count_progress, say
 from qkv.data.worlds import Pair, pairs_apart, reference_agrees
 from qkv.errors import QkvError
 from qkv.families.translator.product import Translator
+from qkv.progress.terminal import count_progress, say
 
 SHOWN = (0, 1, 2, 3, 4)  # clauses between noun and pronoun in training
 ASKED = (0, 1, 2, 3, 4, 5, 6, 8)  # and in the test: the last ones are farther apart than any that was shown

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import torch
 
-from qkv.cli.terminal import count_progress
 from qkv.core.pairs import TranslationBatch, TranslationModel, TranslationStep
 from qkv.families.translator.architectures import build
 from qkv.families.translator.recipes import multi30k_tiny, recurrent
 from qkv.families.translator.settings import ModelSettings
 from qkv.families.translator.task import CONFIGS
+from qkv.progress.terminal import count_progress
 
 PAD, START, END = 0, 1, 2
 VOCABULARY = 8_000

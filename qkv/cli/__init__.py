@@ -143,7 +143,7 @@ class Notice(logging.Handler):
     """Prints the log messages of the library for the user."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        from qkv.cli.terminal import say
+        from qkv.progress.terminal import say
 
         say(record.getMessage())
 

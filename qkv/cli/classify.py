@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> None:
         "probability, or a number if the model predicts numbers.",
     )
     check(command)
-    from qkv.cli.terminal import count_progress
+    from qkv.progress.terminal import count_progress
 
     classifier = open_model(command)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
@@ -83,8 +83,8 @@ def check(command: Classify) -> None:
 
 def open_model(command: Classify) -> "Classifier":
     use_threads(command.running.threads)
-    from qkv.cli.terminal import warn
     from qkv.families.loading import load_for
+    from qkv.progress.terminal import warn
 
     model: Any = load_for(command.model, "classify", object, command.running, warn)
     if command.options.fit:
@@ -142,9 +142,9 @@ def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
 
 def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> dict[str, float | None]:
     """Scores of the model on labelled examples."""
-    from qkv.cli.terminal import count_progress, say
     from qkv.data.labels import read_labelled
     from qkv.evaluation.classification import accuracy, macro_f1, pearson, round_or_none, spearman
+    from qkv.progress.terminal import count_progress, say
 
     if classifier.reads == "choices":
         if columns:
@@ -177,9 +177,9 @@ def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> di
 
 def evaluate_choices(classifier: "Classifier", path: Path) -> dict[str, float | None]:
     """How often the model chooses the right answer to a question."""
-    from qkv.cli.terminal import count_progress
     from qkv.data.choices import read_questions
     from qkv.evaluation.classification import accuracy
+    from qkv.progress.terminal import count_progress
 
     questions = read_questions(path)
     with count_progress("choosing", len(questions)) as done:

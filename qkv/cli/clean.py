@@ -61,10 +61,10 @@ def main(arguments: list[str]) -> None:
         "and report what was dropped, with examples.",
     )
     check_options(command)
-    from qkv.cli.terminal import count_progress
     from qkv.corpus.clean import Languages, clean
     from qkv.corpus.held_out import read_held_out
     from qkv.corpus.judge import usable_cores
+    from qkv.progress.terminal import count_progress
 
     source, target = languages_of(command)
     with open_output(command.output) as write:
@@ -150,7 +150,7 @@ def open_output(path: Path | None) -> AbstractContextManager[Callable[[Record], 
 def show(report: CleanReport) -> None:
     from rich.console import Console
 
-    from qkv.cli.terminal import escape_markup
+    from qkv.progress.terminal import escape_markup
 
     console = Console(file=sys.stdout, highlight=False, emoji=False)
     console.print(f"kept {report.kept:,} of {report.total:,} pairs ({share(report.kept, report.total)})")

@@ -45,8 +45,8 @@ def main(arguments: list[str]) -> None:
         raise QkvError("the demo runs on one machine: start it without torchrun.")
     if command.source_language == command.target_language:
         raise QkvError("--source-language and --target-language are the same: choose two different ones.")
-    from qkv.cli.terminal import say
     from qkv.data.worlds import deck_pairs
+    from qkv.progress.terminal import say
 
     previous = None if is_helper() else set_aside(command.output)
     try:
@@ -92,13 +92,13 @@ def set_aside(out: Path) -> Path | None:
 def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, Any]]:
     from dataclasses import replace
 
-    from qkv.cli.terminal import TrainingDisplay, say
     from qkv.data.parallel import ParallelText
     from qkv.data.worlds import LANGUAGES, deck_pairs, pairs
     from qkv.families.translator.corpus import Corpus
     from qkv.families.translator.defaults import Languages
     from qkv.families.translator.recipes import built_in
     from qkv.families.translator.task import translator_task
+    from qkv.progress.terminal import TrainingDisplay, say
     from qkv.training.distributed import processes_for, shared_run
     from qkv.training.runs import train as train_task
     from qkv.training.trainable import Setup
@@ -144,10 +144,10 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
     from rich.table import Table
 
     from qkv.checkpoint.bundle import save_report
-    from qkv.cli.terminal import count_progress, err
     from qkv.data.worlds import pairs, reference_agrees
     from qkv.evaluation.scores import score_translations
     from qkv.families.translator.report import model_card
+    from qkv.progress.terminal import count_progress, err
     from qkv.runtime.running import EXACT
 
     tested = pairs(
@@ -200,8 +200,8 @@ def share(right: list[bool], chosen: list[bool]) -> float:
 def show_deck_sentences(translator: "Translator", command: Demo) -> None:
     from rich.table import Table
 
-    from qkv.cli.terminal import err, escape_markup
     from qkv.data.worlds import deck_pairs
+    from qkv.progress.terminal import err, escape_markup
 
     pairs: list[Pair] = deck_pairs(command.source_language, command.target_language)
     translations = translator.translate([pair.source for pair in pairs])
@@ -221,9 +221,9 @@ def show_deck_sentences(translator: "Translator", command: Demo) -> None:
 
 
 def show_attention(translator: "Translator", command: Demo) -> None:
-    from qkv.cli.terminal import err, heat_map, say
     from qkv.data.worlds import deck_pairs
     from qkv.pictures import attention_picture, learning_curve_picture
+    from qkv.progress.terminal import err, heat_map, say
 
     sentence = deck_pairs(command.source_language, command.target_language)[-1].source
     attention = translator.attention(sentence)

@@ -63,8 +63,8 @@ def main(arguments: list[str]) -> None:
             check_output(option, path)
             if path.exists() and not command.overwrite:
                 raise QkvError(f"{path} already exists: give another {option} file, or add --overwrite.")
-    from qkv.cli.terminal import say
     from qkv.explore.session import Explorer, TraceQuery
+    from qkv.progress.terminal import say
 
     explorer = Explorer(command.model, [] if command.text is None else [Path(command.text)])
     text = explorer.info()["examples"][0] if command.text is None else command.text
@@ -93,8 +93,8 @@ def place_of(command: Explore) -> "Place":
 
 
 def print_heat_map(explorer: "Explorer", query: "TraceQuery", place: "Place") -> None:
-    from qkv.cli.terminal import escape_markup, heat_map
     from qkv.explore.picture import panels_of
+    from qkv.progress.terminal import escape_markup, heat_map
 
     if place.station not in (8, 15, 16):
         raise QkvError("--terminal shows attention weights: --station must be 8, 15 or 16.")
@@ -114,7 +114,7 @@ def serve(command: Explore, explorer: "Explorer") -> None:
         raise MissingExtraError("the page", package="starlette", extra="explore") from None
     from urllib.parse import quote
 
-    from qkv.cli.terminal import say
+    from qkv.progress.terminal import say
 
     hosts = service.accepted_hosts(command.host)
     listener = service.listen(command.host, command.port)

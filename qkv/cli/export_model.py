@@ -47,8 +47,8 @@ def main(arguments: list[str]) -> None:
 
 
 def to_huggingface(command: Export) -> None:
-    from qkv.cli.terminal import say
     from qkv.hub.exporting import export_to_transformers
+    from qkv.progress.terminal import say
 
     exported = export_to_transformers(command.model, command.output)
     say(exported.proof.sentence())
@@ -58,10 +58,10 @@ def to_huggingface(command: Export) -> None:
 
 
 def to_ctranslate2(command: Export) -> None:
-    from qkv.cli.terminal import say
     from qkv.data.lines import numbered_lines
     from qkv.evaluation.scores import score_translations
     from qkv.hub.exporting_ctranslate2 import export_to_ctranslate2
+    from qkv.progress.terminal import say
 
     lines, references = (
         [] if path is None else [line for _, line in numbered_lines(path)]

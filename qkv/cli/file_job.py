@@ -11,9 +11,9 @@ from typing import Any
 
 from qkv.checkpoint.files import bytes_hash, canonical, lock_file, read_json, sync_folder, write_json
 from qkv.cli.pace import Pace
-from qkv.cli.progress import count_progress
 from qkv.cli.texts import decode
 from qkv.errors import DataError, QkvError
+from qkv.progress.delayed import count_progress
 
 LINES_OF_A_PART = 1_000  # at most
 
@@ -69,7 +69,7 @@ class FileJob:
     def resume(self, work: Work) -> None:
         done, size = self.read_progress()
         if done:
-            from qkv.cli.terminal import say
+            from qkv.progress.terminal import say
 
             say(f"resuming {self.output}: {done:,} of {self.lines:,} lines are done")
         counted = count_progress("translating", self.lines, before=done, lines=True)

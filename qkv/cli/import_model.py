@@ -35,9 +35,9 @@ def main(arguments: list[str]) -> None:
         ),
     )
     from qkv.cli import program
-    from qkv.cli.terminal import say
     from qkv.hub.download import folder_of
     from qkv.hub.importing import check_not_existing, import_model
+    from qkv.progress.terminal import say
 
     check_not_existing(command.output)
     folder = folder_of(command.model, revision=command.revision, allow_pickle=command.allow_pickle)

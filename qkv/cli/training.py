@@ -39,7 +39,7 @@ from qkv.training.settings import find_recipe
 from qkv.training.trainable import Setup, Trainable
 
 if TYPE_CHECKING:
-    from qkv.cli.terminal import TrainingDisplay
+    from qkv.progress.terminal import TrainingDisplay
     from qkv.training.runs import Outcome
     from qkv.training.task import Task
     from qkv.training.watch import Watch
@@ -132,7 +132,7 @@ def apply_recipe(
 
 
 def run(trainable: Trainable, command: Command, data: Any, setup: Setup) -> Outcome[Any]:
-    from qkv.cli.terminal import TrainingDisplay
+    from qkv.progress.terminal import TrainingDisplay
     from qkv.training.runs import train as train_task
 
     make_task: Callable[..., Task[Any]] = resolve(trainable.task)
@@ -177,6 +177,6 @@ def print_resume_command(trainable: Trainable, out: Path) -> Iterator[None]:
 
 
 def say(line: str) -> None:
-    from qkv.cli.terminal import say as print_line
+    from qkv.progress.terminal import say as print_line
 
     print_line(line)

@@ -9,10 +9,10 @@ from typing import Any
 
 from qkv.cli import program
 from qkv.cli.resuming import resume_command
-from qkv.cli.terminal import say
 from qkv.errors import QkvError
 from qkv.families import trainings
 from qkv.families.family import resolve
+from qkv.progress.terminal import say
 from qkv.training.trainable import Trainable
 
 

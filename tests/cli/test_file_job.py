@@ -10,9 +10,10 @@ from digits import digit_lines
 
 import qkv
 from qkv.checkpoint.files import lock_file
-from qkv.cli import file_job, terminal
+from qkv.cli import file_job
 from qkv.errors import QkvError
 from qkv.families.translator.commands import translate
+from qkv.progress import terminal
 
 LINES = ["one two", "", "three", "👍", "  four ", "{name} five", *digit_lines(40)]
 
@@ -101,7 +102,7 @@ def test_a_job_without_a_terminal_prints_its_progress(
 ) -> None:
     long = "one two three. " * 40  # many pieces, and yet one line
     source.write_text("\n".join([*LINES, long, long]) + "\n", encoding="utf-8")
-    monkeypatch.setattr("qkv.cli.progress.QUIET", 0.0)
+    monkeypatch.setattr("qkv.progress.delayed.QUIET", 0.0)
     monkeypatch.setattr(terminal, "LINE_EVERY", 0.0)
     command = ("translate", model, "--input", source, "--output")
     assert code_of(*command, tmp_path / "out") == 0

@@ -39,9 +39,9 @@ def main(arguments: list[str]) -> None:
     )
     check(command)
     use_threads(command.running.threads)
-    from qkv.cli.terminal import count_progress, say, warn
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
+    from qkv.progress.terminal import count_progress, say, warn
 
     model = load_for(command.model, "embed", Bert, command.running, warn)
     texts = all_texts(command)

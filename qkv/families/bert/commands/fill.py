@@ -34,10 +34,10 @@ def main(arguments: list[str]) -> None:
         "probability. If the text has several [MASK], each line starts with the number of its [MASK].",
     )
     use_threads(command.running.threads)
-    from qkv.cli.terminal import warn
     from qkv.cli.texts import check_text
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
+    from qkv.progress.terminal import warn
 
     check_text(command.text)
     model = load_for(command.model, "fill", Bert, command.running, warn)

@@ -45,10 +45,10 @@ def main(arguments: list[str]) -> None:
     use_threads(command.running.threads)
     import json
 
-    from qkv.cli.terminal import warn
     from qkv.cli.texts import check_text
     from qkv.families.bert.product import Bert
     from qkv.families.loading import load_for
+    from qkv.progress.terminal import warn
 
     for text in command.text:
         check_text(text)
@@ -83,8 +83,8 @@ def read_text_pairs(path: Path) -> tuple[list[int], list[str], list[str]]:
 
 def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
     """The cosine of each pair."""
-    from qkv.cli.terminal import count_progress
     from qkv.families.bert.encoding import normalize
+    from qkv.progress.terminal import count_progress
 
     with count_progress("embedding", 2 * len(firsts)) as done:
         vectors = normalize(embed([*firsts, *seconds], raw=True, done=done))
@@ -93,9 +93,9 @@ def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[
 
 
 def correlation(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, float | None]:
-    from qkv.cli.terminal import say
     from qkv.data.labels import read_labelled
     from qkv.evaluation.classification import pearson, round_or_none, spearman
+    from qkv.progress.terminal import say
 
     examples = read_labelled(path, columns, say)
     if examples.seconds is None:

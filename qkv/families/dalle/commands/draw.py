@@ -51,9 +51,9 @@ def main(arguments: list[str]) -> None:
 
     check_text(command.caption)
     use_threads(command.running.threads)
-    from qkv.cli.terminal import count_progress, say, warn
     from qkv.families.dalle.product import Painter
     from qkv.families.loading import load_for
+    from qkv.progress.terminal import count_progress, say, warn
 
     painter = load_for(command.model, "draw", Painter, command.running, warn)
     with count_progress("drawing", command.how.candidates) as done:

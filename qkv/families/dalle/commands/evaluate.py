@@ -60,10 +60,10 @@ def main(arguments: list[str]) -> None:
     if command.sheet is not None:
         check_picture_path("--sheet", command.sheet)
     use_threads(command.running.threads)
-    from qkv.cli.terminal import warn
     from qkv.families.dalle.codes import Codes
     from qkv.families.dalle.product import Painter
     from qkv.families.loading import load_for
+    from qkv.progress.terminal import warn
 
     if command.sheet is not None:
         from qkv.pictures import figure_class, sheet_picture
@@ -116,9 +116,9 @@ def evaluate_codebook(command: EvaluateDrawing, codes: Codes) -> dict[str, Any]:
 
 
 def draw_scenes(command: EvaluateDrawing, painter: Painter) -> tuple[dict[str, Any], list[Exhibit]]:
-    from qkv.cli.terminal import count_progress
     from qkv.families.dalle.scene_scores import PARTS, scene_scores
     from qkv.pictures import Exhibit
+    from qkv.progress.terminal import count_progress
 
     if not painter.defaults.words:
         raise QkvError(f"{command.model} was not trained on the built-in scenes.")
@@ -156,8 +156,8 @@ def draw_own_captions(command: EvaluateDrawing, painter: Painter) -> tuple[dict[
 
 
 def side_by_side(painter: Painter, part: Captioned, name: str, how: DrawingOptions) -> list[Exhibit]:
-    from qkv.cli.terminal import count_progress
     from qkv.pictures import Exhibit
+    from qkv.progress.terminal import count_progress
 
     step = max(1, len(part) // (ON_SHEET // 2))
     chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])

@@ -44,9 +44,9 @@ def main(arguments: list[str]) -> None:
         "between any two models. Long texts are read in overlapping windows.",
     )
     use_threads(command.running.threads)
-    from qkv.cli.terminal import warn
     from qkv.families.gpt.product import Generator
     from qkv.families.loading import load_for
+    from qkv.progress.terminal import warn
 
     if bool(command.text) == bool(command.music):
         raise QkvError("give either --text or --music.")
@@ -68,9 +68,9 @@ def main(arguments: list[str]) -> None:
 
 
 def score_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
-    from qkv.cli.terminal import count_progress
     from qkv.data.documents import read_documents
     from qkv.evaluation.perplexity import TextLoss
+    from qkv.progress.terminal import count_progress
 
     texts = read_documents(paths).texts
     documents = [generator.tokenizer.encode(text) for text in texts]
@@ -82,8 +82,8 @@ def score_text(generator: Generator, paths: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def score_music(generator: Generator, command: EvaluateText) -> dict[str, Any]:
-    from qkv.cli.terminal import count_progress, say
     from qkv.data.chorales import VOICES, is_midi, read_chorales, read_midi
+    from qkv.progress.terminal import count_progress, say
 
     chorales = []
     for path in command.music:

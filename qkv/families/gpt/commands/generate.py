@@ -48,9 +48,9 @@ def main(arguments: list[str]) -> None:
 
 
 def open_model(command: Generate) -> Generator:
-    from qkv.cli.terminal import warn
     from qkv.families.gpt.product import Generator
     from qkv.families.loading import load_for
+    from qkv.progress.terminal import warn
 
     use_threads(command.running.threads)
     return load_for(command.model, "generate", Generator, command.running, warn)
@@ -59,7 +59,7 @@ def open_model(command: Generate) -> Generator:
 def write(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
     if command.output is not None:
         raise QkvError("--output is for music. This model writes text to standard output.")
-    from qkv.cli.terminal import err, say
+    from qkv.progress.terminal import err, say
 
     def on_slide() -> None:
         if err.is_terminal and sys.stdout.isatty():
@@ -90,8 +90,8 @@ def prompt_of(command: Generate) -> str:
 
 
 def compose(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
-    from qkv.cli.terminal import count_progress, say
     from qkv.data.chorales import PER_BEAT, read_midi, write_midi
+    from qkv.progress.terminal import count_progress, say
 
     if command.output is None:
         raise QkvError("this model composes music: give --output NAME.mid.")
@@ -108,7 +108,7 @@ def compose(generator: Generator, command: Generate, generation: GenerationOptio
 
 
 def warn_about_sliding(generator: Generator) -> None:
-    from qkv.cli.terminal import warn
+    from qkv.progress.terminal import warn
 
     context = generator.config.max_length
     warn(

@@ -73,11 +73,11 @@ class System:
 
     @classmethod
     def open(cls, path: Path, running: Running) -> System:
-        from qkv.cli.terminal import warn
         from qkv.data.parallel import read_lines
         from qkv.evaluation.overlap import read_seen
         from qkv.families.loading import load_for
         from qkv.families.translator.product import Translator
+        from qkv.progress.terminal import warn
 
         if path.is_dir():
             translator = load_for(path, "evaluate", Translator, running, warn)
@@ -97,9 +97,9 @@ def main(arguments: list[str]) -> None:
         "sentence length, the worst sentences, and what was in the training data.",
     )
     check_options(command)
-    from qkv.cli.terminal import warn
     from qkv.evaluation.evaluation import merge_same_sources
     from qkv.evaluation.overlap import warning
+    from qkv.progress.terminal import warn
 
     model = System.open(command.model, command.running)
     other = None if command.against is None else System.open(command.against, command.running)
@@ -239,8 +239,8 @@ def scorer_for(command: Evaluate, system: System) -> Scorer:
 
 def translations_of(system: System, sentences: Sentences, belongs: list[int], command: Evaluate) -> list[str]:
     """One translation per sentence. If several lines of a file belong to a sentence, the first one."""
-    from qkv.cli.terminal import count_progress
     from qkv.families.translator.commands.translate import without_line_breaks
+    from qkv.progress.terminal import count_progress
 
     if system.translator is None or sentences.source is None:
         by_place = dict(zip(reversed(belongs), reversed(system.translations), strict=True))  # the first wins
@@ -269,8 +269,8 @@ def score(
     other: System | None,
     others: list[str] | None,
 ) -> Evaluation:
-    from qkv.cli.terminal import count_progress
     from qkv.evaluation.evaluation import evaluate, steps_of
+    from qkv.progress.terminal import count_progress
 
     overlap = sentences.overlap_with(model.seen)
     with count_progress("scoring", steps_of(others is not None, overlap), lines=True) as done:

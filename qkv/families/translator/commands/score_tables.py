@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from qkv.cli.terminal import escape_markup
 from qkv.evaluation.significance import FEWEST, NAMES
+from qkv.progress.terminal import escape_markup
 
 if TYPE_CHECKING:
     from qkv.evaluation.evaluation import Against, Evaluation

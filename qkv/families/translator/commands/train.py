@@ -41,8 +41,8 @@ def show_tests(report: Mapping[str, Any]) -> None:
     """Print the scores on the test parts, next to published ones."""
     from rich.table import Table
 
-    from qkv.cli.terminal import err, escape_markup, say
     from qkv.evaluation.overlap import without_them
+    from qkv.progress.terminal import err, escape_markup, say
 
     if not report["tests"]:
         return

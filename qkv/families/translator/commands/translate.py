@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> None:
     )
     check(command)
     from qkv.cli.file_job import FileJob
-    from qkv.cli.progress import count_progress
+    from qkv.progress.delayed import count_progress
 
     decoding = replace(command.options, alignments=command.options.alignments or command.json)
     translator = open_model(command)
@@ -119,9 +119,9 @@ def check(command: Translate) -> None:
 
 
 def open_model(command: Translate) -> "Translator":
-    from qkv.cli.progress import warn
     from qkv.families.loading import load_for
     from qkv.families.translator.product import Translator
+    from qkv.progress.delayed import warn
 
     translator, *others = (
         load_for(path, "translate", Translator, command.running, warn)

@@ -39,18 +39,18 @@ def main(arguments: list[str]) -> None:
     )
     check_scenes_or_images(command.scenes, command.images)
     use_threads(command.running.threads)
-    from qkv.cli.terminal import warn
     from qkv.families.loading import load_for
     from qkv.families.vit.product import PictureClassifier
+    from qkv.progress.terminal import warn
 
     model = load_for(command.model, "evaluate", PictureClassifier, command.running, warn)
     show_scores(scores_of(command, model), command.json)
 
 
 def scores_of(command: EvaluateClassifier, model: PictureClassifier) -> dict[str, Any]:
-    from qkv.cli.terminal import warn
     from qkv.data.labelled_pictures import read_evaluation_images
     from qkv.data.worlds.labelled_scenes import evaluation_scenes
+    from qkv.progress.terminal import warn
 
     if command.images is None:
         name, part = "test", evaluation_scenes(command.scenes, model.form).with_class_order(model.classes)

@@ -15,10 +15,11 @@ from digits import digit_lines
 
 import qkv
 from qkv.checkpoint.files import write_json
-from qkv.cli import main, terminal
+from qkv.cli import main
 from qkv.core.pairs import TranslationModel
 from qkv.evaluation.overlap import SEEN_FILE, seen_in, write_seen
 from qkv.families.translator.commands.translate import without_line_breaks
+from qkv.progress import terminal
 
 SENTENCES = 60
 

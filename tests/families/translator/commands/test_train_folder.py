@@ -44,7 +44,7 @@ def train(folder: Path, *options: str) -> dict[str, Any]:
 def test_published_scores_are_shown_next_to_ours(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qkv.cli.terminal.err.width", 200)
+    monkeypatch.setattr("qkv.progress.terminal.err.width", 200)
     report = train(folder, "--beam-size", "5")
     shown = capsys.readouterr().err
     lines = [line for line in shown.splitlines() if "│ test_2016_flickr" in line]
@@ -182,7 +182,7 @@ def test_the_published_size_is_not_exceeded() -> None:
 def test_test_sentences_in_the_training_data_are_counted(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qkv.cli.terminal.err.width", 200)
+    monkeypatch.setattr("qkv.progress.terminal.err.width", 200)
     for language, lines in {"en": "seven kings\nnew", "de": "sieben könige\nneu"}.items():
         with open(folder / f"train.lc.norm.tok.{language}", "a") as file:
             file.write(lines.splitlines()[0] + "\n")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from qkv.cli import progress, terminal
-from qkv.cli.terminal import TrainingDisplay
+from qkv.progress import delayed, terminal
+from qkv.progress.terminal import TrainingDisplay
 from qkv.training.position import Position
 
 
@@ -70,7 +70,7 @@ def test_work_after_the_last_step_is_named_at_once_and_its_progress_printed(
 def test_nothing_is_shown_for_a_job_that_ends_within_two_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     times = iter([0.0, 1.0, 1.9, 60.0])
     shown: list[str] = []
-    with progress.count_progress("counting", 30, lines=True, clock=lambda: next(times)) as advance:
+    with delayed.count_progress("counting", 30, lines=True, clock=lambda: next(times)) as advance:
         for _ in range(3):
             advance(10)
             shown.append(capsys.readouterr().err)

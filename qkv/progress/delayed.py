@@ -27,7 +27,7 @@ def count_progress(
             if show is None and clock() - began < QUIET:
                 return
             if show is None:
-                from qkv.cli import terminal
+                from qkv.progress import terminal
 
                 show = stack.enter_context(terminal.count_progress(what, total, before=before, lines=lines))
             show(waiting)
@@ -38,6 +38,6 @@ def count_progress(
 
 def warn(sentence: str) -> None:
     """Warn the user; the command continues."""
-    from qkv.cli import terminal
+    from qkv.progress import terminal
 
     terminal.warn(sentence)
