@@ -31,8 +31,8 @@ def save_gpt(folder: Path) -> str:
     config = models.GPTConfig(
         vocab_size=len(tokenizer), max_length=80, end=2, positions="learned", stack=STACK
     )
-    defaults = generator.GeneratorDefaults(token_type="subwords")
-    generator.Generator(disturbed(models.GPT(config)), tokenizer, defaults).save(folder)
+    defaults = generator.LanguageModelDefaults(token_type="subwords")
+    generator.LanguageModel(disturbed(models.GPT(config)), tokenizer, defaults).save(folder)
     return "one two three"
 
 
@@ -56,7 +56,7 @@ def save_vit(folder: Path) -> str:
     image = pytest.importorskip("PIL.Image")
     config = models.VitConfig(height=8, width=12, channels=1, patch=4, classes=3, stack=STACK)
     defaults = pipeline.ClassifierDefaults(classes=("circle", "square", "line"), colours="grey")
-    pipeline.PictureClassifier(disturbed(models.Vit(config)), defaults).save(folder)
+    pipeline.ImageClassifier(disturbed(models.Vit(config)), defaults).save(folder)
     path = folder.parent / "picture.png"
     image.fromarray(np.arange(96, dtype=np.uint8).reshape(8, 12) * 2).save(path)
     return str(path)

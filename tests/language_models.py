@@ -8,7 +8,7 @@ import torch
 from qkv.core.stack_config import StackConfig
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
-from qkv.families.gpt.product import Generator, GeneratorDefaults, TokenType
+from qkv.families.gpt.product import LanguageModel, LanguageModelDefaults, TokenType
 from qkv.text.characters import CharacterTokenizer
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
@@ -17,7 +17,7 @@ TEXT = "the cat danced – the dog sang.\n" * 12
 STACK = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activation="gelu", dropout=0.0)
 
 
-def untrained(pieces: TokenType, max_length: int = 9) -> Generator:
+def untrained(pieces: TokenType, max_length: int = 9) -> LanguageModel:
     """It says nonsense, but always the same."""
     tokenizers = {
         "subwords": lambda: Tokenizer.learn([TEXT], 300, sentences=False),
@@ -37,7 +37,7 @@ def untrained(pieces: TokenType, max_length: int = 9) -> Generator:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
-    return Generator(model.eval(), tokenizer, GeneratorDefaults(token_type=pieces))
+    return LanguageModel(model.eval(), tokenizer, LanguageModelDefaults(token_type=pieces))
 
 
 def counting_text(lines: int) -> str:

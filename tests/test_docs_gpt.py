@@ -68,4 +68,4 @@ def test_the_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     [program] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     names: dict[str, object] = {}
     exec(program, names)
-    assert isinstance(names["model"], qkv.families.gpt.product.Generator)
+    assert isinstance(names["model"], qkv.families.gpt.product.LanguageModel)

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def resolve(reference: str) -> Any:
-    """Import what a reference such as "qkv.families.gpt.product:Generator" names."""
+    """Import what a reference such as "qkv.families.gpt.product:LanguageModel" names."""
     module, _, attribute = reference.partition(":")
     return getattr(importlib.import_module(module), attribute)
 

@@ -25,7 +25,7 @@ from qkv.engine.texts import TextEngine
 from qkv.errors import QkvError
 from qkv.families.bert.config import EncoderConfig
 from qkv.families.bert.model import Encoder
-from qkv.families.dalle.codebook import Codebook
+from qkv.families.dalle.codebook import CodebookModel
 from qkv.families.dalle.config import CodebookConfig, DalleConfig
 from qkv.families.dalle.model import Dalle
 from qkv.families.gpt.config import GPTConfig
@@ -284,7 +284,7 @@ def test_a_codebook_equals_torch(quantizer: Literal["lattice", "gumbel"]) -> Non
     config = CodebookConfig(
         side=12, channels=3, patch=4, width=10, depth=2, quantizer=quantizer, levels=(4, 3, 2)
     )
-    model = random_model(Codebook(config))
+    model = random_model(CodebookModel(config))
     own = NumpyCodebook(config, weights_of(model))
     pictures = torch.rand(3, 3, 12, 12, generator=torch.Generator().manual_seed(1)) * 2 - 1
     codes = own.codes_of(pictures.numpy())

@@ -19,8 +19,8 @@ from qkv.checkpoint.files import write_json
 from qkv.checkpoint.header import LARGEST_HEADER, read_header
 from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import QkvError
-from qkv.families.dalle.codebook import Codebook
-from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.codebook import CodebookModel
+from qkv.families.dalle.codes import Codebook
 from qkv.families.dalle.config import CodebookConfig
 from qkv.families.gpt.classifier import ClassifierDefaults, GPTClassifier
 from qkv.families.gpt.config import TaskConfig
@@ -49,9 +49,9 @@ def one_stream() -> Translator:
     return Translator(OneStream(config), whole.tokenizer, whole.defaults)
 
 
-def gumbel_codes() -> Codes:
+def gumbel_codes() -> Codebook:
     config = CodebookConfig(side=32, channels=3, patch=8, width=8, depth=2, quantizer="gumbel", levels=(4, 3))
-    return Codes(Codebook(config))
+    return Codebook(CodebookModel(config))
 
 
 def gpt_classifier() -> GPTClassifier:

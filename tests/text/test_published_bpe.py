@@ -11,7 +11,7 @@ from language_models import STACK
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.options import GenerationOptions
-from qkv.families.gpt.product import Generator, GeneratorDefaults
+from qkv.families.gpt.product import LanguageModel, LanguageModelDefaults
 from qkv.text.published_bpe import PublishedBPE
 from qkv.text.tokenizer import BYTES
 
@@ -43,7 +43,7 @@ def test_a_continuation_is_not_glued_to_its_prompt(tmp_path: Path) -> None:
     tokenizer = published(tmp_path, byte_level=False)
     torch.manual_seed(4)
     model = GPT(GPTConfig(vocab_size=8, max_length=9, end=0, positions="learned", stack=replace(STACK)))
-    generator = Generator(model, tokenizer, GeneratorDefaults(token_type="published"))
+    generator = LanguageModel(model, tokenizer, LanguageModelDefaults(token_type="published"))
     generation = GenerationOptions(max_new_tokens=9, temperature=1.0, seed=2)
     with_space = generator.generate("dog ", generation)
     assert with_space.strip()

@@ -9,7 +9,7 @@ FAMILY = Family(
     bundles=(
         BundleKind(
             name="codebook",
-            product=f"{HERE}.codes:Codes",
+            product=f"{HERE}.codes:Codebook",
             commands=("train dalle", "evaluate"),
             evaluate=f"{HERE}.commands.evaluate:main",
             evaluator=f"{HERE}.evaluation:EVALUATOR",
@@ -17,7 +17,7 @@ FAMILY = Family(
         ),
         BundleKind(
             name="dalle",
-            product=f"{HERE}.product:Painter",
+            product=f"{HERE}.product:ImageGenerator",
             commands=("draw", "evaluate"),
             evaluate=f"{HERE}.commands.evaluate:main",
             evaluator=f"{HERE}.evaluation:EVALUATOR",

@@ -89,7 +89,7 @@ class Noisy(nn.Module):
         return self.vectors[ids]
 
 
-class Codebook(nn.Module):
+class CodebookModel(nn.Module):
     def __init__(self, config: CodebookConfig):
         super().__init__()
         self.config = config

@@ -10,8 +10,8 @@ import torch
 from qkv.checkpoint.bundle import save_report
 from qkv.data.images import Bytes
 from qkv.errors import QkvError
-from qkv.families.dalle.codebook import Codebook, Pixels
-from qkv.families.dalle.codes import Codes, reconstruction
+from qkv.families.dalle.codebook import CodebookModel, Pixels
+from qkv.families.dalle.codes import Codebook, reconstruction
 from qkv.families.dalle.config import CodebookConfig
 from qkv.families.dalle.settings import CodebookSettings
 from qkv.runtime.pixels import as_input
@@ -32,7 +32,7 @@ class ImageData:
     train: Bytes  # (N, 3, side, side)
     valid: Bytes
     origin: str
-    measure: Callable[[Codes], dict[str, Any]]  # further results for the report
+    measure: Callable[[Codebook], dict[str, Any]]  # further results for the report
 
     @property
     def amount(self) -> int:
@@ -49,7 +49,7 @@ def codebook_task(data: ImageData, inputs: Any, settings: CodebookSettings, setu
 
 
 @dataclass(frozen=True)
-class CodebookTask(Task[Codes]):
+class CodebookTask(Task[Codebook]):
     images: ImageData
     settings: CodebookSettings
 
@@ -66,7 +66,7 @@ class CodebookTask(Task[Codes]):
     def files(self) -> dict[str, bytes]:
         return {}
 
-    def assemble(self, folder: Path) -> Assembled[Codes]:
+    def assemble(self, folder: Path) -> Assembled[Codebook]:
         _, channels, side, _ = self.images.train.shape
         try:
             config = CodebookConfig(side=side, channels=channels, **asdict(self.settings.model))
@@ -77,9 +77,9 @@ class CodebookTask(Task[Codes]):
             Rows(len(part), batch_size, config.grid**2, batches_of(part), shuffled=shuffled)
             for part, shuffled in ((self.images.train, True), (self.images.valid, False))
         )
-        return Assembled(product=Codes(Codebook(config)), train=train, valid=valid)
+        return Assembled(product=Codebook(CodebookModel(config)), train=train, valid=valid)
 
-    def finish(self, product: Codes, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
+    def finish(self, product: Codebook, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         measured, known = reconstruction(product, self.images.valid), self.images.measure(product)
         config = product.model.config
         report = {

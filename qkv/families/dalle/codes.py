@@ -17,7 +17,7 @@ from qkv.runtime.pixels import AT_ONCE, as_input, as_pixels
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 
 
-class Codes:
+class Codebook:
     def __init__(self, runner: CodebookRunner, network: Network[CodebookConfig, Any] | None = None):
         """`network` has the config and weights; it is not needed if the runner is a torch model."""
         self.runner = runner
@@ -68,7 +68,7 @@ class Codes:
         return np.concatenate(parts)
 
 
-def reconstruction(codes: Codes, pictures: Bytes) -> dict[str, float]:
+def reconstruction(codes: Codebook, pictures: Bytes) -> dict[str, float]:
     """The error of images that were encoded and decoded, and how many of the codes they use."""
     ids = codes.encode(pictures)
     error = float((((codes.decode(ids).astype(np.float64) - pictures) / 255) ** 2).mean())

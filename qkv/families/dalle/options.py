@@ -1,6 +1,6 @@
 """The options of drawing, each stated once.
 
-The fields are the flags of `qkv draw` and the fields of the options of `Painter.draw`.
+The fields are the flags of `qkv draw` and the fields of the options of `ImageGenerator.draw`.
 """
 
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Step
 from qkv.engine.reference.functions import Ints, log_softmax
 from qkv.errors import QkvError
-from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.codes import Codebook
 from qkv.families.dalle.config import DalleConfig
 from qkv.families.dalle.options import DrawingOptions, Ranking, drawing_rules
 from qkv.families.dalle.runner import DalleRunner, build_dalle, open_dalle
@@ -32,7 +32,7 @@ NEVER = -1  # the id of an end that never comes: an image ends at its last posit
 
 
 @dataclass(frozen=True, kw_only=True)
-class PainterDefaults:
+class ImageGeneratorDefaults:
     """What a painter needs besides its weights."""
 
     words: tuple[str, ...]  # the words that a caption may use; empty for any
@@ -53,15 +53,15 @@ class Drawing:
     contrast: float  # how much the caption raises the log-probability, per code
 
 
-class Painter:
+class ImageGenerator:
     """`qkv.load("runs/scenes").draw("a red circle above a blue square")`"""
 
     def __init__(
         self,
         runner: DalleRunner,
         tokenizer: Tokenizer,
-        codes: Codes,
-        defaults: PainterDefaults,
+        codes: Codebook,
+        defaults: ImageGeneratorDefaults,
         network: Network[DalleConfig, Any] | None = None,
     ):
         """`network` has the config and weights; it is not needed if the runner is a torch model."""
@@ -81,9 +81,9 @@ class Painter:
     def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(DalleConfig, config.pop("model", None), f"{where}/{CONFIG_FILE}")
-        defaults = from_dict(PainterDefaults, config, f"{where}/{CONFIG_FILE}")
+        defaults = from_dict(ImageGeneratorDefaults, config, f"{where}/{CONFIG_FILE}")
         tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
-        codes = Codes.from_bundle(load_bundle(where / CODEBOOK), running, warn)
+        codes = Codebook.from_bundle(load_bundle(where / CODEBOOK), running, warn)
         own = codes.config
         if (len(tokenizer), own.codes, own.grid) != (
             architecture.vocab_size,

@@ -64,7 +64,7 @@ def build_dalle(config: DalleConfig, weights: Weights) -> Any:
 
 def build_codebook(config: CodebookConfig, weights: Weights) -> Any:
     """The torch model."""
-    from qkv.families.dalle.codebook import Codebook
+    from qkv.families.dalle.codebook import CodebookModel
     from qkv.runtime.torch_models import with_weights
 
-    return with_weights(Codebook(config), weights)
+    return with_weights(CodebookModel(config), weights)

@@ -19,9 +19,9 @@ from qkv.data.worlds.scenes import (
     measured_captions,
     pictures,
 )
-from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.codes import Codebook
 from qkv.families.dalle.options import DrawingOptions
-from qkv.families.dalle.product import Drawing, Painter
+from qkv.families.dalle.product import Drawing, ImageGenerator
 from qkv.families.dalle.settings import MeasuredSettings
 
 SEEN_PAIRS, UNSEEN_PAIRS = "seen combinations", "unseen combinations"
@@ -86,7 +86,7 @@ def share(values: Iterable[bool]) -> float:
 
 
 def scene_scores(
-    painter: Painter,
+    painter: ImageGenerator,
     count: int,
     how: DrawingOptions,
     part: MeasuredPart = "test",
@@ -153,7 +153,7 @@ def percent(value: float) -> str:
     return f"{100 * value:.2f} %"
 
 
-def evaluate_scenes(painter: Painter, wanted: MeasuredSettings) -> dict[str, Any]:
+def evaluate_scenes(painter: ImageGenerator, wanted: MeasuredSettings) -> dict[str, Any]:
     """Scores for the report of a run on built-in scenes."""
     how = DrawingOptions(candidates=wanted.measured_candidates)
     scores = scene_scores(painter, wanted.measured_captions, how)
@@ -163,7 +163,7 @@ def evaluate_scenes(painter: Painter, wanted: MeasuredSettings) -> dict[str, Any
 # Codebooks
 
 
-def reconstructed_scenes(codes: Codes, count: int = ENOUGH) -> dict[str, Any]:
+def reconstructed_scenes(codes: Codebook, count: int = ENOUGH) -> dict[str, Any]:
     """The scores of reconstructed scenes, an upper bound for drawings.
 
     Uses the validation scenes, because a codebook may be chosen by these scores.

@@ -15,10 +15,10 @@ from qkv.checkpoint.files import bytes_hash, canonical
 from qkv.checkpoint.tensors import tensors_hash
 from qkv.data.captioned import Captioned, words_of
 from qkv.errors import QkvError
-from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.codes import Codebook
 from qkv.families.dalle.config import DalleConfig
 from qkv.families.dalle.model import CaptionedBatch, Dalle
-from qkv.families.dalle.product import Painter, PainterDefaults
+from qkv.families.dalle.product import ImageGenerator, ImageGeneratorDefaults
 from qkv.families.dalle.settings import DalleSettings, MeasuredSettings
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.blocks import stack_of
@@ -40,10 +40,10 @@ class CaptionedData:
 
     train: Captioned
     valid: Captioned
-    codes: Codes
+    codes: Codebook
     origin: str
     world: Sequence[str]  # captions of the built-in scenes with all words and the maximum length; else empty
-    measure: Callable[[Painter, MeasuredSettings], dict[str, Any]]  # evaluates drawings for the report
+    measure: Callable[[ImageGenerator, MeasuredSettings], dict[str, Any]]  # evaluates drawings for the report
 
     @property
     def amount(self) -> int:
@@ -57,7 +57,7 @@ def dalle_task(data: CaptionedData, inputs: Any, settings: DalleSettings, setup:
 
 
 @dataclass(frozen=True)
-class DalleTask(Task[Painter]):
+class DalleTask(Task[ImageGenerator]):
     data: CaptionedData
     settings: DalleSettings
 
@@ -83,7 +83,7 @@ class DalleTask(Task[Painter]):
         np.save(content, np.concatenate(codes).astype(np.int32), allow_pickle=False)
         return {TOKENIZER_FILE: tokenizer.text().encode(), CODES_FILE: content.getvalue()}
 
-    def assemble(self, folder: Path) -> Assembled[Painter]:
+    def assemble(self, folder: Path) -> Assembled[ImageGenerator]:
         data, settings = self.data, self.settings
         tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
         codes = torch.from_numpy(np.load(folder / CODES_FILE, allow_pickle=False)).long()
@@ -93,11 +93,11 @@ class DalleTask(Task[Painter]):
         config = self.architecture(tokenizer, places)
         model = Dalle(config)
         drawing = settings.drawing
-        painter = Painter(
+        painter = ImageGenerator(
             model,
             tokenizer,
             data.codes,
-            PainterDefaults(
+            ImageGeneratorDefaults(
                 words=tuple(sorted({word for text in data.world for word in words_of(text)})),
                 **asdict(drawing),
             ),
@@ -131,7 +131,7 @@ class DalleTask(Task[Painter]):
         except ValueError as error:
             raise QkvError(f"this model cannot be built: {error}.") from None
 
-    def finish(self, product: Painter, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
+    def finish(self, product: ImageGenerator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         measured = self.data.measure(product, self.settings.measured)
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
@@ -141,7 +141,7 @@ class DalleTask(Task[Painter]):
             **measured,
             "results": {"validation loss": f"{chosen.loss:.4f}", **measured.get("results", {})},
         }
-        save_report(out, report, model_card("Painter", 'qkv draw . "…" -o picture.png', report))
+        save_report(out, report, model_card("Image generator", 'qkv draw . "…" -o picture.png', report))
         return report
 
 

@@ -9,7 +9,7 @@ FAMILY = Family(
     bundles=(
         BundleKind(
             name="gpt",
-            product=f"{HERE}.product:Generator",
+            product=f"{HERE}.product:LanguageModel",
             commands=("generate", "evaluate", "train gpt --fine-tune"),
             evaluate=f"{HERE}.commands.evaluate:main",
             evaluator=f"{HERE}.evaluation:EVALUATOR",

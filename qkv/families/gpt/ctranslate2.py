@@ -8,7 +8,7 @@ import torch
 
 from qkv.families.gpt.hub import GPTMapping
 from qkv.families.gpt.model import GPT
-from qkv.families.gpt.product import Generator
+from qkv.families.gpt.product import LanguageModel
 from qkv.hub.ctranslate2 import (
     Comparison,
     Exporter,
@@ -23,11 +23,11 @@ from qkv.hub.ctranslate2 import (
 )
 
 
-def save(product: Generator, folder: Path, numbers: Numbers) -> None:
+def save(product: LanguageModel, folder: Path, numbers: Numbers) -> None:
     save_gpt(product.model, names_of(product), folder, numbers=numbers)
 
 
-def names_of(product: Generator) -> list[str]:
+def names_of(product: LanguageModel) -> list[str]:
     tokenizer = product.tokenizer
     return [str(tokenizer.library.id_to_token(number)) for number in range(len(tokenizer))]
 
@@ -53,7 +53,7 @@ def save_gpt(model: GPT, names: Sequence[str], folder: Path, *, numbers: Numbers
     write(spec, folder, numbers)
 
 
-def compare(product: Generator, engine: Any) -> Comparison:
+def compare(product: LanguageModel, engine: Any) -> Comparison:
     mapping, config, names = GPTMapping(), product.model.config, names_of(product)
     inputs = mapping.probe(product)
     rows = [[names[number] for number in row] for row in inputs["input_ids"].tolist()]

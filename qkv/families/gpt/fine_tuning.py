@@ -10,7 +10,7 @@ from qkv.data.chorales import Music
 from qkv.errors import QkvError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
-from qkv.families.gpt.product import Generator
+from qkv.families.gpt.product import LanguageModel
 from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings
 from qkv.families.gpt.stream import StreamData
 from qkv.families.gpt.task import (
@@ -52,8 +52,8 @@ def fine_tune_task(
     return FineTuneGPTTask(data, parts, before, base, settings)
 
 
-def model_in(base: Path, *, music: bool) -> Generator:
-    found = load_for(base, "train gpt --fine-tune", Generator)
+def model_in(base: Path, *, music: bool) -> LanguageModel:
+    found = load_for(base, "train gpt --fine-tune", LanguageModel)
     if (found.defaults.token_type == "notes") != music:
         known = "text" if music else "music"
         raise QkvError(f"{base} is a model of {known}. Fine-tune it on {known}.")
@@ -70,10 +70,10 @@ def check_length(train: StreamData, context: int) -> None:
 
 
 @dataclass(frozen=True)
-class FineTuneGPTTask(Task[Generator]):
+class FineTuneGPTTask(Task[LanguageModel]):
     data: TrainingData
     parts: tuple[StreamData, StreamData]  # to train on and to validate on
-    before: Generator
+    before: LanguageModel
     base: Path  # the folder of the model
     settings: FineTuneTextSettings | FineTuneMusicSettings
 
@@ -85,14 +85,14 @@ class FineTuneGPTTask(Task[Generator]):
         weights = {"weights to begin with": file_hash(self.base / MODEL_FILE)}
         return {**self.data.fingerprint(), **weights, **description_hashes(self.base)}
 
-    def assemble(self, folder: Path) -> Assembled[Generator]:
+    def assemble(self, folder: Path) -> Assembled[LanguageModel]:
         before, (train, valid) = self.before, self.parts
         model = GPT(with_dropout(before.model.config, self.settings.dropout))
         model.load_state_dict(before.model.state_dict())
-        product = Generator(model, before.tokenizer, before.defaults)
+        product = LanguageModel(model, before.tokenizer, before.defaults)
         return Assembled(product=product, train=train, valid=valid)
 
-    def finish(self, product: Generator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
+    def finish(self, product: LanguageModel, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = make_report(product, self.data, self.settings, run, chosen)
         with run.spread.arithmetic():  # the precision of the other losses in the report
             loss = loss_on(self.before.model, run.valid)
@@ -103,7 +103,7 @@ class FineTuneGPTTask(Task[Generator]):
         write_report(out, product, report)
         return report
 
-    def example(self) -> Example[Generator] | None:
+    def example(self) -> Example[LanguageModel] | None:
         return self.data.example()
 
 

@@ -14,7 +14,7 @@ from qkv.decoding.greedy import greedy
 from qkv.errors import DataError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
-from qkv.families.gpt.product import Generator, GeneratorDefaults
+from qkv.families.gpt.product import LanguageModel, LanguageModelDefaults
 from qkv.hub.folder import Published, added_tokens, check_size, read_object
 from qkv.hub.mapping import Written
 from qkv.hub.naming import Settings, build_model, check_copies
@@ -61,7 +61,7 @@ QKV = ("query", "key", "value")
 
 
 class GPTMapping:
-    def read(self, published: Published, language: str | None) -> Generator:
+    def read(self, published: Published, language: str | None) -> LanguageModel:
         config, where = published.config, published.where
         tokenizer, token_type = read_tokenizer(published)
         weights = {name.removeprefix("transformer."): each for name, each in published.weights.items()}
@@ -71,9 +71,9 @@ class GPTMapping:
         check_numbers(published, tokenizer.library.get_vocab().values(), architecture.vocab_size)
         if isinstance(tokenizer, PublishedBPE):
             tokenizer.end = architecture.end
-        return Generator(model, tokenizer, GeneratorDefaults(token_type=token_type))  # type: ignore[arg-type]
+        return LanguageModel(model, tokenizer, LanguageModelDefaults(token_type=token_type))  # type: ignore[arg-type]
 
-    def write(self, product: Generator) -> Written:
+    def write(self, product: LanguageModel) -> Written:
         config = product.model.config
         stack, kind = config.stack, kind_of(product)
         if config.positions != "learned":
@@ -117,28 +117,28 @@ class GPTMapping:
             generation=ids | {"pad_token_id": config.end},
         )
 
-    def notes(self, product: Generator) -> dict[str, Any]:
+    def notes(self, product: LanguageModel) -> dict[str, Any]:
         return {"pieces": product.defaults.token_type}
 
-    def encode(self, product: Generator, line: str) -> list[int] | None:
+    def encode(self, product: LanguageModel, line: str) -> list[int] | None:
         tokenizer = product.tokenizer
         return tokenizer.encode(line) if isinstance(tokenizer, PublishedBPE) else None
 
-    def their_class(self, product: Generator) -> str:
+    def their_class(self, product: LanguageModel) -> str:
         return CLASSES[kind_of(product)]
 
-    def probe(self, product: Generator) -> dict[str, Tensor]:
+    def probe(self, product: LanguageModel) -> dict[str, Tensor]:
         config = product.model.config
         chance = torch.Generator().manual_seed(1)
         return {
             "input_ids": torch.randint(config.vocab_size, (2, min(9, config.max_length)), generator=chance)
         }
 
-    def compute(self, product: Generator, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: LanguageModel, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["input_ids"])}
 
     def greedy(
-        self, product: Generator, inputs: Mapping[str, Tensor]
+        self, product: LanguageModel, inputs: Mapping[str, Tensor]
     ) -> tuple[list[list[int]], dict[str, Any]]:
         """Our greedy continuation of the probe's first ids, and the arguments of `generate` for the same."""
         config = product.model.config
@@ -155,7 +155,7 @@ class GPTMapping:
         return [each.ids for each in hypotheses], {**arguments, "begun": read.shape[1], "end": config.end}
 
 
-def kind_of(product: Generator) -> str:
+def kind_of(product: LanguageModel) -> str:
     return "gpt2" if product.model.config.stack.norm == "pre" else "openai-gpt"
 
 
@@ -299,7 +299,7 @@ def their_weights(model: GPT, kind: str) -> dict[str, Tensor]:
     return found
 
 
-def tokenizer_files(product: Generator) -> dict[str, bytes]:
+def tokenizer_files(product: LanguageModel) -> dict[str, bytes]:
     tokenizer, config = product.tokenizer, product.model.config
     library = LibraryTokenizer.from_str(tokenizer.text())
     settings = {

@@ -18,7 +18,7 @@ from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
 from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, batches_of
 from qkv.families.gpt.config import TaskConfig
 from qkv.families.gpt.model import GPTForTask, TaskBatch
-from qkv.families.gpt.product import Generator, tokenizer_for
+from qkv.families.gpt.product import LanguageModel, tokenizer_for
 from qkv.families.gpt.settings import FineTuneSettings
 from qkv.families.loading import load_for
 from qkv.runtime.predictions import EXAMPLES
@@ -184,8 +184,8 @@ def labels_task(data: Labels, inputs: Any, settings: FineTuneSettings, setup: Se
     return replace(task, settings=settings)
 
 
-def language_model_in(base: Path) -> Generator:
-    found = load_for(base, "train gpt --fine-tune", Generator)
+def language_model_in(base: Path) -> LanguageModel:
+    found = load_for(base, "train gpt --fine-tune", LanguageModel)
     if found.defaults.token_type == "notes":
         raise QkvError(
             f"{base} is a music model, but labels need a text model: give a language model of text."
@@ -198,7 +198,7 @@ class FineTuneTask(Task[GPTClassifier]):
     unit: ClassVar = "examples"
 
     labels: Labels
-    before: Generator
+    before: LanguageModel
     base: Path  # the folder of the model
     settings: FineTuneSettings
 

@@ -1,6 +1,6 @@
 """The options of text and music generation, each stated once.
 
-The fields are the flags of `qkv generate` and the keyword arguments of `Generator.generate`.
+The fields are the flags of `qkv generate` and the keyword arguments of `LanguageModel.generate`.
 """
 
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ SCORES_AT_ONCE = 2**24  # logits in one batch: fewer tokens if the vocabulary is
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneratorDefaults:
+class LanguageModelDefaults:
     """What a generator needs besides its weights."""
 
     OLD_NAMES: ClassVar = {"pieces": "token_type"}
@@ -50,7 +50,7 @@ class GeneratorDefaults:
     """What a token stands for."""
 
 
-class Generator:
+class LanguageModel:
     """A language model with its vocabulary.
 
     Args:
@@ -64,7 +64,7 @@ class Generator:
         self,
         runner: GPTRunner,
         tokenizer: Tokenizer,
-        defaults: GeneratorDefaults,
+        defaults: LanguageModelDefaults,
         network: Network[GPTConfig, Any] | None = None,
     ):
         self.runner, self.tokenizer, self.defaults = runner, tokenizer, defaults
@@ -72,7 +72,7 @@ class Generator:
 
     def __repr__(self) -> str:
         config = self.config
-        return f"Generator({self.defaults.token_type}, vocabulary {config.vocab_size:,}, context {config.max_length:,})"
+        return f"LanguageModel({self.defaults.token_type}, vocabulary {config.vocab_size:,}, context {config.max_length:,})"
 
     @property
     def config(self) -> GPTConfig:
@@ -87,15 +87,15 @@ class Generator:
     def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(GPTConfig, config.pop("model", None), f"{where}/config.json")
-        defaults = from_dict(GeneratorDefaults, config, f"{where}/config.json")
+        defaults = from_dict(LanguageModelDefaults, config, f"{where}/config.json")
         tokenizer = tokenizer_for(defaults.token_type, where / TOKENIZER_FILE, architecture)
         network = network_of(bundle, architecture, build_gpt)
         return cls(open_generator(network, running, warn), tokenizer, defaults, network)
 
-    def running(self, running: Running, warn: Warn = silent) -> "Generator":
+    def running(self, running: Running, warn: Warn = silent) -> "LanguageModel":
         """The same model with its current weights on another engine, device or number format."""
         runner = open_generator(self.network, running, warn)
-        return Generator(runner, self.tokenizer, self.defaults, self.network)
+        return LanguageModel(runner, self.tokenizer, self.defaults, self.network)
 
     def facts(self) -> dict[str, str]:
         """What it is, for `qkv info`."""

@@ -19,7 +19,13 @@ from qkv.errors import QkvError
 from qkv.evaluation.perplexity import perplexity_from
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
-from qkv.families.gpt.product import TOKENIZERS, GenerationOptions, Generator, GeneratorDefaults, TokenType
+from qkv.families.gpt.product import (
+    TOKENIZERS,
+    GenerationOptions,
+    LanguageModel,
+    LanguageModelDefaults,
+    TokenType,
+)
 from qkv.families.gpt.settings import (
     FineTuneMusicSettings,
     GPTModelSettings,
@@ -54,10 +60,10 @@ class TrainingData(Protocol):
     def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
         """The training stream and the validation stream."""
 
-    def results(self, product: Generator, loss: float, tokens: int) -> dict[str, str]:
+    def results(self, product: LanguageModel, loss: float, tokens: int) -> dict[str, str]:
         """Results for the report. `loss` is the mean over the `tokens` of the validation part."""
 
-    def example(self) -> Example[Generator] | None:
+    def example(self) -> Example[LanguageModel] | None:
         """An output to show at every validation."""
 
 
@@ -88,7 +94,7 @@ class TextParts:
         )
         return lambda seed: train, lambda seed: valid
 
-    def results(self, product: Generator, loss: float, tokens: int) -> dict[str, str]:
+    def results(self, product: LanguageModel, loss: float, tokens: int) -> dict[str, str]:
         size = sum(len(text.encode()) for text in self.valid.texts)
         return {
             "validation loss": f"{loss:.4f} per token, {tokens:,} tokens",
@@ -96,7 +102,7 @@ class TextParts:
             "bits per byte": f"{loss * tokens / size / math.log(2):.4f}",
         }
 
-    def example(self) -> Example[Generator] | None:
+    def example(self) -> Example[LanguageModel] | None:
         lines = [line for line in self.valid.texts[0].splitlines() if line.strip()]
         prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:EXAMPLE_LENGTH]
         options = GenerationOptions(max_new_tokens=EXAMPLE_LENGTH)
@@ -153,7 +159,7 @@ class MusicParts:
 
         return train, lambda seed: valid
 
-    def results(self, product: Generator, loss: float, tokens: int) -> dict[str, str]:
+    def results(self, product: LanguageModel, loss: float, tokens: int) -> dict[str, str]:
         found = {"validation loss": f"{loss:.4f} per note"}
         parts = {"validation": self.music.valid, "test": self.music.test}
         for name, chorales in parts.items():
@@ -164,7 +170,7 @@ class MusicParts:
                 )
         return found
 
-    def example(self) -> Example[Generator] | None:
+    def example(self) -> Example[LanguageModel] | None:
         return None
 
 
@@ -214,7 +220,7 @@ def gpt_task(data: LearnableData, settings: GPTSettings | MusicSettings, setup: 
 
 
 @dataclass(frozen=True)
-class GPTTask(Task[Generator]):
+class GPTTask(Task[LanguageModel]):
     data: LearnableData
     settings: GPTSettings | MusicSettings
 
@@ -228,7 +234,7 @@ class GPTTask(Task[Generator]):
     def files(self) -> dict[str, bytes]:
         return {TOKENIZER_FILE: self.data.learn().text().encode()}
 
-    def assemble(self, folder: Path) -> Assembled[Generator]:
+    def assemble(self, folder: Path) -> Assembled[LanguageModel]:
         settings, token_type = self.settings, self.data.token_type
         tokenizer = TOKENIZERS[token_type].load(folder / TOKENIZER_FILE)
         context = settings.model.max_length
@@ -242,17 +248,17 @@ class GPTTask(Task[Generator]):
                 )
         model = GPT(architecture(settings.model, len(tokenizer), tokenizer.end))
         return Assembled(
-            product=Generator(model, tokenizer, GeneratorDefaults(token_type=token_type)),
+            product=LanguageModel(model, tokenizer, LanguageModelDefaults(token_type=token_type)),
             train=train,
             valid=valid,
         )
 
-    def finish(self, product: Generator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
+    def finish(self, product: LanguageModel, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = make_report(product, self.data, self.settings, run, chosen)
         write_report(out, product, report)
         return report
 
-    def example(self) -> Example[Generator] | None:
+    def example(self) -> Example[LanguageModel] | None:
         return self.data.example()
 
 
@@ -268,7 +274,7 @@ def both_parts(
 
 
 def make_report(
-    product: Generator, data: TrainingData, settings: RunSettings, run: Run, chosen: ChosenWeights
+    product: LanguageModel, data: TrainingData, settings: RunSettings, run: Run, chosen: ChosenWeights
 ) -> dict[str, Any]:
     """The report of a run."""
     return {
@@ -285,7 +291,7 @@ def make_report(
     }
 
 
-def write_report(out: Path, product: Generator, report: Mapping[str, Any]) -> None:
+def write_report(out: Path, product: LanguageModel, report: Mapping[str, Any]) -> None:
     """Write the report and the model card."""
     music = product.defaults.token_type == "notes"
     usage = "qkv generate . -o music.mid --max-new-tokens 1024" if music else 'qkv generate . "…"'

@@ -4,7 +4,7 @@ import torch
 
 from qkv.configs import to_dict
 from qkv.core.tape import Tape
-from qkv.families.gpt.product import Generator
+from qkv.families.gpt.product import LanguageModel
 from qkv.tracing.experiments import Experiment, StackLocation, apply_experiment, check_forced, shuffle_words
 from qkv.tracing.trace import Side, Trace, at_rows, check_length, choices_of, without_batch
 
@@ -13,7 +13,7 @@ CONTINUED = 12  # tokens that the model adds to the prompt
 
 @torch.inference_mode()
 def trace_gpt(
-    generator: Generator,
+    generator: LanguageModel,
     text: str,
     experiment: Experiment = Experiment(),  # noqa: B008
     *,

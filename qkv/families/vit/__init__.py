@@ -9,7 +9,7 @@ FAMILY = Family(
     bundles=(
         BundleKind(
             name="vit",
-            product=f"{HERE}.product:PictureClassifier",
+            product=f"{HERE}.product:ImageClassifier",
             commands=("classify", "evaluate", "train vit --fine-tune"),
             evaluate=f"{HERE}.commands.evaluate:main",
             evaluator=f"{HERE}.evaluation:EVALUATOR",

@@ -9,7 +9,7 @@ from qkv.checkpoint.files import file_hash
 from qkv.errors import QkvError
 from qkv.families.loading import load_for
 from qkv.families.vit.config import VitConfig
-from qkv.families.vit.product import PictureClassifier
+from qkv.families.vit.product import ImageClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
 from qkv.families.vit.task import LabelledData, VitTask, describe, percent
 from qkv.training.device import choose_device, with_precision
@@ -42,16 +42,16 @@ def fine_tune_task(
     return replace(task, settings=with_epochs(settings, lambda: task.data(images.train, shuffled=True)))
 
 
-def classifier_in(base: Path) -> PictureClassifier:
-    return load_for(base, "train vit --fine-tune", PictureClassifier)
+def classifier_in(base: Path) -> ImageClassifier:
+    return load_for(base, "train vit --fine-tune", ImageClassifier)
 
 
-def same_classes(images: LabelledData, before: PictureClassifier) -> bool:
+def same_classes(images: LabelledData, before: ImageClassifier) -> bool:
     """Whether the classes are the same, in any order, so that the head can be kept."""
     return sorted(images.train.classes) == sorted(before.classes)
 
 
-def tuned_config(before: PictureClassifier, images: LabelledData, settings: FineTuneVitSettings) -> VitConfig:
+def tuned_config(before: ImageClassifier, images: LabelledData, settings: FineTuneVitSettings) -> VitConfig:
     """The config with new classes, and with the dropout and label smoothing of this run."""
     config = replace(before.model.config, classes=len(images.train.classes))
     if settings.label_smoothing is not None:
@@ -63,14 +63,14 @@ def tuned_config(before: PictureClassifier, images: LabelledData, settings: Fine
 
 @dataclass(frozen=True)
 class FineTuneVitTask(VitTask):
-    before: PictureClassifier
+    before: ImageClassifier
     base: Path
 
     def fingerprint(self) -> dict[str, str]:
         weights = {"weights to begin with": file_hash(self.base / MODEL_FILE)}
         return {**super().fingerprint(), **weights, **description_hashes(self.base)}
 
-    def assemble(self, folder: Path) -> Assembled[PictureClassifier]:
+    def assemble(self, folder: Path) -> Assembled[ImageClassifier]:
         """Load the weights. The head is new if the classes are different."""
         made = super().assemble(folder)
         weights = self.before.model.state_dict()
@@ -80,9 +80,7 @@ class FineTuneVitTask(VitTask):
         made.product.model.load_state_dict(weights)
         return made
 
-    def report(
-        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
-    ) -> dict[str, Any]:
+    def report(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = super().report(product, run, chosen, out)
         report["data"]["origin"] += f", on top of {self.base.name}"
         report["fine_tuned"] = {"from": self.base.name, "head": "new"}

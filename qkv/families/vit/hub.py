@@ -12,7 +12,7 @@ from qkv.checkpoint.files import json_bytes
 from qkv.errors import DataError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import Vit
-from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
+from qkv.families.vit.product import ClassifierDefaults, ImageClassifier
 from qkv.hub.folder import Published
 from qkv.hub.mapping import Written
 from qkv.hub.naming import Settings, build_model, classes, outputs_of, rename_weights
@@ -50,7 +50,7 @@ OUT = {
 
 
 class VitMapping:
-    def read(self, published: Published, language: str | None) -> PictureClassifier:
+    def read(self, published: Published, language: str | None) -> ImageClassifier:
         weights, where = published.weights, published.where
         config = vit_config(published.config, outputs_of(weights, where), where)
         check_pictures(published, config.height)
@@ -61,9 +61,9 @@ class VitMapping:
         ours = rename_weights({name: reshape(name, each) for name, each in weights.items()}, own_name, where)
         model = build_model(lambda: Vit(config), ours, config.stack.depth, where)
         names = classes(published.config, config.classes, where)
-        return PictureClassifier(model, ClassifierDefaults(classes=names, colours=COLOURS[config.channels]))
+        return ImageClassifier(model, ClassifierDefaults(classes=names, colours=COLOURS[config.channels]))
 
-    def write(self, product: PictureClassifier) -> Written:
+    def write(self, product: ImageClassifier) -> Written:
         config, stack = product.model.config, product.model.config.stack
         if config.height != config.width:
             raise DataError("transformers' ViT reads square images only: this model cannot be exported.")
@@ -95,18 +95,18 @@ class VitMapping:
             files={"preprocessor_config.json": json_bytes(seen)},
         )
 
-    def encode(self, product: PictureClassifier, line: str) -> None:
+    def encode(self, product: ImageClassifier, line: str) -> None:
         """Images only: no text."""
 
-    def their_class(self, product: PictureClassifier) -> str:
+    def their_class(self, product: ImageClassifier) -> str:
         return "ViTForImageClassification"
 
-    def probe(self, product: PictureClassifier) -> dict[str, Tensor]:
+    def probe(self, product: ImageClassifier) -> dict[str, Tensor]:
         config, chance = product.model.config, torch.Generator().manual_seed(1)
         size = (2, config.channels, config.height, config.width)
         return {"pixel_values": torch.rand(size, generator=chance) * 2 - 1}
 
-    def compute(self, product: PictureClassifier, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def compute(self, product: ImageClassifier, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"logits": product.model.eval()(inputs["pixel_values"])}
 
 

@@ -1,6 +1,6 @@
 """The options of classification, each stated once.
 
-The fields are flags of `qkv classify`; `fit` is an argument of `PictureClassifier`.
+The fields are flags of `qkv classify`; `fit` is an argument of `ImageClassifier`.
 """
 
 from dataclasses import dataclass

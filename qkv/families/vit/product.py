@@ -30,7 +30,7 @@ class ClassifierDefaults:
     colours: Literal["grey", "colour"]
 
 
-class PictureClassifier:
+class ImageClassifier:
     """`qkv.load("runs/digits").classify([("three.png",)])`"""
 
     reads: Literal["text", "pairs", "pictures"] = "pictures"
@@ -86,9 +86,9 @@ class PictureClassifier:
             "classes": ", ".join(self.classes[:12]) + (", …" if len(self.classes) > 12 else ""),
         }
 
-    def fitting(self) -> "PictureClassifier":
+    def fitting(self) -> "ImageClassifier":
         """The same classifier, which resizes and converts images of another size or mode instead of rejecting them."""
-        return PictureClassifier(self.runner, self.defaults, network=self.network, fit=True)
+        return ImageClassifier(self.runner, self.defaults, network=self.network, fit=True)
 
     def classify(
         self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None

@@ -15,7 +15,7 @@ from qkv.data.labelled_pictures import Labelled
 from qkv.errors import QkvError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import PictureBatch, Vit
-from qkv.families.vit.product import ClassifierDefaults, PictureClassifier
+from qkv.families.vit.product import ClassifierDefaults, ImageClassifier
 from qkv.families.vit.settings import LabelledImageSettings, VitSettings
 from qkv.runtime.pixels import as_input
 from qkv.training.augment import augment
@@ -81,7 +81,7 @@ def describe(images: LabelledData, setup: Setup) -> None:
 
 
 @dataclass(frozen=True)
-class VitTask(Task[PictureClassifier]):
+class VitTask(Task[ImageClassifier]):
     images: LabelledData
     settings: LabelledImageSettings
     config: VitConfig
@@ -90,10 +90,10 @@ class VitTask(Task[PictureClassifier]):
     def width(self) -> int:
         return self.config.stack.width
 
-    def watched(self, watch: Watch, product: PictureClassifier, out: Path) -> Watch:
+    def watched(self, watch: Watch, product: ImageClassifier, out: Path) -> Watch:
         return AccuracyWatch(watch, product, self.images, out / "training" / CURVE_FILE)
 
-    def example(self) -> Example[PictureClassifier]:
+    def example(self) -> Example[ImageClassifier]:
         title = "Accuracy on the validation images:"
         return Example(title, lambda product: f"{100 * self.images.accuracies[-1]:.2f} %")
 
@@ -112,25 +112,21 @@ class VitTask(Task[PictureClassifier]):
         shown = ImageBatches(pictures, self.settings.augment if shuffled else None)
         return Rows(len(pictures), batch_size, tokens, shown, shuffled=shuffled)
 
-    def assemble(self, folder: Path) -> Assembled[PictureClassifier]:
+    def assemble(self, folder: Path) -> Assembled[ImageClassifier]:
         images = self.images
         defaults = ClassifierDefaults(classes=images.train.classes, colours=images.train.form.colours)
         return Assembled(
-            product=PictureClassifier(Vit(self.config), defaults),
+            product=ImageClassifier(Vit(self.config), defaults),
             train=self.data(images.train, shuffled=True),
             valid=self.data(images.valid, shuffled=False),
         )
 
-    def finish(
-        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
-    ) -> dict[str, Any]:
+    def finish(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = self.report(product, run, chosen, out)
         save_report(out, report, model_card("Image classifier", "qkv classify . picture.png", report))
         return report
 
-    def report(
-        self, product: PictureClassifier, run: Run, chosen: ChosenWeights, out: Path
-    ) -> dict[str, Any]:
+    def report(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         images = self.images
         results = {"validation accuracy": percent(product.accuracy(images.valid), len(images.valid))}
         if images.test is not None:
@@ -192,7 +188,7 @@ def percent(share: float, count: int) -> str:
 class AccuracyWatch:
     """A watch that also logs the accuracy and the elapsed minutes at every validation."""
 
-    def __init__(self, inner: Watch, product: PictureClassifier, images: LabelledData, path: Path):
+    def __init__(self, inner: Watch, product: ImageClassifier, images: LabelledData, path: Path):
         self.inner, self.product, self.images, self.path = inner, product, images, path
 
     def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:

@@ -8,7 +8,7 @@ from qkv.configs import to_dict
 from qkv.core.tape import Tape
 from qkv.data.images import read_picture
 from qkv.errors import QkvError
-from qkv.families.vit.product import PictureClassifier
+from qkv.families.vit.product import ImageClassifier
 from qkv.tracing.experiments import Experiment, StackLocation, apply_experiment
 from qkv.tracing.trace import Side, Trace, choices_of, without_batch
 
@@ -17,7 +17,7 @@ MOST_PATCHES = 100  # of an image that can be traced
 
 @torch.inference_mode()
 def trace_vit(
-    classifier: PictureClassifier,
+    classifier: ImageClassifier,
     text: str,
     experiment: Experiment = Experiment(),  # noqa: B008
     *,

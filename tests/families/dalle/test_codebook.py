@@ -5,16 +5,16 @@ from typing import Literal
 import pytest
 import torch
 
-from qkv.families.dalle.codebook import Codebook, Lattice, Pixels
+from qkv.families.dalle.codebook import CodebookModel, Lattice, Pixels
 from qkv.families.dalle.config import CodebookConfig
 
 QUANTIZERS = pytest.mark.parametrize("quantizer", ["lattice", "gumbel"])
 Quantizer = Literal["lattice", "gumbel"]
 
 
-def model(quantizer: Quantizer) -> Codebook:
+def model(quantizer: Quantizer) -> CodebookModel:
     torch.manual_seed(3)
-    return Codebook(
+    return CodebookModel(
         CodebookConfig(side=12, channels=3, patch=4, width=10, depth=1, quantizer=quantizer, levels=(4, 3, 2))
     ).eval()
 

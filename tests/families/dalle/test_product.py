@@ -14,7 +14,7 @@ import qkv
 from qkv.decoding.step import Hypothesis
 from qkv.errors import QkvError
 from qkv.families.dalle.options import DrawingOptions
-from qkv.families.dalle.product import Painter
+from qkv.families.dalle.product import ImageGenerator
 
 CAPTION = "a red circle above a blue square"
 FEW = DrawingOptions(candidates=3, seed=5)
@@ -24,7 +24,7 @@ def test_a_saved_painter_draws_the_same(tmp_path: Path) -> None:
     before = untrained_painter()
     before.save(tmp_path)
     after = qkv.load(tmp_path)
-    assert isinstance(after, Painter)
+    assert isinstance(after, ImageGenerator)
     for one, other in zip(before.draw(CAPTION, FEW), after.draw(CAPTION, FEW), strict=True):
         assert np.array_equal(one.pixels, other.pixels)
         assert one.likelihood == pytest.approx(other.likelihood)

@@ -9,7 +9,7 @@ import pytest
 from drawings import untrained_painter
 
 from qkv.data.worlds.scenes import Part, Scene, Thing, draw_scene, measured_captions
-from qkv.families.dalle.codes import Codes
+from qkv.families.dalle.codes import Codebook
 from qkv.families.dalle.options import DrawingOptions
 from qkv.families.dalle.recipes import dalle
 from qkv.families.dalle.scene_scores import (
@@ -77,9 +77,9 @@ def test_captions_to_choose_by_are_not_those_that_are_measured(parts: tuple[Part
     assert not one & other
 
 
-def codes_that_give(back: Any) -> Codes:
+def codes_that_give(back: Any) -> Codebook:
     config = SimpleNamespace(side=32)
-    return cast(Codes, SimpleNamespace(config=config, encode=lambda pixels: pixels, decode=back))
+    return cast(Codebook, SimpleNamespace(config=config, encode=lambda pixels: pixels, decode=back))
 
 
 def test_a_codebook_is_told_what_its_codes_leave_of_the_attributes() -> None:

@@ -14,7 +14,7 @@ from qkv.engine.reference.gpt import NumpyGPT
 from qkv.errors import QkvError
 from qkv.families.gpt.config import first_read
 from qkv.families.gpt.options import GenerationOptions
-from qkv.families.gpt.product import Generator, TokenType
+from qkv.families.gpt.product import LanguageModel, TokenType
 from qkv.runtime.runners import WITHOUT_ENGINE
 from qkv.runtime.running import EXACT, Running
 
@@ -25,7 +25,7 @@ SEED = 2  # of a long text
 GREEDY = GenerationOptions(max_new_tokens=15, temperature=0)
 
 
-def by_hand(generator: Generator, ids: list[int], tokens: int) -> list[int]:
+def by_hand(generator: LanguageModel, ids: list[int], tokens: int) -> list[int]:
     """The likeliest next token, found by reading the window anew each time."""
     config, said = generator.model.config, list(ids)
     for _ in range(tokens):
@@ -38,7 +38,7 @@ def by_hand(generator: Generator, ids: list[int], tokens: int) -> list[int]:
 
 @texts
 @torch.no_grad()
-def test_temperature_0_takes_the_likeliest_also_past_the_context(generator: Generator) -> None:
+def test_temperature_0_takes_the_likeliest_also_past_the_context(generator: LanguageModel) -> None:
     ids = generator.tokenizer.encode("the dog")
     expected = by_hand(generator, ids, 15)
     assert generator.tokenizer.end not in expected
@@ -50,7 +50,7 @@ def test_temperature_0_takes_the_likeliest_also_past_the_context(generator: Gene
 
 
 @texts
-def test_the_same_seed_gives_the_same_text_and_another_another(generator: Generator) -> None:
+def test_the_same_seed_gives_the_same_text_and_another_another(generator: LanguageModel) -> None:
     told = [
         generator.generate("the", GenerationOptions(max_new_tokens=30, temperature=1.0, seed=seed))
         for seed in (1, 1, 2)
@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same_text_and_another_another(generator: Genera
 
 
 @texts
-def test_a_text_comes_bit_by_bit_and_is_the_same(generator: Generator) -> None:
+def test_a_text_comes_bit_by_bit_and_is_the_same(generator: LanguageModel) -> None:
     generation = GenerationOptions(max_new_tokens=25, temperature=1.0, seed=SEED)
     bits = list(generator.stream("the", generation))
     assert len(bits) > 3
@@ -67,7 +67,7 @@ def test_a_text_comes_bit_by_bit_and_is_the_same(generator: Generator) -> None:
 
 
 @texts
-def test_sliding_is_reported_once(generator: Generator) -> None:
+def test_sliding_is_reported_once(generator: LanguageModel) -> None:
     told: list[str] = []
     list(generator.stream("the", GREEDY, lambda: told.append("slides")))
     assert told == ["slides"]
@@ -76,7 +76,7 @@ def test_sliding_is_reported_once(generator: Generator) -> None:
 
 
 @texts
-def test_a_prompt_longer_than_the_context_is_read_in_its_window(generator: Generator) -> None:
+def test_a_prompt_longer_than_the_context_is_read_in_its_window(generator: LanguageModel) -> None:
     prompt = TEXT[:60]
     ids = generator.tokenizer.encode(prompt)
     window = ids[first_read(len(ids), 9) :]
@@ -127,7 +127,7 @@ def test_impossible_options_are_errors(options: dict[str, float], sentence: str)
 
 @texts
 @torch.no_grad()
-def test_likelihoods_are_those_of_the_windows_in_which_is_generated(generator: Generator) -> None:
+def test_likelihoods_are_those_of_the_windows_in_which_is_generated(generator: LanguageModel) -> None:
     ids = generator.tokenizer.encode(TEXT[:80])
     found = generator.log_probabilities(TEXT[:80])
     stream = [generator.tokenizer.end, *ids]
@@ -167,7 +167,7 @@ def test_a_saved_model_gives_the_same_output(pieces: str, tmp_path: Path) -> Non
     generator = untrained(pieces)  # type: ignore[arg-type]
     generator.save(tmp_path)
     again = qkv.load(tmp_path, EXACT)
-    assert isinstance(again, Generator)
+    assert isinstance(again, LanguageModel)
     ids = [5, 6, 7]
     assert list(again.stream_ids(ids, GREEDY, lambda: None)) == list(
         generator.stream_ids(ids, GREEDY, lambda: None)

@@ -15,7 +15,7 @@ from qkv.errors import QkvError
 from qkv.families.loading import load
 from qkv.families.vit.commands.files import PicturesForModel
 from qkv.families.vit.fine_tuning import FineTuneVitTask, fine_tune_task
-from qkv.families.vit.product import PictureClassifier
+from qkv.families.vit.product import ImageClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
 from qkv.families.vit.task import LabelledData
 from qkv.training.runs import train
@@ -96,7 +96,7 @@ def test_other_classes_get_a_new_head_on_the_same_body(
 
 def test_a_model_with_two_classes_of_one_name_gets_a_new_head(tmp_path: Path) -> None:
     before = untrained_classifier()
-    PictureClassifier(before.model, replace(before.defaults, classes=("ant", "bee", "bee"))).save(
+    ImageClassifier(before.model, replace(before.defaults, classes=("ant", "bee", "bee"))).save(
         tmp_path / "m"
     )
     report = tuned(tmp_path / "m", tmp_path / "out", gallery("ant", "bee"), settings())

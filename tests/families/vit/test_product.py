@@ -10,7 +10,7 @@ from PIL import Image
 import qkv
 from qkv.checkpoint.files import read_json, write_json
 from qkv.errors import QkvError
-from qkv.families.vit.product import PictureClassifier
+from qkv.families.vit.product import ImageClassifier
 from qkv.runtime.pixels import as_input, as_pixels
 
 
@@ -25,7 +25,7 @@ def test_a_saved_classifier_gives_the_same_output(tmp_path: Path, picture: Path)
     before = untrained_classifier()
     before.save(tmp_path / "model")
     after = qkv.load(tmp_path / "model")
-    assert isinstance(after, PictureClassifier)
+    assert isinstance(after, ImageClassifier)
     [[said], [again]] = (each.classify([(str(picture),)]) for each in (before, after))
     assert said.label == again.label
     assert said.probabilities == pytest.approx(again.probabilities, abs=1e-6)

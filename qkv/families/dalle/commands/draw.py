@@ -51,11 +51,11 @@ def main(arguments: list[str]) -> None:
 
     check_text(command.caption)
     use_threads(command.running.threads)
-    from qkv.families.dalle.product import Painter
+    from qkv.families.dalle.product import ImageGenerator
     from qkv.families.loading import load_for
     from qkv.progress.terminal import count_progress, say, warn
 
-    painter = load_for(command.model, "draw", Painter, command.running, warn)
+    painter = load_for(command.model, "draw", ImageGenerator, command.running, warn)
     with count_progress("drawing", command.how.candidates) as done:
         drawings = painter.draw(command.caption, command.how, done=done)
     write_sheet(command.output, drawings[: command.top_k], command.scale)

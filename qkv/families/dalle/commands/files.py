@@ -79,7 +79,7 @@ class CaptionedPictures(GivenPictures):
 
 def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedData:
     from qkv.data.worlds.scenes import all_captions
-    from qkv.families.dalle.codes import Codes
+    from qkv.families.dalle.codes import Codebook
     from qkv.families.dalle.scene_scores import evaluate_scenes
     from qkv.families.dalle.task import CaptionedData
     from qkv.families.loading import load_for
@@ -87,7 +87,7 @@ def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedD
     files.check()
     if files.codebook is None:
         raise QkvError("--codebook is missing: give the folder of a codebook from `qkv train codebook`.")
-    codes = load_for(files.codebook, "train dalle", Codes)
+    codes = load_for(files.codebook, "train dalle", Codebook)
     train, valid = files.parts(valid_size)
     own, shape = codes.config, train.pictures.shape[1:]
     if shape != (own.channels, own.side, own.side):

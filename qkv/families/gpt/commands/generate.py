@@ -15,7 +15,7 @@ from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
-    from qkv.families.gpt.product import Generator
+    from qkv.families.gpt.product import LanguageModel
 
 OutputFile = Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE.mid")]
 
@@ -47,16 +47,16 @@ def main(arguments: list[str]) -> None:
         write(generator, command, generation)
 
 
-def open_model(command: Generate) -> Generator:
-    from qkv.families.gpt.product import Generator
+def open_model(command: Generate) -> LanguageModel:
+    from qkv.families.gpt.product import LanguageModel
     from qkv.families.loading import load_for
     from qkv.progress.terminal import warn
 
     use_threads(command.running.threads)
-    return load_for(command.model, "generate", Generator, command.running, warn)
+    return load_for(command.model, "generate", LanguageModel, command.running, warn)
 
 
-def write(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
+def write(generator: LanguageModel, command: Generate, generation: GenerationOptions) -> None:
     if command.output is not None:
         raise QkvError("--output is for music. This model writes text to standard output.")
     from qkv.progress.terminal import err, say
@@ -89,7 +89,7 @@ def prompt_of(command: Generate) -> str:
     return "\n".join(decode(line, number, "standard input") for number, line in enumerate(lines, 1))
 
 
-def compose(generator: Generator, command: Generate, generation: GenerationOptions) -> None:
+def compose(generator: LanguageModel, command: Generate, generation: GenerationOptions) -> None:
     from qkv.data.chorales import PER_BEAT, read_midi, write_midi
     from qkv.progress.terminal import count_progress, say
 
@@ -107,7 +107,7 @@ def compose(generator: Generator, command: Generate, generation: GenerationOptio
     say(f"{len(chorale) / PER_BEAT:g} beats in {command.output}")
 
 
-def warn_about_sliding(generator: Generator) -> None:
+def warn_about_sliding(generator: LanguageModel) -> None:
     from qkv.progress.terminal import warn
 
     context = generator.config.max_length

@@ -16,10 +16,10 @@ from qkv.data.captioned import scene_pictures
 from qkv.data.labelled_pictures import hold_out
 from qkv.data.worlds.labelled_scenes import evaluation_scenes
 from qkv.families.dalle.codes import reconstruction
-from qkv.families.dalle.product import Painter
+from qkv.families.dalle.product import ImageGenerator
 from qkv.families.dalle.scene_scores import reconstructed_scenes
 from qkv.families.loading import load
-from qkv.families.vit.product import PictureClassifier
+from qkv.families.vit.product import ImageClassifier
 
 Output = pytest.CaptureFixture[str]
 JUDGED = ["--measured-captions", "2", "--measured-candidates", "2"]
@@ -112,13 +112,13 @@ def test_options_can_be_tuned_on_validation_captions(
     painter: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     drawn: list[str] = []
-    draw_each = Painter.draw_each
+    draw_each = ImageGenerator.draw_each
 
-    def noting(self: Painter, captions: list[str], *rest: Any, **options: Any) -> Any:
+    def noting(self: ImageGenerator, captions: list[str], *rest: Any, **options: Any) -> Any:
         drawn.extend(captions)
         return draw_each(self, captions, *rest, **options)
 
-    monkeypatch.setattr(Painter, "draw_each", noting)
+    monkeypatch.setattr(ImageGenerator, "draw_each", noting)
     asked = ["evaluate", painter, "--scenes", "12", "--candidates", "1", "--json"]
     found = []
     for more, name in (([], "test"), (["--part", "test"], "test"), (["--part", "valid"], "valid")):
@@ -155,7 +155,7 @@ def test_a_sheet_is_checked_before_drawing_and_its_failure_costs_no_scores(
     assert json.loads(shown.out)["captions"] == 2
     assert "No space left" in shown.err
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(Painter, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
+    monkeypatch.setattr(ImageGenerator, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
     code = code_of(*asked)
     shown = capsys.readouterr()
     assert "a plot needs matplotlib" in refused(shown.err, shown.out, code)
@@ -223,7 +223,7 @@ def test_a_classifier_of_scenes_is_evaluated_on_scenes(tmp_path: Path, capsys: O
     found = json.loads(capsys.readouterr().out)
     assert (found["part"], found["pictures"]) == ("test", 40)
     classifier = load(out)
-    assert isinstance(classifier, PictureClassifier)
+    assert isinstance(classifier, ImageClassifier)
     judged = evaluation_scenes(40, classifier.form).with_class_order(classifier.classes)
     assert found["accuracy"] == pytest.approx(classifier.accuracy(judged))
 
