@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "environment": {"errors"},
     "configs": {"errors"},
-    "flags": set(),
+    "flags": {"errors"},
     "html": set(),
     "signatures": {"flags"},
     "core.config": set(),
@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tracing": ALWAYS | {"core", "core.config", "family.config", "decoding"},
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "evaluation"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
+    "family.inputs": ALWAYS | {"training", "data", "family.product", "family.settings", "family.task", "families"},
     "family.options": ALWAYS | {"text", "decoding.options"},
     "family.product": ALWAYS
     | {
@@ -82,14 +83,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": ALWAYS
     | {
         "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explore", "hub", "training", "runtime",
-        "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
-        "api",
+        "api", "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "family.commands": ALWAYS
     | {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
-        "family.evaluation",
-        "families.family", "family.options", "family.product", "family.settings", "family.task",
+        "families.family", "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
     "__init__": {"errors", "families", "tracing", "family.product"},
     "__main__": {"cli"},
@@ -100,7 +99,7 @@ ROLES = {
     "model": "model", "codebook": "model", "recurrent": "model", "architectures": "model",
     "config": "config",
     "settings": "settings", "recipes": "settings",
-    "options": "options", "evaluation_options": "options",
+    "options": "options", "evaluation_options": "options", "inputs": "inputs",
     "evaluation": "evaluation", "systems": "evaluation", "test_set": "evaluation", "translation_report": "evaluation",
     "score_tables": "evaluation", "score_html": "evaluation",
     "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
@@ -117,6 +116,7 @@ NEVER_TORCH = {
     "core.config",
     "family.config",
     "family.settings",
+    "family.inputs",
     "family.options",
     "decoding",
     "decoding.options",
