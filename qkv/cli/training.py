@@ -9,7 +9,7 @@ from pathlib import Path
 
 from qkv.api.jobs import Job, Show, execute
 from qkv.api.resuming import run_file
-from qkv.cli.fields import fields_given
+from qkv.cli.fields import fields_given, names_in
 from qkv.cli.help import HELP_ALL, wants_help
 from qkv.cli.resuming import can_resume, check_can_start, read_resumed, resume_command
 from qkv.cli.training_choice import check_options, choose_trainable
@@ -22,7 +22,7 @@ from qkv.training.trainable import Trainable
 
 
 def main(name: str, arguments: list[str]) -> None:
-    train(job_of(name, arguments))
+    train(job_of(name, arguments), as_json="--json" in names_in(arguments))
 
 
 def job_of(name: str, arguments: list[str]) -> Job:
@@ -47,7 +47,7 @@ def job_of(name: str, arguments: list[str]) -> Job:
     return Job(trainable=trainable, command=command, given=given - {()})
 
 
-def train(job: Job) -> None:
+def train(job: Job, *, as_json: bool) -> None:
     trainable, out = job.trainable, job.command.output
     with print_resume_command(trainable, out):
         outcome = execute(job, Show())
@@ -60,6 +60,10 @@ def train(job: Job) -> None:
     from qkv.cli.training_summary import summarize
 
     summarize(trainable, outcome.report, out)
+    if as_json:
+        from qkv.cli.reports import print_json
+
+        print_json({"output": str(out), "report": outcome.report})
 
 
 @contextmanager

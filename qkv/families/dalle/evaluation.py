@@ -191,7 +191,9 @@ def draw_own_captions(
     return {"sheet": str(options.sheet), "in training": len(train), "held out": len(held_out)}, exhibits
 
 
-def own_parts(options: DrawingEvaluation, painter: ImageGenerator, folder: Path) -> tuple[Captioned, Captioned]:
+def own_parts(
+    options: DrawingEvaluation, painter: ImageGenerator, folder: Path
+) -> tuple[Captioned, Captioned]:
     """The training and validation part, divided as in training."""
     images = as_path(options.images)
     report = folder / "report.json"
