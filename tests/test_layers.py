@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "environment": {"errors"},
     "configs": {"errors"},
-    "flags": set(),
+    "flags": {"errors"},
     "signatures": {"flags"},
     "core.config": set(),
     "core": {"core.config"},
@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tracing": ALWAYS | {"core", "core.config", "family.config", "decoding"},
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "evaluation"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
+    "family.inputs": ALWAYS | {"training", "data", "family.product", "family.settings", "family.task", "families"},
     "family.options": ALWAYS | {"text", "decoding.options"},
     "family.product": ALWAYS
     | {
@@ -67,15 +68,17 @@ MAY_IMPORT: dict[str, set[str]] = {
         "data", "evaluation", "checkpoint", "pictures", "tracing", "families", "families.family", "family.product",
         "family.trace",
     },
+    "api": ALWAYS
+    | {"__init__", "data", "checkpoint", "training", "progress", "families", "families.family", "signatures"},
     "cli": ALWAYS
     | {
         "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explore", "hub", "training", "runtime",
-        "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
+        "api", "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "family.commands": ALWAYS
     | {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
-        "families.family", "family.options", "family.product", "family.settings", "family.task",
+        "families.family", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
     "__init__": {"errors", "families", "tracing", "family.product"},
     "__main__": {"cli"},
@@ -86,7 +89,7 @@ ROLES = {
     "model": "model", "codebook": "model", "recurrent": "model", "architectures": "model",
     "config": "config",
     "settings": "settings", "recipes": "settings",
-    "options": "options",
+    "options": "options", "inputs": "inputs",
     "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "defaults": "product",
@@ -101,6 +104,7 @@ NEVER_TORCH = {
     "core.config",
     "family.config",
     "family.settings",
+    "family.inputs",
     "family.options",
     "decoding",
     "decoding.options",

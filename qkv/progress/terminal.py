@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from qkv.environment import is_helper
+from qkv.training.watch import Watch
 
 if TYPE_CHECKING:
     from qkv.training.position import Position
@@ -43,7 +44,7 @@ class Speed(ProgressColumn):
         return Text(f"{speed:,.0f} {task.fields['counted']}/s" if speed else "")
 
 
-class TrainingDisplay:
+class TrainingDisplay(Watch):
     """A live line with loss, speed and time left, and a permanent line for every validation, with an example.
 
     `unit` is what the speed counts.
@@ -85,7 +86,9 @@ class TrainingDisplay:
     ) -> None:
         self.progress.stop()
 
-    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+    def on_step(
+        self, position: Position, progress: float, loss: float, tokens_per_second: float, learning_rate: float
+    ) -> None:
         left = position.seconds * (1 - progress) / max(progress, 1e-9)
         if not self.live:
             self.step_line(
@@ -128,9 +131,6 @@ class TrainingDisplay:
         )
         if self.example is not None and self.product is not None:
             say_line(f"              [dim]{escape_markup(self.example.make(self.product))}[/dim]")
-
-    def on_log(self, facts: Mapping[str, object]) -> None:
-        """Not shown: this is for log files."""
 
     def warn(self, sentence: str) -> None:
         self.progress.console.print(f"[yellow]warning: {escape_markup(sentence)}[/yellow]")

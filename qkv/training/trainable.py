@@ -57,7 +57,7 @@ class Inputs:
 def to_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return [to_json(each) for each in value]
-    return str(value.resolve()) if isinstance(value, Path) else value
+    return str(value.absolute()) if isinstance(value, Path) else value
 
 
 def from_json(hint: Any, value: Any) -> Any:

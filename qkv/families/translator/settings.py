@@ -95,9 +95,9 @@ class DataSettings:
     bpe_dropout: float = 0.0
     """Probability of skipping a BPE merge in training (BPE dropout, a regularization)."""
     languages: tuple[str, str] | None = None
-    """Source and target language in the file names of --data, if --source-language and --target-language are not given."""
+    """Source and target language in the file names of a data folder, if they are not given."""
     variant: str = ""
-    """Middle part of the file names of --data, such as lc.norm.tok in train.lc.norm.tok.en."""
+    """Middle part of the file names of a data folder, such as lc.norm.tok in train.lc.norm.tok.en."""
 
     def rules(self) -> list[Rule]:
         return [share_below_one("bpe_dropout", self.bpe_dropout), size_rule(self.valid_size)]

@@ -13,8 +13,8 @@ from drawings import untrained_classifier
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import QkvError
 from qkv.families.loading import load
-from qkv.families.vit.commands.files import PicturesForModel
 from qkv.families.vit.fine_tuning import FineTuneVitTask, fine_tune_task
+from qkv.families.vit.inputs import PicturesForModel
 from qkv.families.vit.product import ImageClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
 from qkv.families.vit.task import LabelledData

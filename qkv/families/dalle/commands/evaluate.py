@@ -139,7 +139,7 @@ def draw_own_captions(
     """Drawings of captions from the training data and of held-out captions, next to the real images."""
     from qkv.checkpoint.files import read_json
     from qkv.configs import from_dict
-    from qkv.families.dalle.commands.files import CaptionedPictures
+    from qkv.families.dalle.inputs import CaptionedPictures
     from qkv.families.dalle.settings import DalleSettings
 
     if command.sheet is None or command.images is None:

@@ -1,4 +1,4 @@
-"""The labelled images that `qkv train vit` reads."""
+"""The labelled images that an image classifier is trained on."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from qkv.cli.inputs import OptionalModel
-from qkv.cli.picture_files import GivenPictures, PicturesOrScenes, side_of_scenes
-from qkv.errors import QkvError
+from qkv.flags import OptionalModel, OptionMessageError
+from qkv.training.inputs import GivenPictures, PicturesOrScenes, side_of_scenes
 
 if TYPE_CHECKING:
     from qkv.data.labelled_pictures import LabelledParts
@@ -31,7 +30,7 @@ class LabelledPictures(GivenPictures):
         valid_size = settings.data.valid_size
         self.check()
         if self.images is None and self.colours is not None:
-            raise QkvError("the classes of built-in scenes include colours: leave out --colours.")
+            raise OptionMessageError("the classes of built-in scenes include colours: leave out {colours}.")
         if self.images is None:
             return scene_data(self.scenes, self.side, valid_size)
         parts = read_image_folder(self.images, size=self.size, colours=self.colours)
@@ -54,7 +53,7 @@ class PicturesForModel(PicturesOrScenes):
         from qkv.families.vit.fine_tuning import classifier_in
 
         if self.fine_tune is None:
-            raise QkvError("give --fine-tune with the folder of an image classifier.")
+            raise OptionMessageError("give {fine_tune} with the folder of an image classifier.")
         form, valid_size = classifier_in(self.fine_tune).form, settings.data.valid_size
         self.check()
         if self.images is None:

@@ -1,4 +1,4 @@
-"""The images and captions that `qkv train codebook` and `qkv train dalle` read."""
+"""The images and captions that a codebook and DALL-E are trained on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qkv.cli.picture_files import GivenPictures
 from qkv.errors import QkvError
+from qkv.flags import OptionMessageError
+from qkv.training.inputs import GivenPictures
 from qkv.training.settings import number_of
 
 if TYPE_CHECKING:
@@ -86,7 +87,9 @@ def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedD
 
     files.check()
     if files.codebook is None:
-        raise QkvError("--codebook is missing: give the folder of a codebook from `qkv train codebook`.")
+        raise OptionMessageError(
+            "{codebook} is missing: give the folder of a codebook from `qkv train codebook`."
+        )
     codes = load_for(files.codebook, "train dalle", Codebook)
     train, valid = files.parts(valid_size)
     own, shape = codes.config, train.pictures.shape[1:]

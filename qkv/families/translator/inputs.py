@@ -1,4 +1,4 @@
-"""The files that `qkv train translator` reads."""
+"""The files that a translator is trained on."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from qkv.cli.inputs import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel
 from qkv.data.language_tags import language_of
-from qkv.errors import QkvError
+from qkv.flags import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel, OptionMessageError
 from qkv.training.trainable import Inputs
 
 if TYPE_CHECKING:
@@ -25,13 +24,13 @@ class Files(Inputs):
     source: OptionalFile = None
     """Text to translate from, one sentence per line."""
     target: OptionalFile = None
-    """Translations of --source, line by line."""
+    """Translations of the source, line by line."""
     pairs: OptionalFile = None
     """One file with both sides instead: .tsv, .jsonl, .tmx or .po."""
     valid_source: OptionalFile = None
     """Sentences to validate on; by default some of the training data is held out."""
     valid_target: OptionalFile = None
-    """Translations of --valid-source."""
+    """Translations of the sentences to validate on."""
     valid_pairs: OptionalFile = None
     """One file with both sides of the validation data."""
     source_language: OptionalLanguage = None
@@ -81,7 +80,7 @@ def read_files(files: Files, settings: DataSettings) -> PairFiles:
         pairs = read_two(files.source, files.target)
         origin = f"{files.source.name} and {files.target.name}"
     else:
-        raise QkvError("give the training data: --source and --target, or --pairs, or --data.")
+        raise OptionMessageError("give the training data: {source} and {target}, or {pairs}, or {data}.")
     return PairFiles(
         pairs=pairs,
         valid=read_validation(files, source, target),
@@ -105,11 +104,11 @@ def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles
         files.valid_pairs,
     )
     if any(other is not None for other in others):
-        raise QkvError("give either --data or single files, not both.")
+        raise OptionMessageError("give either {data} or single files, not both.")
     usual = settings.languages or (None, None)
     source, target = files.source_language or usual[0], files.target_language or usual[1]
     if source is None or target is None:
-        raise QkvError("--data needs --source-language and --target-language.")
+        raise OptionMessageError("{data} needs {source_language} and {target_language}.")
     parts = find_parts(folder, source, target, settings.variant)
     return PairFiles(
         pairs=parts.train.read(),
@@ -130,6 +129,6 @@ def read_validation(files: Files, source: str | None, target: str | None) -> Par
         return read_pairs(files.valid_pairs, source_language=source, target_language=target)
     if files.valid_source is not None and files.valid_target is not None and sum(given) == 2:
         return read_two(files.valid_source, files.valid_target)
-    raise QkvError(
-        "give the validation data either as --valid-source and --valid-target, or as --valid-pairs."
+    raise OptionMessageError(
+        "give the validation data either as {valid_source} and {valid_target}, or as {valid_pairs}."
     )
