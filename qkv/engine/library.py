@@ -178,6 +178,7 @@ def prebuilt(level: str | None) -> ctypes.CDLL | None:
             LOG.info(f"{path.name} does not fit this system: {error}")
             continue
         use_level(loaded, level)
+        LOG.debug(f"engine: {path}")
         return loaded
     return None
 
@@ -205,12 +206,14 @@ def compiled(level: str | None) -> ctypes.CDLL:
     except RuntimeError:  # the user has no home, as in some containers
         raise NoEngineError(f"there is no home folder for the compiled library: set {CACHE}") from None
     try:
-        loaded = declared(ctypes.CDLL(str(kept(folder) or build(folder))))
+        path = kept(folder) or build(folder)
+        loaded = declared(ctypes.CDLL(str(path)))
     except OSError as error:
         raise NoEngineError(
             f"the compiled library cannot be stored in {folder}: {error.strerror or error}"
         ) from None
     use_level(loaded, level)
+    LOG.debug(f"engine: {path}")
     return loaded
 
 
