@@ -9,6 +9,7 @@ from qkv.errors import QkvError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 from qkv.families.loading import kind_of, load
+from qkv.families.products import kind_of_product
 from qkv.runtime.network import Network
 from qkv.runtime.running import EXACT
 from qkv.tracing.experiments import Experiment
@@ -34,14 +35,6 @@ def trace(model: Any, text: str) -> Trace:
     if isinstance(model, str | Path):
         return tracer_of(kind_of(model))(load(model, EXACT), text)
     return tracer_of(kind_of_product(model))(model, text)
-
-
-def kind_of_product(product: Any) -> BundleKind:
-    classes = {f"{each.__module__}:{each.__qualname__}" for each in type(product).__mro__}
-    for kind in bundle_kinds().values():
-        if kind.product in classes:
-            return kind
-    raise QkvError(f"a {type(product).__name__} cannot be traced: give a model from `qkv.load`.")
 
 
 def tracer_of(kind: BundleKind) -> Tracer:
