@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from typing import Literal, get_args
 
 from qkv.text.entities import character_of
-from qkv.text.markup import Markup, MarkupScanner, pairs
+from qkv.text.markup import ENTITY, Markup, MarkupScanner, pairs
 from qkv.text.segment import split_to_fit
 
 Kind = Literal["tags", "urls", "emails", "placeholders", "numbers"]
@@ -18,13 +18,28 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # Linear time on any text: an unbounded repeat cannot restart inside its own match, and no two adjacent unbounded
 # repeats accept the same character. Tags are found by the scanner in qkv.text.markup.
-PRINTF = r"[#0+-]{0,5}\d{0,9}(?:\.\d{1,9})?"
+PRINTF = r"[#0+-]{0,5}(?:\d{0,9}|\*)(?:\.(?:\d{1,9}|\*))?"
+PRINTF_TYPE = r"(?:hh|h|ll|l|L|z|j|t)?[sdiufFeEgGxXoc@]"
+
+# An address ends before white space, quotes, angle brackets and their entities. Punctuation belongs to it only if more of
+# the address follows. Closed brackets and entities belong to it as a whole, so no placeholder is cut. An opening bracket
+# is read at most three times: as a bracket, inside the one before it, and as a character.
+ENDS_ADDRESS = r"[\s<>\"']|&(?:lt|gt|quot|apos|nbsp|#(?:34|39|60|62|160));"
+BRACES = r"\{\{[^{}]*+\}\}|\{[^{}\s]*+\}"
+INSIDE_ADDRESS = (
+    rf"{BRACES}|\[\[[^\[\]]*+\]\]|\[[^\s<>\"'\[\]]*+\]"
+    rf"|\((?:{BRACES}|\([^\s<>\"'()]*+\)|[^\s<>\"'()])*+\)"
+    rf"|{ENTITY.pattern}"
+    r"|[^\s<>\"'.,;:!?)\]}]"
+)
+PUNCTUATION = r"[.,;:!?)\]}]"
+
 TEXT_PATTERNS: dict[Kind, str] = {
-    "urls": r"(?:https?|ftp)://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]|www\.[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]",
+    "urls": rf"(?:(?:https?|ftp)://|www\.)(?:{PUNCTUATION}*+(?!{ENDS_ADDRESS})(?:{INSIDE_ADDRESS}))++",
     "emails": r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+",
     "placeholders": (
         rf"\{{\{{[^{{}}]*\}}\}}|\$?\{{[^{{}}\s]*\}}|%\([A-Za-z_]\w*\){PRINTF}[a-zA-Z]"
-        rf"|%(?:\d{{1,9}}\$)?{PRINTF}(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@](?!\w)|%%|\[\[[^\[\]]*\]\]"
+        rf"|%(?:\d{{1,9}}\$)?{PRINTF}{PRINTF_TYPE}(?!\w)|%%|\[\[[^\[\]]*\]\]"
     ),
     "numbers": r"(?<![\w.,])\d+(?:[.,:/-]\d+)*(?![\w])",
 }
@@ -35,11 +50,9 @@ SIGNS: dict[Kind, str] = {  # every span has its kind's sign; most text has none
     "placeholders": r"[{%]|\[\[",
     "numbers": r"\d",
 }
-AFTER_ADDRESS = (
-    r"(?=$|[\s<>\"']|[.,;:!?)\]}]+(?:$|[\s<>\"']))"  # punctuation after an address is not part of it
-)
+AFTER_ADDRESS = rf"(?={PUNCTUATION}*+(?:$|{ENDS_ADDRESS}))"  # punctuation after an address is not part of it
 TAKES_NEXT_ARGUMENT = (  # placeholders with neither a number nor a name
-    re.compile(rf"%{PRINTF}(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@]"),
+    re.compile(rf"%{PRINTF}{PRINTF_TYPE}"),
     re.compile(r"\{(?:[:!][^{}]*)?\}"),
 )
 BY_DEFAULT: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")

@@ -46,6 +46,27 @@ def test_placeholders_markup_and_addresses_are_found(text: str, spans: list[str]
     assert found(text) == spans
 
 
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("https://example.com/{user}", ["https://example.com/{user}"]),
+        ("(see https://x.y/{a}/{b}).", ["https://x.y/{a}/{b}"]),
+        ("open https://x.y/{{ name }}/a, please", ["https://x.y/{{ name }}/a"]),
+        ("https://x.y/[[id]]!", ["https://x.y/[[id]]"]),
+        ("https://x.y/f({{ a }})", ["https://x.y/f({{ a }})"]),
+        ("https://x.y?q=1&amp;", ["https://x.y?q=1&amp;"]),
+        ("(https://en.wikipedia.org/wiki/A_(b))", ["https://en.wikipedia.org/wiki/A_(b)"]),
+        ("http://[::1]. www.x.y/a((b)c)d);", ["http://[::1]", "www.x.y/a((b)c)d"]),
+        ("&lt;https://x.y&gt;", ["&lt;", "https://x.y", "&gt;"]),
+        ("https://x.y/{user https://x.y/( www.", ["https://x.y/{user", "https://x.y/("]),
+        ("%*d of %-*.*f, %5.2Lf and %jd", ["%*d", "%-*.*f", "%5.2Lf", "%jd"]),
+    ],
+)
+def test_no_bracket_of_an_address_and_no_width_is_cut_off(text: str, spans: list[str]) -> None:
+    assert found(text) == spans
+    assert all_kept(text, [span for span in spans if "//" in span])
+
+
 def test_numbers_are_protected_on_request() -> None:
     text = "On 12.5.2024 at 10:30 we paid 1,250.00 for 3 of B52."
     assert found(text) == []
