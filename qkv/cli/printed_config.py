@@ -63,10 +63,11 @@ def training_config(words: Sequence[str], expanded: Expanded) -> str:
 
 def final_command(kind: str, arguments: list[str]) -> tuple[Trainable, Any]:
     """What `qkv train` would train, with the settings for these data. It reads the data and writes nothing."""
+    from qkv.api.jobs import Job, with_final_settings
     from qkv.cli.resuming import can_resume, read_resumed
-    from qkv.cli.training import apply_recipe
     from qkv.cli.training_choice import check_options, choose_trainable
-    from qkv.cli.training_options import fields_of, nominal_command, option_value, parse
+    from qkv.cli.training_options import fields_of, option_value, parse
+    from qkv.training.command import nominal_command
 
     siblings: tuple[Trainable, ...] = resolve(trainings()[kind].trainables)
     trainable = choose_trainable(siblings, arguments)
@@ -77,8 +78,8 @@ def final_command(kind: str, arguments: list[str]) -> tuple[Trainable, Any]:
     command = parse(trainable, arguments, default)
     given = frozenset(field.path[1:] for field in fields_given(fields_of(trainable, default), arguments))
     data = command.inputs.read(command.settings, lambda line: None)
-    again = command.inputs.can_be_read_again()
-    return trainable, apply_recipe(trainable, command, given, data.amount, again=again)
+    job = Job(trainable=trainable, command=command, given=given - {()})
+    return trainable, with_final_settings(job, data.amount)
 
 
 def page(words: Sequence[str], rows: Sequence[Row]) -> str:

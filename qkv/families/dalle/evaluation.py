@@ -19,10 +19,10 @@ from qkv.errors import ModelError, QkvError, UsageError
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.picture_report import PictureReport, check_scenes_or_images
-from qkv.families.dalle.codes import Codes, reconstruction
+from qkv.families.dalle.codes import Codebook, reconstruction
 from qkv.families.dalle.evaluation_options import DrawingEvaluation
 from qkv.families.dalle.options import DrawingOptions
-from qkv.families.dalle.product import Painter
+from qkv.families.dalle.product import ImageGenerator
 from qkv.families.dalle.scene_scores import PARTS, reconstructed_scenes, scene_scores
 from qkv.families.dalle.settings import DalleSettings
 from qkv.families.products import open_to_evaluate
@@ -106,10 +106,10 @@ def measure_drawings(
         check_sheet(sheet)
         figure_class()  # fails now, not after minutes of drawing, if matplotlib is missing
     opened, name = open_to_evaluate(model, object, running, display.warn)
-    if isinstance(opened, Codes):
+    if isinstance(opened, Codebook):
         reject_drawing_options(given, name)
         return CodebookReport(evaluate_codebook(options, opened))
-    if not isinstance(opened, Painter):
+    if not isinstance(opened, ImageGenerator):
         raise ModelError(f"{name} is neither a DALL-E nor a codebook.")
     if options.images is not None and "part" in given:
         raise UsageError("{part} needs {scenes}.")
@@ -137,7 +137,7 @@ def reject_drawing_options(given: Mapping[str, Any], name: str) -> None:
         raise UsageError(f"{name} is a codebook and cannot draw: leave out {{{drawing[0]}}}.")
 
 
-def evaluate_codebook(options: DrawingEvaluation, codes: Codes) -> dict[str, Any]:
+def evaluate_codebook(options: DrawingEvaluation, codes: Codebook) -> dict[str, Any]:
     """Reconstruction error and use of the codes; for scenes also what the reconstructions show."""
     side, known = codes.config.side, {}
     if options.images is None:
@@ -161,7 +161,7 @@ def pictures_of(given: Any, side: int) -> Bytes:
 
 
 def draw_scenes(
-    options: DrawingEvaluation, painter: Painter, name: str, display: Display
+    options: DrawingEvaluation, painter: ImageGenerator, name: str, display: Display
 ) -> tuple[dict[str, Any], list[Exhibit]]:
     if not painter.defaults.words:
         raise QkvError(f"{name} was not trained on the built-in scenes.")
@@ -177,7 +177,7 @@ def draw_scenes(
 
 
 def draw_own_captions(
-    options: DrawingEvaluation, painter: Painter, name: str, display: Display
+    options: DrawingEvaluation, painter: ImageGenerator, name: str, display: Display
 ) -> tuple[dict[str, Any], list[Exhibit]]:
     """Drawings of captions from the training data and of held-out captions, next to the real images."""
     if options.sheet is None or options.images is None:
@@ -191,7 +191,9 @@ def draw_own_captions(
     return {"sheet": str(options.sheet), "in training": len(train), "held out": len(held_out)}, exhibits
 
 
-def own_parts(options: DrawingEvaluation, painter: Painter, folder: Path) -> tuple[Captioned, Captioned]:
+def own_parts(
+    options: DrawingEvaluation, painter: ImageGenerator, folder: Path
+) -> tuple[Captioned, Captioned]:
     """The training and validation part, divided as in training."""
     images = as_path(options.images)
     report = folder / "report.json"
@@ -204,7 +206,7 @@ def own_parts(options: DrawingEvaluation, painter: Painter, folder: Path) -> tup
 
 
 def side_by_side(
-    painter: Painter, part: Captioned, title: str, how: DrawingOptions, display: Display
+    painter: ImageGenerator, part: Captioned, title: str, how: DrawingOptions, display: Display
 ) -> list[Exhibit]:
     step = max(1, len(part) // (ON_SHEET // 2))
     chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])

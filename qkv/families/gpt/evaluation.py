@@ -14,7 +14,7 @@ from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.perplexity import TextLoss
 from qkv.evaluation.report import Report
 from qkv.families.gpt.evaluation_options import LanguageModelEvaluation
-from qkv.families.gpt.product import Generator
+from qkv.families.gpt.product import LanguageModel
 from qkv.families.products import open_to_evaluate
 from qkv.runtime.running import EXACT, Running
 
@@ -85,7 +85,7 @@ def evaluate_language_model(
     has_text, has_music = (not is_missing(each) for each in (options.text, options.music))
     if has_text == has_music:
         raise UsageError("give either {text} or {music}.")
-    generator, name = open_to_evaluate(model, Generator, running, display.warn)
+    generator, name = open_to_evaluate(model, LanguageModel, running, display.warn)
     if (generator.defaults.token_type == "notes") != has_music:
         wanted = "{music}, because it is a music model" if has_text else "{text}, because it is a text model"
         raise UsageError(f"{name} needs {wanted}.")
@@ -121,7 +121,7 @@ def texts_in(given: Any) -> list[str]:
     return texts
 
 
-def score_text(generator: Generator, texts: list[str], display: Display) -> LanguageModelReport:
+def score_text(generator: LanguageModel, texts: list[str], display: Display) -> LanguageModelReport:
     documents = [generator.tokenizer.encode(text) for text in texts]
     with display.progress("reading", sum(map(len, documents))) as done:
         nats = -sum(
@@ -154,7 +154,7 @@ def frames_in(chorale: Any, where: str) -> Chorale:
     return frames
 
 
-def score_music(generator: Generator, chorales: list[Chorale], display: Display) -> MusicReport:
+def score_music(generator: LanguageModel, chorales: list[Chorale], display: Display) -> MusicReport:
     frames = sum(map(len, chorales))
     with display.progress("reading", VOICES * frames) as done:
         nats = generator.nats_of_music(chorales, done)

@@ -97,7 +97,8 @@ def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None
 
 def asks_only_for(record: Any, obeyed: frozenset[str], by_default: frozenset[str] = frozenset()) -> bool:
     """Whether every field of a dataclass is obeyed, or is in `by_default` and has its default."""
-    checked = defaults_to_check(type(record), obeyed)
+    kind: type = type(record)
+    checked = defaults_to_check(kind, obeyed)
     return checked.keys() <= by_default and all(
         getattr(record, name) == default for name, default in checked.items()
     )

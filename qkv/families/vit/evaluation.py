@@ -16,7 +16,7 @@ from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.picture_report import PictureReport, check_scenes_or_images
 from qkv.families.products import open_to_evaluate
 from qkv.families.vit.evaluation_options import ImageEvaluation
-from qkv.families.vit.product import PictureClassifier
+from qkv.families.vit.product import ImageClassifier
 from qkv.runtime.running import EXACT, Running
 
 
@@ -47,7 +47,7 @@ def evaluate_images(
 ) -> ImageClassificationReport:
     """Measure the accuracy on a folder of images, on images with labels, or on built-in scenes."""
     check_scenes_or_images(options.scenes, options.images)
-    classifier, _ = open_to_evaluate(model, PictureClassifier, running, display.warn)
+    classifier, _ = open_to_evaluate(model, ImageClassifier, running, display.warn)
     name, part = labelled_images(options, classifier, given.get("labels"), display)
     return ImageClassificationReport(
         part=name, pictures=len(part), accuracy=round(classifier.accuracy(part), 5)
@@ -58,7 +58,7 @@ EVALUATOR = Evaluator(options=ImageEvaluation, evaluate=evaluate_images, more=("
 
 
 def labelled_images(
-    options: ImageEvaluation, classifier: PictureClassifier, labels: Any, display: Display
+    options: ImageEvaluation, classifier: ImageClassifier, labels: Any, display: Display
 ) -> tuple[str, Labelled]:
     form, classes = classifier.form, classifier.classes
     if labels is not None and (options.images is None or is_file(options.images)):
