@@ -63,7 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": ALWAYS
     | {
         "__init__", "html", "data", "corpus", "checkpoint", "evaluation", "runtime", "tracing", "hub", "explore", "progress",
-        "training", "families", "families.family", "family.evaluation", "family.options", "family.product",
+        "training", "families", "families.family", "family.evaluation", "family.options", "family.product", "signatures",
     },
     "hub": ALWAYS | {"core", "core.config", "text", "checkpoint", "families", "families.family"},
     "family.hub": ALWAYS

@@ -121,7 +121,7 @@ def texts_in(given: Any) -> list[str]:
     return texts
 
 
-def score_text(model: LanguageModel, texts: list[str], display: Display) -> LanguageModelReport:
+def score_text(generator: LanguageModel, texts: list[str], display: Display) -> LanguageModelReport:
     documents = [generator.tokenizer.encode(text) for text in texts]
     with display.progress("reading", sum(map(len, documents))) as done:
         nats = -sum(
@@ -154,7 +154,7 @@ def frames_in(chorale: Any, where: str) -> Chorale:
     return frames
 
 
-def score_music(model: LanguageModel, chorales: list[Chorale], display: Display) -> MusicReport:
+def score_music(generator: LanguageModel, chorales: list[Chorale], display: Display) -> MusicReport:
     frames = sum(map(len, chorales))
     with display.progress("reading", VOICES * frames) as done:
         nats = generator.nats_of_music(chorales, done)

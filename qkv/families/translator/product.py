@@ -154,9 +154,10 @@ class Translator:
         translated in segments.
         """
         texts = [text] if isinstance(text, str) else list(text)
-        best = [
-            translations[0].text for translations in self.hypotheses(texts, decoding, done=done, **options)
-        ]
+        found = self.best_of(
+            texts, with_keywords(decoding, options), done or silent, replace(self.texts, scores_words=False)
+        )
+        best = [translations[0].text for translations in found]
         return best[0] if isinstance(text, str) else best
 
     @overload
@@ -190,20 +191,24 @@ class Translator:
         decoding = with_keywords(decoding, options)
         if isinstance(texts, str):
             return self.hypotheses([texts], decoding, done=done)[0]
-        found = self.translate_by_segment(texts, decoding, done or silent)
+        return self.best_of(texts, decoding, done or silent, self.texts)
+
+    def best_of(
+        self, texts: Sequence[str], decoding: TranslationOptions, done: Done, search: TextSearch
+    ) -> list[list[Translation]]:
+        found = self.translate_by_segment(texts, decoding, done, search)
         if decoding.avoid:  # joined segments and restored spans can still contain a phrase
-            return self.without_avoided(texts, found, decoding)
+            return self.without_avoided(texts, found, decoding, search)
         return [together(each, decoding.num_hypotheses) for each in found]
 
     def translate_by_segment(
-        self, texts: Sequence[str], decoding: TranslationOptions, done: Done
+        self, texts: Sequence[str], decoding: TranslationOptions, done: Done, search: TextSearch
     ) -> list[list[tuple[str, list[Translation]]]]:
         """The segments of each text, each with its translations."""
         segments = [self.split(text, decoding) for text in texts]
         wanted = [each for row in segments for each in row if not each.copied]
-        found = iter(
-            self.translate_segments([(each.text.strip(), each.options) for each in wanted], decoding, done)
-        )
+        parts = [(each.text.strip(), each.options) for each in wanted]
+        found = iter(self.translate_segments(parts, decoding, done, search))
         return [
             [(each.text, [copy_of(each)] if each.copied else next(found)) for each in row] for row in segments
         ]
@@ -213,12 +218,13 @@ class Translator:
         texts: Sequence[str],
         found: Sequence[list[tuple[str, list[Translation]]]],
         decoding: TranslationOptions,
+        search: TextSearch,
     ) -> list[list[Translation]]:
         """Drop translations with a phrase to avoid. If none is left, search for more."""
         results = [avoiding(together(each, decoding.num_hypotheses), decoding) for each in found]
         broken = [row for row, translations in enumerate(results) if not translations]
         more = replace(decoding, num_hypotheses=max(MORE, decoding.num_hypotheses))
-        again = self.translate_by_segment([texts[row] for row in broken], more, silent)
+        again = self.translate_by_segment([texts[row] for row in broken], more, silent, search)
         for row, parts in zip(broken, again, strict=True):
             translations = together(parts, MORE * more.num_hypotheses)
             results[row] = avoiding(translations, decoding)[: decoding.num_hypotheses]
@@ -238,10 +244,14 @@ class Translator:
         return segments_of(text, decoding.protect, self.tokenizer, self.limit)
 
     def translate_segments(
-        self, segments: Sequence[tuple[str, TranslationOptions]], decoding: TranslationOptions, done: Done
+        self,
+        segments: Sequence[tuple[str, TranslationOptions]],
+        decoding: TranslationOptions,
+        done: Done,
+        search: TextSearch,
     ) -> list[list[Translation]]:
         """The translations of each segment. Each segment has its own options; `decoding` holds the shared ones."""
-        return Retry(self.texts, decoding).translations(segments, done) if segments else []
+        return Retry(search, decoding).translations(segments, done) if segments else []
 
     @property
     def texts(self) -> TextSearch:
@@ -282,7 +292,7 @@ class Translator:
                 continue
             segment, own = each.text, each.options
             job = self.texts.job(segment.strip(), own)
-            if job.kept or job.wanted or job.marks or job.spellings or self.others:
+            if job.must_keep or job.marks or job.spellings or self.others:
                 yield surrounded(segment, self.translate(segment.strip(), replace(own, num_hypotheses=1)))
                 continue
             yield segment[: len(segment) - len(segment.lstrip())]

@@ -1,8 +1,8 @@
 """From source ids to hypotheses: in batches of similar length, each under its own rules."""
 
 from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -59,21 +59,15 @@ class Search:
 
 # Options that the engine's own search implements, that it may ignore because other code implements them, and that it
 # supports only at their default. Any other field goes to the general search, whatever its value.
-OBEYED = {"beam_size", "length_penalty", "num_hypotheses", "patience"}
-BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"}  # see plain_request
-BY_THE_CALLER = {"target_language", "glossary", "protect", "alignments", "batch_tokens"}
-ONLY_BY_DEFAULT = {
-    "coverage_penalty",
-    "repetition_penalty",
-    "sample",
-    "temperature",
-    "top_k",
-    "top_p",
-    "min_p",
-}
+OBEYED = frozenset({"beam_size", "length_penalty", "num_hypotheses", "patience"})
+BY_REQUESTS = frozenset({"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"})  # see plain_request
+BY_THE_CALLER = frozenset({"target_language", "glossary", "protect", "alignments", "batch_tokens"})
+ONLY_BY_DEFAULT = frozenset(
+    {"coverage_penalty", "repetition_penalty", "sample", "temperature", "top_k", "top_p", "min_p"}
+)
 # Fields of a request: `once` has no effect without phrases, `seed` none without sampling.
-OBEYED_OF_A_REQUEST = {"source", "limit", "once", "seed"}
-RULES_OF_A_REQUEST = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "whole", "beams"}
+OBEYED_OF_A_REQUEST = frozenset({"source", "limit", "once", "seed"})
+RULES_OF_A_REQUEST = frozenset({"prefix", "contain", "avoid", "no_repeat_ngram_size", "whole", "beams"})
 
 
 def plain_search(search: Search, never: int | None) -> PlainSearch | None:
@@ -81,7 +75,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
     known = OBEYED | BY_REQUESTS | BY_THE_CALLER
     if not asks_only_for(search.options, known, ONLY_BY_DEFAULT):
         return None
-    if not asks_only_for(search, {"options", "beam", "length_penalty", "look", "align"}):
+    if not asks_only_for(search, frozenset({"options", "beam", "length_penalty", "look", "align"})):
         return None
     beam = beam_of(replace(search, beam=max(search.beam, search.best)))
     return PlainSearch(
@@ -101,15 +95,23 @@ def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None
     return PlainRequest([*request.source, end], limit)
 
 
-def asks_only_for(record: Any, obeyed: AbstractSet[str], by_default: AbstractSet[str] = frozenset()) -> bool:
+def asks_only_for(record: Any, obeyed: frozenset[str], by_default: frozenset[str] = frozenset()) -> bool:
     """Whether every field of a dataclass is obeyed, or is in `by_default` and has its default."""
-    for each in fields(record):
-        if each.name in obeyed:
-            continue
-        default = each.default if each.default_factory is MISSING else each.default_factory()
-        if each.name not in by_default or getattr(record, each.name) != default:
-            return False
-    return True
+    kind: type = type(record)
+    checked = defaults_to_check(kind, obeyed)
+    return checked.keys() <= by_default and all(
+        getattr(record, name) == default for name, default in checked.items()
+    )
+
+
+@cache
+def defaults_to_check(kind: type, obeyed: frozenset[str]) -> dict[str, Any]:
+    """The fields of a dataclass that are not obeyed, and their defaults."""
+    return {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory()
+        for each in fields(kind)
+        if each.name not in obeyed
+    }
 
 
 @dataclass(frozen=True)

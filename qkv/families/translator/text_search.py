@@ -34,6 +34,9 @@ class TextSearch:
     runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
+    scores_words: bool = (
+        True  # False if nobody reads the scores of single words, which take longer than all the rest
+    )
 
     # Requests --------------------------------------------------------------------------------------------
 
@@ -97,6 +100,8 @@ class TextSearch:
 
     def beginning(self, options: TranslationOptions) -> str:
         """The prefix as the model writes it."""
+        if not options.prefix:
+            return ""
         return self.tokenizer.decode(self.prefix_ids(options.prefix)).rstrip()
 
     # Results -------------------------------------------------------------------------------------------
@@ -108,7 +113,8 @@ class TextSearch:
         ids, language = hypothesis.ids, options.target_language
         output = self.tokenizer.decode(ids)
         text = reading.written(output)
-        if reading.marks or not reading.job.is_kept_by(reading.back(output)):
+        job = reading.job
+        if job.marks or (job.must_keep and not job.is_kept_by(reading.back(output))):
             links = self.links(reading.text, ids, WORDS_AND_MARKS, language, hypothesis.attention)
             text = completed(reading, output, links, len(self.beginning(options)))
         confidence = self.defaults.confidence
@@ -121,7 +127,7 @@ class TextSearch:
             text=text,
             score=hypothesis.score,
             log_probabilities=tuple(hypothesis.log_probabilities),
-            words=self.word_scores(hypothesis, reading),
+            words=self.word_scores(hypothesis, reading, output) if self.scores_words else (),
             confidence=None
             if confidence is None
             else confidence.of(features_of(hypothesis.log_probabilities)),
@@ -137,9 +143,8 @@ class TextSearch:
             return hypothesis
         return replace(hypothesis, ids=ids, log_probabilities=hypothesis.log_probabilities[: len(ids)])
 
-    def word_scores(self, hypothesis: Hypothesis, reading: Reading) -> tuple[Word, ...]:
+    def word_scores(self, hypothesis: Hypothesis, reading: Reading, output: str) -> tuple[Word, ...]:
         """The log-probability of each word (split at spaces): the sum over its tokens. Tags have none."""
-        output = self.tokenizer.decode(hypothesis.ids)
         words = [reading.written(word) for word in output.split()]
         scores = [0.0] * len(words)
         places = words_of_tokens(self.tokenizer.spans(hypothesis.ids), spans(output, SPACE_SEPARATED))

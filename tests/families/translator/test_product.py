@@ -21,6 +21,7 @@ from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request
+from qkv.families.translator.text_search import TextSearch
 from qkv.families.translator.translations import Translation
 from qkv.runtime.running import Running
 from qkv.text.tokenizer import Tokenizer
@@ -82,6 +83,7 @@ class Echo(Translator):
         pieces: Sequence[tuple[str, TranslationOptions]],
         decoding: TranslationOptions,
         done: Callable[[int], None],
+        search: TextSearch,
     ) -> list[list[Translation]]:
         self.given = [piece for piece, _ in pieces]
         return [[Translation(text=piece, score=0.0)] for piece in self.given]

@@ -330,7 +330,7 @@ def test_lines_are_printed_before_the_next_ones_are_translated(
         return records(*given, **named)
 
     monkeypatch.setattr(translate_command, "records", watched)
-    (tmp_path / "lines").write_text("".join(f"{number}\n" for number in range(30)))
+    (tmp_path / "lines").write_text("".join(f"{number}\n" for number in range(300)))
     assert code_of("translate", model, "--input", tmp_path / "lines") == 0
     assert printed[0] == 0
     assert all(more > 0 for more in printed[1:])

@@ -9,6 +9,7 @@ from untrained_translators import WITHOUT
 from qkv.errors import QkvError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
+from qkv.families.translator.text_search import TextSearch
 from qkv.families.translator.translations import Translation
 
 TWO = "the cat danced in Boston. my friends like tomatoes and Mary."
@@ -22,6 +23,7 @@ class Echo(Translator):
         pieces: Sequence[tuple[str, TranslationOptions]],
         decoding: TranslationOptions,
         done: Callable[[int], None],
+        search: TextSearch,
     ) -> list[list[Translation]]:
         return [
             [Translation(text=piece, score=0.0), Translation(text=piece.upper(), score=-1.0)][

@@ -251,10 +251,10 @@ def test_an_address_does_not_merge_with_the_neighbour_of_its_stand_in(said: str,
 
 def test_an_address_does_not_merge_with_an_entity_next_to_it() -> None:
     reading = Reading.with_stand_ins(
-        Job.of("see https://example.org/a &lt; b", TranslationOptions()), ["Tom"]
+        Job.of("see https://example.org/a &amp; b", TranslationOptions()), ["Tom"]
     )
     assert reading is not None
-    assert completed(reading, "siehe Tom< b", []) == "siehe https://example.org/a &lt; b"
+    assert completed(reading, "siehe Tom& b", []) == "siehe https://example.org/a &amp; b"
 
 
 def test_a_text_of_only_spans_is_returned_unchanged() -> None:
