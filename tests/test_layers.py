@@ -69,7 +69,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "family.trace",
     },
     "api": ALWAYS
-    | {"__init__", "data", "checkpoint", "training", "progress", "families", "families.family", "signatures"},
+    | {
+        "__init__", "data", "checkpoint", "training", "progress", "families", "families.family", "signatures", "family.product",
+    },
     "cli": ALWAYS
     | {
         "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explore", "hub", "training", "runtime",
@@ -80,7 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
         "families.family", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
-    "__init__": {"errors", "families", "tracing", "family.product"},
+    "__init__": {"errors", "families", "tracing", "family.product", "api", "training", "checkpoint"},
     "__main__": {"cli"},
 }  # fmt: skip
 
