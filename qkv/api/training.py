@@ -63,7 +63,7 @@ def train_translator(
 
     Example:
         >>> pairs = [(f"{a} {b}", f"{b} {a}") for a in "abcdef" for b in "abcdef"]
-        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "ffn_width": 8, "vocab_size": 262}
+        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "ffn_width": 8, "vocab_size": 262, "processes": 1}
         >>> model = qkv.train_translator(pairs, output="runs/swap", progress=False, **tiny)
         >>> model.report["training"]["steps"]
         2
@@ -98,8 +98,8 @@ def train_gpt(
         The language model, opened as by `qkv.load`. Its `report` has the scores and the learning curve.
 
     Example:
-        >>> texts = ["one two three four five " * 20]
-        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "ffn_width": 8, "max_length": 16, "vocab_size": 262}
+        >>> texts = ["one two three four five " * 40]
+        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "ffn_width": 8, "max_length": 8, "processes": 1}
         >>> model = qkv.train_gpt(texts, output="runs/numbers", progress=False, **tiny)
         >>> model.report["training"]["ended_by"]
         'steps'
@@ -133,7 +133,7 @@ def train_bert(
 
     Example:
         >>> texts = ["One cat sat here. Two dogs ran away. " * 5] * 12
-        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "ffn_width": 8, "depth": 1, "vocab_size": 262}
+        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "ffn_width": 8, "depth": 1, "processes": 1}
         >>> model = qkv.train_bert(texts, output="runs/prose", progress=False, **tiny)
         >>> model.report["training"]["steps"]
         2
@@ -174,7 +174,7 @@ def train_vit(
         >>> import numpy as np
         >>> images = [np.full((8, 8), 200 * (n % 2), dtype=np.uint8) for n in range(20)]
         >>> labels = ["dark", "light"] * 10
-        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "ffn_width": 8, "depth": 1, "patch": 4}
+        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "ffn_width": 8, "depth": 1, "patch": 4, "processes": 1}
         >>> model = qkv.train_vit(images, labels, output="runs/shades", progress=False, **tiny)
         >>> model.report["data"]["classes"]
         ['dark', 'light']
@@ -210,7 +210,9 @@ def train_codebook(
         The codebook, opened as by `qkv.load`.
 
     Example:
-        >>> model = qkv.train_codebook(scenes=100, size=16, output="runs/codes", steps=2, progress=False)
+        >>> import numpy as np
+        >>> images = np.arange(20 * 8 * 8 * 3, dtype=np.uint8).reshape(20, 8, 8, 3)
+        >>> model = qkv.train_codebook(images, output="runs/codes", steps=2, width=8, processes=1, progress=False)
         >>> model.report["training"]["steps"]
         2
     """
@@ -248,9 +250,12 @@ def train_dalle(
         The model, opened as by `qkv.load`.
 
     Example:
-        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "ffn_width": 8, "depth": 1, "progress": False}
-        >>> codes = qkv.train_codebook(scenes=100, size=16, output="runs/more-codes", steps=2, progress=False)
-        >>> model = qkv.train_dalle(scenes=100, size=16, codebook=codes, output="runs/pictures", **tiny)
+        >>> import numpy as np
+        >>> images = np.arange(20 * 8 * 8 * 3, dtype=np.uint8).reshape(20, 8, 8, 3)
+        >>> captions = ["a cat", "a dog"] * 10
+        >>> tiny = {"steps": 2, "width": 8, "processes": 1, "progress": False}
+        >>> codes = qkv.train_codebook(images, output="runs/more-codes", **tiny)
+        >>> model = qkv.train_dalle(images, captions, codebook=codes, output="runs/pictures", heads=2, depth=1, **tiny)
         >>> model.report["training"]["steps"]
         2
     """
@@ -310,8 +315,8 @@ def fine_tune(
         ModelError: The model cannot be fine-tuned.
 
     Example:
-        >>> pairs = [("the cat danced", "die Katze tanzte"), ("the dog slept", "der Hund schlief")] * 20
-        >>> model = qkv.fine_tune("runs/en-de", pairs, output="runs/tuned", steps=2, progress=False)
+        >>> pairs = [(f"{a} {b}", f"{b} {a}") for a in "abcdef" for b in "abcdef"]
+        >>> model = qkv.fine_tune("runs/en-de", pairs, output="runs/tuned", steps=2, processes=1, progress=False)
         >>> model.report["fine_tuned"]["from"]
         'en-de'
     """
@@ -382,8 +387,8 @@ def resume(
         DataError: There is no run in the folder.
 
     Example:
-        >>> tiny = {"width": 8, "heads": 2, "ffn_width": 8, "max_length": 16, "vocab_size": 262}
-        >>> texts = ["one two three four five " * 20]
+        >>> tiny = {"width": 8, "heads": 2, "ffn_width": 8, "max_length": 8, "processes": 1}
+        >>> texts = ["one two three four five " * 40]
         >>> model = qkv.train_gpt(texts, output="runs/short", steps=2, progress=False, **tiny)
         >>> qkv.resume("runs/short", steps=4, progress=False).report["training"]["steps"]
         4

@@ -16,7 +16,8 @@ class TrainingReport(Mapping[str, Any]):
     It is a mapping: `report["training"]["steps"]`. A notebook shows it as a table with the learning curve.
 
     Example:
-        >>> report = qkv.train_gpt(["one two three " * 40], output="runs/tiny", steps=2, width=8, heads=2, progress=False).report
+        >>> tiny = {"steps": 2, "width": 8, "heads": 2, "max_length": 8, "processes": 1, "progress": False}
+        >>> report = qkv.train_gpt(["one two three " * 40], output="runs/tiny", **tiny).report
         >>> report["training"]["steps"]
         2
         >>> [sorted(row) for row in report.history if "validation_loss" in row][-1]

@@ -153,7 +153,7 @@ def picture_of(row: Row) -> Image.Image:
     pixels = np.asarray(value)
     if pixels.dtype != np.uint8:
         raise InputTypeError(f"{row.name} has values of type {pixels.dtype}; expected uint8, from 0 to 255.")
-    if pixels.ndim == 3 and pixels.shape[-1] not in (1, 3, 4) and pixels.shape[0] in (1, 3, 4):
+    if pixels.ndim == 3 and pixels.shape[-1] not in (1, 3) and pixels.shape[0] in (1, 3):
         pixels = pixels.transpose(1, 2, 0)
     if pixels.ndim == 3 and pixels.shape[-1] == 1:
         pixels = pixels[:, :, 0]
