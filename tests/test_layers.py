@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "corpus": {"errors", "text", "data"},
     "decoding": {"decoding.options"},
     "decoding.options": set(),
-    "checkpoint": {"errors"},
+    "checkpoint": {"errors", "flags"},
     "evaluation": ALWAYS | {"html", "checkpoint"},
     "family.config": {"errors", "configs", "core.config"},
     "family.model": {"core", "core.config", "family.config"},

@@ -72,7 +72,7 @@ class Worker:
         assert self.process.stdout is not None
         try:
             self.send(part)
-            found, error = pickle.load(self.process.stdout)  # noqa: S301  (from our own process)
+            found, error = pickle.load(self.process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
             raise QkvError(
                 "a process ended before its work was done: the machine may be out of memory."
@@ -92,10 +92,10 @@ class Worker:
 def serve() -> None:
     """The program of a process: read the work, then compute parts until the input ends."""
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
-    work = pickle.load(sys.stdin.buffer)  # noqa: S301  (from the process that started this one)
+    work = pickle.load(sys.stdin.buffer)
     while True:
         try:
-            part = pickle.load(sys.stdin.buffer)  # noqa: S301
+            part = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         try:
