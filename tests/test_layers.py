@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.record": {"families.family"},
     "families.family": set(),
     "runtime": ALWAYS | {"core", "core.config", "family.config", "checkpoint", "engine", "family.model"},
-    "tracing": ALWAYS | {"core", "core.config", "family.config", "decoding"},
+    "tracing": ALWAYS | {"html", "core", "core.config", "family.config", "decoding"},
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "evaluation"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
     "family.inputs": ALWAYS | {"training", "data", "family.product", "family.settings", "family.task", "families"},
