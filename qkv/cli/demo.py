@@ -34,6 +34,8 @@ class Demo:
     """Target language: another of the three."""
     seed: int = 1
     """Seed of the sentences and of the weights."""
+    json: bool = False
+    """Print the report as one JSON document."""
 
 
 def main(arguments: list[str]) -> None:
@@ -63,6 +65,10 @@ def main(arguments: list[str]) -> None:
         raise
     if previous is not None:
         shutil.rmtree(previous)
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json({"output": str(command.output), "report": report})
     folder = shlex.quote(str(command.output))
     sentence = shlex.quote(deck_pairs(command.source_language, command.target_language)[1].source)
     say(f"\nThe model is in {folder}, with its report and its model card. Next steps:")

@@ -202,8 +202,9 @@ def text_of(field: OptionField, value: Any, label: str) -> str:
 def recipe_as_json(kind: str, arguments: list[str], recipe: Any, label: str) -> str:
     """The settings of a recipe in the groups of run.json. Unlike options they may be more than a model can use."""
     from qkv.cli.training_choice import choose_trainable
-    from qkv.cli.training_options import fields_of, nominal_command
+    from qkv.cli.training_options import fields_of
     from qkv.configs import from_dict
+    from qkv.training.command import nominal_command
     from qkv.training.extension import current_settings
 
     trainable = choose_trainable(resolve(trainings()[kind].trainables), arguments)

@@ -17,7 +17,8 @@ Table = list[OptionField]
 def tables_of(words: Sequence[str]) -> list[Table]:
     """The tables of a command: `["train", "gpt"]`. What can be trained or evaluated in several ways has several."""
     if words[0] == "train":
-        from qkv.cli.training_options import fields_of, nominal_command
+        from qkv.cli.training_options import fields_of
+        from qkv.training.command import nominal_command
 
         siblings = resolve(trainings()[words[1]].trainables)
         return [fields_of(each, nominal_command(each, None)) for each in siblings]

@@ -8,15 +8,13 @@ from typing import Any
 
 from qkv.cli.config_files import RECIPE
 from qkv.cli.expanding import COMMAND_LINE, Expanded
-from qkv.cli.fields import OptionField, fields_given, is_missing, names_in, value_at
+from qkv.cli.fields import OptionField, is_missing, names_in, value_at
 from qkv.cli.mistakes import find_mistake
 from qkv.cli.option_tables import Table, tables_of
 from qkv.cli.parsing import convert, read_arguments
 from qkv.cli.string_types import STRING_TYPES
 from qkv.cli.toml_text import toml_line
 from qkv.errors import QkvError
-from qkv.families import trainings
-from qkv.families.family import resolve
 from qkv.training.trainable import Trainable
 
 Row = tuple[str, str]  # a line of TOML, and where its value is from
@@ -63,23 +61,12 @@ def training_config(words: Sequence[str], expanded: Expanded) -> str:
 
 def final_command(kind: str, arguments: list[str]) -> tuple[Trainable, Any]:
     """What `qkv train` would train, with the settings for these data. It reads the data and writes nothing."""
-    from qkv.api.jobs import Job, with_final_settings
-    from qkv.cli.resuming import can_resume, read_resumed
-    from qkv.cli.training_choice import check_options, choose_trainable
-    from qkv.cli.training_options import fields_of, option_value, parse
-    from qkv.training.command import nominal_command
+    from qkv.api.jobs import with_final_settings
+    from qkv.cli.training import job_of
 
-    siblings: tuple[Trainable, ...] = resolve(trainings()[kind].trainables)
-    trainable = choose_trainable(siblings, arguments)
-    check_options(trainable, siblings, arguments)
-    if can_resume(arguments):
-        return trainable, read_resumed(trainable, arguments)
-    default = nominal_command(trainable, option_value(arguments, f"--{RECIPE}"))
-    command = parse(trainable, arguments, default)
-    given = frozenset(field.path[1:] for field in fields_given(fields_of(trainable, default), arguments))
-    data = command.inputs.read(command.settings, lambda line: None)
-    job = Job(trainable=trainable, command=command, given=given - {()})
-    return trainable, with_final_settings(job, data.amount)
+    job = job_of(kind, arguments)
+    data = job.command.inputs.read(job.command.settings, lambda line: None)
+    return job.trainable, with_final_settings(job, data.amount)
 
 
 def page(words: Sequence[str], rows: Sequence[Row]) -> str:

@@ -30,7 +30,7 @@ class Notices(Console):
     @property
     def quiet(self) -> bool:
         """The level of the package's logger decides, so that `--quiet` needs no console."""
-        return self.silenced or not logging.getLogger("qkv").isEnabledFor(logging.INFO)
+        return self.silenced or logging.getLogger("qkv").level >= logging.ERROR
 
     @quiet.setter
     def quiet(self, value: bool) -> None:

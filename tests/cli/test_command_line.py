@@ -17,11 +17,11 @@ from qkv.cli import all_commands, trainings
 RUN = """
     --output --recipe --resume --steps --minutes --seed --batch-tokens --learning-rate --patience --precision
     --tensorboard --warmup-steps --optimizer --schedule --adam-betas --adam-epsilon --weight-decay --max-grad-norm
-    --validate-every --average --keep --device --processes --gradient-accumulation-steps --sharded --log-every --milestones"""
+    --validate-every --average --keep --device --processes --gradient-accumulation-steps --sharded --log-every --milestones --json"""
 RUNNING = "--compute-type --device --engine --threads"
 CONVENTIONS = "--config --print-config --quiet --verbose"  # of every command
 OPTIONS = {
-    "demo": "--output --source-language --target-language --seed",
+    "demo": "--output --source-language --target-language --seed --json",
     "train translator": RUN
     + """
         --data --source --target --pairs --valid-source --valid-target --valid-pairs --source-language
@@ -68,19 +68,19 @@ OPTIONS = {
         --pairs --source --target --output --report --held-out --source-language --target-language
         --processes --max-length --max-ratio --language-confidence --min-alignment --min-length
         --max-words --min-letters --min-script --markup --max-copied --max-numbers --no-duplicates
-        --near-duplicates""",
+        --near-duplicates --json""",
     "fill": f"{RUNNING} --top-k --json",
-    "embed": f"{RUNNING} --input --output --pooling --raw",
-    "similar": f"{RUNNING} --pairs --labels --columns",
-    "generate": f"{RUNNING} --max-new-tokens --temperature --top-k --top-p --min-p --seed --stop --output",
-    "draw": f"{RUNNING} --output --top-k --scale --candidates --seed --temperature --top-p --guidance --ranking",
+    "embed": f"{RUNNING} --input --output --pooling --raw --json",
+    "similar": f"{RUNNING} --pairs --labels --columns --json",
+    "generate": f"{RUNNING} --max-new-tokens --temperature --top-k --top-p --min-p --seed --stop --output --json",
+    "draw": f"{RUNNING} --output --top-k --scale --candidates --seed --temperature --top-p --guidance --ranking --json",
     "classify": f"{RUNNING} --input --labels --columns --json --top-k --fit",
-    "import": "--output --target-language --pairs --revision --allow-pickle",
-    "export": "--to --output --compute-type --source --target",
+    "import": "--output --target-language --pairs --revision --allow-pickle --json",
+    "export": "--to --output --compute-type --source --target --json",
     "explore": """
         --text --html --png --overwrite --terminal --station --side --layer --head --host --port
         --no-open""",
-    "info": "",
+    "info": "--json",
     "completion": "",
 }
 MORE_OPTIONS = {
