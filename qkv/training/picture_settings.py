@@ -22,7 +22,7 @@ class HeldOutSettings:
     OLD_VALUES: ClassVar = {"valid_size": size_from_number}
 
     valid_size: str
-    """Pictures held out for validation if none are given: a number, at most a tenth of the data, or a share such as 5%."""
+    """Images held out for validation if none are given: a number, at most a tenth of the data, or a share such as 5%."""
 
     def rules(self) -> list[Rule]:
         return [size_rule(self.valid_size)]
