@@ -9,11 +9,8 @@ QkvError
   MissingExtraError    a package that is not installed; also an ImportError
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-
-NAMED_OPTION = re.compile(r"\{(\w+)\}")
 
 
 class QkvError(Exception):
@@ -97,21 +94,6 @@ class OptionError(QkvError, ValueError):
     def with_flags(self) -> str:
         """The message with flags for names."""
         return "; ".join(f"{as_flags(names)} {fault}" for names, fault in self.faults) + "."
-
-
-class UsageError(OptionError):
-    """Options that are missing, or that do not go together.
-
-    The sentence names options in braces: "{merge} needs {source} or {pairs}." Python shows `merge`, the command line
-    `--merge`.
-    """
-
-    def __init__(self, sentence: str):
-        self.sentence = sentence
-        QkvError.__init__(self, NAMED_OPTION.sub(r"\1", sentence))
-
-    def with_flags(self) -> str:
-        return NAMED_OPTION.sub(lambda found: as_flags(found[1]), self.sentence)
 
 
 class MissingExtraError(QkvError, ImportError):

@@ -1,7 +1,7 @@
 """Small HTML tables for notebooks. All text is escaped."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape  # also of quotes
 
 CELL = "padding:2px 10px 2px 0;vertical-align:top;"
 

@@ -15,8 +15,8 @@ from qkv.checkpoint.files import check_new_file
 from qkv.corpus.settings import CleanSettings, check_clean
 from qkv.data.given import as_path, is_file
 from qkv.data.language_tags import language_of
-from qkv.errors import InputError, UsageError, check_rules
-from qkv.flags import Flag
+from qkv.errors import InputError, check_rules
+from qkv.flags import Flag, OptionalFile, OptionalLanguage, OptionMessageError, SomeFiles
 from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
@@ -25,16 +25,12 @@ if TYPE_CHECKING:
     from qkv.corpus.report import CleanReport
     from qkv.evaluation.display import Display
 
-OptionalFile = Annotated[Path | None, Flag(metavar="FILE")]
-OptionalLanguage = Annotated[str | None, Flag(metavar="CODE")]
-SeveralFiles = Annotated[tuple[Path, ...], Flag(metavar="FILE [FILE ...]")]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CleanOptions:
     """What is cleaned, and how. In Python, pairs and sentences can be lists or tables instead of files."""
 
-    pairs: SeveralFiles = ()
+    pairs: SomeFiles = ()
     """Files with both sides: .tsv, .jsonl, .tmx or .po, also gzipped. Several are cleaned as one corpus."""
     source: OptionalFile = None
     """Or two text files: source sentences, one per line."""
@@ -44,7 +40,7 @@ class CleanOptions:
     """File for the pairs that are kept: .tsv or .tsv.gz. Without it, nothing is written."""
     report: OptionalFile = None
     """Also write the report to this file, as JSON."""
-    held_out: SeveralFiles = ()
+    held_out: SomeFiles = ()
     """Validation and test sets, as pairs or plain text: drop pairs that contain one of their sentences."""
     source_language: OptionalLanguage = None
     """Such as en; by default from the file name."""
@@ -210,7 +206,7 @@ def check_options(options: CleanOptions) -> None:
     pairs: Any = options.pairs
     has_pairs = not (isinstance(pairs, tuple) and not pairs)
     if any(two) != all(two) or has_pairs == all(two):
-        raise UsageError("give the corpus: either {pairs}, or both {source} and {target}.")
+        raise OptionMessageError("give the corpus: either {pairs}, or both {source} and {target}.")
     inputs = [as_path(each) for each in (*files_in(pairs), options.source, options.target) if is_file(each)]
     for path in inputs:
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -225,9 +221,11 @@ def check_options(options: CleanOptions) -> None:
         path = as_path(given)
         check_new_file(option, path)
         if path.resolve() in read:
-            raise UsageError(f"{{{option}}} would overwrite the input {path}: give another name.")
+            raise OptionMessageError(
+                f"{{{option}}} would overwrite the input {{path}}: give another name.", path=path
+            )
     if options.output is not None and not as_path(options.output).name.lower().endswith((".tsv", ".tsv.gz")):
-        raise UsageError(f"{{output}} {options.output} must end in .tsv or .tsv.gz.")
+        raise OptionMessageError("{output} {path} must end in .tsv or .tsv.gz.", path=options.output)
 
 
 def files_in(given: Any) -> list[Path]:
@@ -252,7 +250,7 @@ def languages_of(options: CleanOptions) -> tuple[str | None, str | None]:
         found = languages_in_name(files[0])
     source, target = options.source_language or found[0], options.target_language or found[1]
     if options.settings.language_confidence and (source is None or target is None):
-        raise UsageError(
+        raise OptionMessageError(
             "the languages are unknown: give {source_language} and {target_language}, or skip the check with "
             "{language_confidence} 0."
         )

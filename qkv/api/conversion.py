@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from qkv import html
 from qkv.data.given import as_path
-from qkv.errors import InputError, OptionError, UsageError
-from qkv.flags import Flag
+from qkv.errors import InputError, OptionError
+from qkv.flags import OptionalFile, OptionMessageError
 from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from qkv.hub.exporting_ctranslate2 import ExportedToCTranslate2
     from qkv.hub.importing import Imported
 
-OptionalFile = Annotated[Path | None, Flag(metavar="FILE")]
 Library = Literal["huggingface", "ctranslate2"]
 LIBRARIES = ("huggingface", "ctranslate2")
 
@@ -209,11 +208,11 @@ def bundle_of(model: Any) -> Iterator[Path]:
 
 def run_export(model: Path, to: Library, output: Path, options: ExportOptions) -> ExportReport:
     if (options.source is None) != (options.target is None):
-        raise UsageError("give both {source} and {target}, or neither.")
+        raise OptionMessageError("give both {source} and {target}, or neither.")
     if to == "ctranslate2":
         return to_ctranslate2(model, output, options)
     if options.compute_type != "float32" or options.source is not None:
-        raise UsageError("{compute_type}, {source} and {target} are for CTranslate2.")
+        raise OptionMessageError("{compute_type}, {source} and {target} are for CTranslate2.")
     return to_huggingface(model, output)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from qkv.errors import ModelError, UsageError
+from qkv.errors import ModelError
 from qkv.evaluation.report import Report
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 from qkv.families.loading import kind_of
 from qkv.families.products import kind_of_product
+from qkv.flags import OptionMessageError
 from qkv.progress.display import python_display
 from qkv.runtime.running import EXACT
 from qkv.signatures import options_of, replace_options, with_options
@@ -152,9 +153,11 @@ def check_names(kind: BundleKind, given: dict[str, Any], known: set[str], *, is_
     """Reject options of other kinds, and options of opening a model that is open."""
     unknown = [name for name in given if name not in known | RUNNING]
     if unknown:
-        raise UsageError(
+        raise OptionMessageError(
             f"{{{unknown[0]}}} is not for a model of kind '{kind.name}', which takes {', '.join(sorted(known))}."
         )
     opening = [name for name in given if name in RUNNING]
     if is_open and opening:
-        raise UsageError(f"the model is open already: give {{{opening[0]}}} to `load`, or evaluate a folder.")
+        raise OptionMessageError(
+            f"the model is open already: give {{{opening[0]}}} to `load`, or evaluate a folder."
+        )

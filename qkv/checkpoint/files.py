@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from qkv.errors import DataError, UsageError
+from qkv.errors import DataError
+from qkv.flags import OptionMessageError
 
 HASH = "sha256"
 
@@ -29,7 +30,9 @@ def write_file(path: Path, content: bytes) -> None:
 def check_new_file(option: str, path: Path) -> None:
     """Before the work starts: can this file be written? `option` is the name of the argument."""
     if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"{{{option}}} {path} cannot be written: give a file in a folder that exists.")
+        raise OptionMessageError(
+            f"{{{option}}} {{path}} cannot be written: give a file in a folder that exists.", path=path
+        )
 
 
 def write_through(path: Path, content: bytes) -> None:

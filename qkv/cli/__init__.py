@@ -13,54 +13,8 @@ from qkv.environment import HELPER, missing_torch, under_torchrun
 from qkv.errors import DataError, ModelError, OptionError, ProcessEndedError, QkvError
 from qkv.families import commands, own_families, trainings
 from qkv.families.family import Command, resolve
+from qkv.families.shared_commands import SHARED
 
-OWN = (
-    Command(
-        name="demo",
-        summary="train the built-in English-German translator and show what it has learned",
-        run="qkv.cli.demo:main",
-    ),
-    Command(
-        name="evaluate",
-        summary="score a model on translations, texts or images",
-        run="qkv.cli.evaluate:main",
-    ),
-    Command(
-        name="clean",
-        summary="drop harmful pairs from a parallel corpus and report why",
-        run="qkv.cli.clean:main",
-    ),
-    Command(
-        name="classify",
-        summary="predict the class of texts, pairs of texts or images",
-        run="qkv.cli.classify:main",
-    ),
-    Command(
-        name="import",
-        summary="convert a published model to a bundle: Marian, GPT, GPT-2, BERT, ViT",
-        run="qkv.cli.import_model:main",
-    ),
-    Command(
-        name="export",
-        summary="convert a model for transformers or CTranslate2",
-        run="qkv.cli.export_model:main",
-    ),
-    Command(
-        name="explore",
-        summary="walk through a model step by step in a browser, with its own numbers",
-        run="qkv.cli.explore:main",
-    ),
-    Command(
-        name="info",
-        summary="show what a model is, what it was trained on and how good it is",
-        run="qkv.cli.info:main",
-    ),
-    Command(
-        name="completion",
-        summary="print a script that completes commands and options in your shell",
-        run="qkv.cli.completion:main",
-    ),
-)
 USAGE, DATA, DISK, MEMORY = 2, 3, 4, 5  # exit codes
 HELP = ("-h", "--help", "--help-all", "help")
 
@@ -173,7 +127,7 @@ def set_verbosity(conventions: Conventions) -> None:
 
 
 def all_commands() -> dict[str, Command]:
-    return {command.name: command for command in (*OWN, *commands().values())}
+    return {command.name: command for command in (*SHARED, *commands().values())}
 
 
 class Notice(logging.Handler):
@@ -187,7 +141,7 @@ class Notice(logging.Handler):
 
 
 def find_command(name: str) -> Command:
-    own = {command.name: command for command in (*OWN, *commands(own_families()).values())}
+    own = {command.name: command for command in (*SHARED, *commands(own_families()).values())}
     known = own if name in own else all_commands()
     if name in known:
         return known[name]

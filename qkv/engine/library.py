@@ -3,9 +3,6 @@
 import ctypes
 import logging
 import os
-import platform
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -20,6 +17,7 @@ from qkv.engine.compiling import (
     digest,
     intact,
     source_key,
+    system_and_machine,
     this_platform,
 )
 from qkv.errors import QkvError
@@ -238,6 +236,8 @@ def build(folder: Path) -> Path:
 
 
 def build_now(folder: Path) -> Path:
+    import tempfile
+
     place = this_platform()
     reason = ""
     with tempfile.TemporaryDirectory(prefix=".engine-", dir=folder) as temporary:
@@ -261,6 +261,8 @@ def local_levels() -> list[dict[str, tuple[str, ...]]]:
 
 
 def compiler() -> str:
+    import shutil
+
     asked = os.environ.get(COMPILER)
     for name in (asked,) if asked else ("c++", "g++", "clang++"):
         if (found := shutil.which(name)) is not None:
@@ -280,8 +282,10 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
         told = [line for line in lines if line.split(":")[0].strip() in ("model name", "flags", "Features")]
     except OSError:
+        import platform
+
         told = [platform.processor()]
-    return repr((platform.system(), platform.machine(), told))
+    return repr((*system_and_machine(), told))
 
 
 def cache_folder() -> Path:

@@ -3,15 +3,16 @@
 from dataclasses import asdict
 from typing import Any
 
-from qkv.errors import UsageError, check_rules
+from qkv.errors import check_rules
 from qkv.evaluation.report import Report
+from qkv.flags import OptionMessageError
 
 MOST_SCENES = 10_000
 
 
 def check_scenes_or_images(scenes: int, images: Any) -> None:
     if bool(scenes) == (images is not None):
-        raise UsageError("give either {scenes} with a number, or {images}.")
+        raise OptionMessageError("give either {scenes} with a number, or {images}.")
     check_rules([("scenes", f"must be from 1 to {MOST_SCENES:,}", 0 <= scenes <= MOST_SCENES)])
 
 

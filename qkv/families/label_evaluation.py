@@ -2,19 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from qkv.data.choices import read_questions
 from qkv.data.given import as_path, check_length, check_text, is_file, items_of, kind_name, rows_of
 from qkv.data.labels import given_layout, is_number, named_layout, quote_some, read_labelled
-from qkv.errors import DataError, InputError, InputTypeError, UsageError, name_inputs
+from qkv.errors import DataError, InputError, InputTypeError, name_inputs
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, round_or_none, spearman
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.report import Report, present_fields
 from qkv.families.products import open_for
-from qkv.flags import Flag
+from qkv.flags import OptionalFile, OptionMessageError
 from qkv.runtime.predictions import Classifier, Prediction
 from qkv.runtime.running import EXACT, Running
 
@@ -23,7 +22,7 @@ from qkv.runtime.running import EXACT, Running
 class LabelEvaluation:
     """How a text classifier is evaluated. In Python, labelled texts can be rows, or two lists."""
 
-    labels: Annotated[Path | None, Flag(metavar="FILE")] = None
+    labels: OptionalFile = None
     """File of labelled texts."""
     columns: str = ""
     """Columns of the labelled texts: text,label or text,second,label, by name or by number from 1."""
@@ -81,7 +80,7 @@ def evaluate_labels(
 ) -> ClassificationReport:
     """Scores of a classifier on labelled examples."""
     if options.labels is None:
-        raise UsageError("to evaluate a classifier, give {labels}.")
+        raise OptionMessageError("to evaluate a classifier, give {labels}.")
     classifier: Classifier = open_for(model, "classify", running, display.warn)
     examples = read_examples(classifier, options, given.get("source"), display)
     what = "choosing" if classifier.reads == "choices" else "classifying"
@@ -124,18 +123,22 @@ def read_examples(
     if not is_file(options.labels):
         return given_examples(classifier, source, options.labels, options.columns)
     if source is not None:
-        raise UsageError("a file of {labels} has its own texts: leave out {source}.")
+        raise OptionMessageError("a file of {labels} has its own texts: leave out {source}.")
     path = as_path(options.labels)
     if classifier.reads == "choices":
         if options.columns:
-            raise UsageError("{columns} cannot be used with a model that chooses between answers.")
+            raise OptionMessageError("{columns} cannot be used with a model that chooses between answers.")
         questions = read_questions(path)
         right = [texts[1 + place] for texts, place in zip(questions.inputs, questions.right, strict=True)]
         return Examples(inputs=questions.inputs, labels=right, name=lambda number: f"{path}, {number + 1}")
     examples = read_labelled(path, options.columns, display.say)
     if (classifier.reads == "pairs") != (examples.seconds is not None):
         wanted = "two texts" if classifier.reads == "pairs" else "one text"
-        raise UsageError(f"{path}: this model needs {wanted} per row. Name the columns with {{columns}}.")
+        raise OptionMessageError(
+            "{path}: this model needs {wanted} per row. Name the columns with {columns}.",
+            path=path,
+            wanted=wanted,
+        )
     if classifier.classes:
         examples.places(classifier.classes)
     else:

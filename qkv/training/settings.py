@@ -22,27 +22,13 @@ def share_below_one(name: str, value: float) -> Rule:
 
 
 def size_rule(size: str) -> Rule:
-    """The size of a validation part is a number of examples or a share such as 5%."""
+    """The size of a validation part is a number of examples or a share such as 5%; see `qkv.data.holding_out`."""
     number, percent = size.removesuffix("%"), size.endswith("%")
     try:
         holds = 0 < float(number) <= 50 if percent else int(number) >= 1
     except ValueError:
         holds = False
     return "valid_size", "must be a number of at least 1, or a share of at most 50%, such as 5%", holds
-
-
-def share_of(size: str, total: int) -> float:
-    """A valid size as a share of the data."""
-    if size.endswith("%"):
-        return float(size.removesuffix("%")) / 100
-    return min(0.5, int(size) / max(1, total))
-
-
-def number_of(size: str, total: int) -> int:
-    """A valid size as a number of examples. A number is at most a tenth of the data; a share is as given."""
-    if size.endswith("%"):
-        return max(1, round(share_of(size, total) * total))
-    return min(int(size), max(1, total // 10))
 
 
 def size_from_number(value: object) -> object:

@@ -11,11 +11,13 @@ import torch
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import CrossHeads
 from qkv.decoding.arrays import arrays_for, to_numpy
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, paper_penalty
 from qkv.decoding.greedy import greedy
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import NotEmpty
 from qkv.decoding.sampling import Sampling, sample
-from qkv.decoding.step import Hypothesis, Step, Without
+from qkv.decoding.step import Step, Without
 from qkv.engine import Engine, PlainSearch
 from qkv.engine.reference.translator import NumpyTranslator
 from qkv.engine.rounding import Floats

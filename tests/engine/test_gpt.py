@@ -9,7 +9,8 @@ import torch
 
 from qkv.core.stack_config import StackConfig
 from qkv.decoding.arrays import arrays_for, to_numpy
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import NoRepeat, TakeTurns
 from qkv.decoding.sampling import Sampling, sample

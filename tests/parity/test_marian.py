@@ -11,7 +11,8 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel
 from qkv.core.pairs import TranslationBatch, TranslationStep
 from qkv.core.positions import sinusoid
 from qkv.core.stack_config import StackConfig
-from qkv.decoding.beam import Beam, beam_search, power_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.model import Translator

@@ -15,7 +15,7 @@ from qkv.data.given_images import fitted_images
 from qkv.data.images import Bytes, Form
 from qkv.data.labelled_pictures import hold_out
 from qkv.data.worlds.labelled_scenes import check_side
-from qkv.errors import ModelError, QkvError, UsageError
+from qkv.errors import ModelError, QkvError
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.picture_report import PictureReport, check_scenes_or_images
@@ -26,9 +26,9 @@ from qkv.families.dalle.product import ImageGenerator
 from qkv.families.dalle.scene_scores import PARTS, reconstructed_scenes, scene_scores
 from qkv.families.dalle.settings import DalleSettings
 from qkv.families.products import open_to_evaluate
+from qkv.flags import OptionMessageError
 from qkv.pictures import Exhibit, figure_class
 from qkv.runtime.running import EXACT, Running
-from qkv.training.settings import number_of
 
 ON_SHEET = 24  # images of each part on a sheet
 OF_CODEBOOKS = {"scenes", "images"}
@@ -112,7 +112,7 @@ def measure_drawings(
     if not isinstance(opened, ImageGenerator):
         raise ModelError(f"{name} is neither a DALL-E nor a codebook.")
     if options.images is not None and "part" in given:
-        raise UsageError("{part} needs {scenes}.")
+        raise OptionMessageError("{part} needs {scenes}.")
     draw = draw_scenes if options.scenes else draw_own_captions
     scores, exhibits = draw(options, opened, name, display)
     return DrawingReport(scores, sheet, tuple(exhibits))
@@ -121,20 +121,23 @@ def measure_drawings(
 def check_sheet(path: Path) -> None:
     """Before minutes of drawing: can this image be written?"""
     if path.suffix.lower() != ".png":
-        raise UsageError(f"{{sheet}} must end in .png, but {path.name} does not.")
+        raise OptionMessageError("{sheet} must end in .png, but {name} does not.", name=path.name)
     if not path.parent.is_dir():
-        raise UsageError(
-            f"there is no folder {path.parent} for the image: create it, or give another {{sheet}}."
+        raise OptionMessageError(
+            "there is no folder {folder} for the image: create it, or give another {sheet}.",
+            folder=path.parent,
         )
     if path.is_dir():
-        raise UsageError(f"{path} is a folder: give {{sheet}} a file name.")
+        raise OptionMessageError("{path} is a folder: give {sheet} a file name.", path=path)
 
 
 def reject_drawing_options(given: Mapping[str, Any], name: str) -> None:
     others = {field.name for field in (*fields(DrawingEvaluation), *fields(DrawingOptions))} - OF_CODEBOOKS
     drawing = sorted(others & set(given))
     if drawing:
-        raise UsageError(f"{name} is a codebook and cannot draw: leave out {{{drawing[0]}}}.")
+        raise OptionMessageError(
+            f"{{model}} is a codebook and cannot draw: leave out {{{drawing[0]}}}.", model=name
+        )
 
 
 def evaluate_codebook(options: DrawingEvaluation, codes: Codebook) -> dict[str, Any]:
@@ -181,7 +184,7 @@ def draw_own_captions(
 ) -> tuple[dict[str, Any], list[Exhibit]]:
     """Drawings of captions from the training data and of held-out captions, next to the real images."""
     if options.sheet is None or options.images is None:
-        raise UsageError("to evaluate a DALL-E on {images}, give {sheet} too.")
+        raise OptionMessageError("to evaluate a DALL-E on {images}, give {sheet} too.")
     train, held_out = own_parts(options, painter, Path(name))
     exhibits = [
         each
@@ -201,8 +204,8 @@ def own_parts(
     size = painter.codes.config.side if images.is_dir() else None  # as the size in training
     captions = None if options.captions is None else as_path(options.captions)
     given = read_captioned(images, captions, size)
-    kept, out = hold_out(len(given), number_of(settings.data.valid_size, len(given)), seed=1)
-    return given.take(kept.tolist()), given.take(out.tolist())
+    kept, out = hold_out(len(given), settings.data.valid_size, seed=1)
+    return given.take(kept), given.take(out)
 
 
 def side_by_side(

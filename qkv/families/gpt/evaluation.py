@@ -8,7 +8,7 @@ from typing import Any
 from qkv.data.chorales import VOICES, Chorale, frame_of, is_midi, read_chorales, read_midi
 from qkv.data.documents import normalize_line_ends, read_documents
 from qkv.data.given import as_path, is_file, items_of, kind_name, texts_of
-from qkv.errors import DataError, InputError, InputTypeError, QkvError, UsageError
+from qkv.errors import DataError, InputError, InputTypeError, QkvError
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.perplexity import TextLoss
@@ -16,6 +16,7 @@ from qkv.evaluation.report import Report
 from qkv.families.gpt.evaluation_options import LanguageModelEvaluation
 from qkv.families.gpt.product import LanguageModel
 from qkv.families.products import open_to_evaluate
+from qkv.flags import OptionMessageError
 from qkv.runtime.running import EXACT, Running
 
 
@@ -84,14 +85,14 @@ def evaluate_language_model(
     """Score unseen text, or music."""
     has_text, has_music = (not is_missing(each) for each in (options.text, options.music))
     if has_text == has_music:
-        raise UsageError("give either {text} or {music}.")
-    generator, name = open_to_evaluate(model, LanguageModel, running, display.warn)
-    if (generator.defaults.token_type == "notes") != has_music:
+        raise OptionMessageError("give either {text} or {music}.")
+    opened, name = open_to_evaluate(model, LanguageModel, running, display.warn)
+    if (opened.defaults.token_type == "notes") != has_music:
         wanted = "{music}, because it is a music model" if has_text else "{text}, because it is a text model"
-        raise UsageError(f"{name} needs {wanted}.")
+        raise OptionMessageError(f"{{name}} needs {wanted}.", name=name)
     if has_text:
-        return score_text(generator, texts_in(options.text), display)
-    return score_music(generator, chorales_in(options.music, options.part, display), display)
+        return score_text(opened, texts_in(options.text), display)
+    return score_music(opened, chorales_in(options.music, options.part, display), display)
 
 
 EVALUATOR = Evaluator(options=LanguageModelEvaluation, evaluate=evaluate_language_model)
@@ -121,12 +122,10 @@ def texts_in(given: Any) -> list[str]:
     return texts
 
 
-def score_text(generator: LanguageModel, texts: list[str], display: Display) -> LanguageModelReport:
-    documents = [generator.tokenizer.encode(text) for text in texts]
+def score_text(model: LanguageModel, texts: list[str], display: Display) -> LanguageModelReport:
+    documents = [model.tokenizer.encode(text) for text in texts]
     with display.progress("reading", sum(map(len, documents))) as done:
-        nats = -sum(
-            float(generator.log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents
-        )
+        nats = -sum(float(model.log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents)
     return LanguageModelReport(**TextLoss.of(texts, nats, sum(map(len, documents))).to_dict())
 
 
@@ -154,10 +153,10 @@ def frames_in(chorale: Any, where: str) -> Chorale:
     return frames
 
 
-def score_music(generator: LanguageModel, chorales: list[Chorale], display: Display) -> MusicReport:
+def score_music(model: LanguageModel, chorales: list[Chorale], display: Display) -> MusicReport:
     frames = sum(map(len, chorales))
     with display.progress("reading", VOICES * frames) as done:
-        nats = generator.nats_of_music(chorales, done)
+        nats = model.nats_of_music(chorales, done)
     return MusicReport(
         chorales=len(chorales),
         frames=frames,

@@ -10,7 +10,7 @@ from typing import Any
 
 from qkv.checkpoint.files import check_new_file, write_file
 from qkv.data.given import as_path, is_file
-from qkv.errors import InputError, QkvError, UsageError
+from qkv.errors import InputError, QkvError
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluation import Evaluation, evaluate, merge_same_sources, steps_of
 from qkv.evaluation.evaluator import NOTHING, Evaluator
@@ -23,6 +23,7 @@ from qkv.families.translator.product import Translator
 from qkv.families.translator.systems import System, short_names
 from qkv.families.translator.test_set import TestSet, check_equally_long
 from qkv.families.translator.translation_report import Measured, TranslationComparison, TranslationReport
+from qkv.flags import OptionMessageError
 from qkv.runtime.running import EXACT, Running
 
 
@@ -116,19 +117,23 @@ def check_options(model: Any, options: TranslationEvaluation) -> None:
                 "translations."
             )
     if (options.pairs is None) == is_missing(options.reference):
-        raise UsageError("give either {reference} with one file or more, or {pairs}.")
+        raise OptionMessageError("give either {reference} with one file or more, or {pairs}.")
     if options.pairs is not None and options.source is not None:
-        raise UsageError("{pairs} includes the source sentences: leave out {source}.")
+        raise OptionMessageError("{pairs} includes the source sentences: leave out {source}.")
     if options.pairs is None and (options.source_language or options.target_language):
-        raise UsageError("{source_language} and {target_language} need {pairs}.")
+        raise OptionMessageError("{source_language} and {target_language} need {pairs}.")
     if options.merge and options.source is None and options.pairs is None:
-        raise UsageError("{merge} needs {source} or {pairs}.")
+        raise OptionMessageError("{merge} needs {source} or {pairs}.")
     models = [each for each in systems if is_model(each)]
     if not models and (options.beam_size is not None or options.length_penalty is not None):
         what = f"{model} is a file of translations" if is_file(model) else "translations were given"
-        raise UsageError(f"{what}: leave out {{beam_size}} and {{length_penalty}}, which are for models.")
+        raise OptionMessageError(
+            "{what}: leave out {beam_size} and {length_penalty}, which are for models.", what=what
+        )
     if models and options.source is None and options.pairs is None:
-        raise UsageError(f"{models[0]} is a model and needs sentences to translate: give {{source}}.")
+        raise OptionMessageError(
+            "{model} is a model and needs sentences to translate: give {source}.", model=models[0]
+        )
     if options.output is not None:
         check_output(model, options, as_path(options.output))
 
@@ -148,7 +153,7 @@ def check_output(model: Any, options: TranslationEvaluation, output: Path) -> No
     files = [as_path(each) for each in given if is_file(each)]
     files += [as_path(each) for each in several if isinstance(each, os.PathLike)]
     if any(path.resolve() == output.resolve() for path in files):
-        raise UsageError(f"{{output}} would overwrite the input {output}: give another name.")
+        raise OptionMessageError("{output} would overwrite the input {path}: give another name.", path=output)
     check_new_file("output", output)
 
 

@@ -5,10 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from qkv.families.translator.options import TranslationOptions
-from qkv.flags import Flag
-
-OptionalFile = Annotated[Path | None, Flag(metavar="FILE")]
-OptionalLanguage = Annotated[str | None, Flag(metavar="CODE")]
+from qkv.flags import Flag, OptionalFile, OptionalLanguage, SomeFiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +14,7 @@ class TranslationEvaluation:
 
     source: OptionalFile = None
     """Sentences to translate, one per line; optional for a file of translations."""
-    reference: Annotated[tuple[Path, ...], Flag(metavar="FILE [FILE ...]")] = ()
+    reference: SomeFiles = ()
     """Reference translations, line by line; one file or several."""
     pairs: OptionalFile = None
     """One file with sources and references instead: .tsv, .jsonl, .tmx or .po."""

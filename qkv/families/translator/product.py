@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
 from qkv.errors import QkvError
-from qkv.families.translator.alignment import Aligner, forced_attention
+from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
@@ -37,6 +35,9 @@ from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.text.words import WORDS_AND_MARKS
 
+if TYPE_CHECKING:
+    import numpy as np
+
 MORE = 8  # hypotheses per segment, if the best ones contain a phrase to avoid once joined
 GREEDY = TranslationOptions(beam_size=1)
 Done = Callable[[int], None]
@@ -48,7 +49,7 @@ class AttentionMap:
 
     source: list[str]
     target: list[str]
-    weights: np.ndarray  # (blocks, H, T, S)
+    weights: "np.ndarray"  # (blocks, H, T, S)
 
 
 class Translator:
@@ -306,7 +307,7 @@ class Translator:
         request, search = replace(texts.request(attempt, decoding), whole=True), texts.search(decoding)
         ids: list[int] = []
         sent = 0
-        for token in texts.searcher(decoding).one_by_one(request, search):
+        for token in texts.searcher(decoding).general.one_by_one(request, search):
             ids.append(token)
             text = self.tokenizer.decode(ids)
             whole = text.rstrip(HALF)  # wait for the remaining bytes of a character
@@ -334,7 +335,8 @@ class Translator:
         attempt = Attempt(reading=Reading.plain(job), no_repeat_ngram_size=decoding.no_repeat_ngram_size)
         request = replace(texts.request(attempt, replace(decoding, prefix=prefix)), whole=True)
         requests = [
-            replace(request, prefix=(*request.prefix, token)) for token in searcher.next_ids(request, count)
+            replace(request, prefix=(*request.prefix, token))
+            for token in searcher.general.next_ids(request, count)
         ]
         found = searcher.find(requests, search, silent)
         translations = [texts.translation(each[0], attempt.reading, decoding) for each in found]
@@ -360,6 +362,10 @@ class Translator:
 
     def attention(self, text: str) -> AttentionMap:
         """Translate greedily and return the cross-attention of every block and head."""
+        import numpy as np
+
+        from qkv.families.translator.alignment import forced_attention
+
         if not has_letters(text) or len(self.segments(text)) > 1:
             raise QkvError("an attention image needs one sentence that is neither empty nor too long.")
         config = self.network.config

@@ -10,13 +10,14 @@ from qkv.data.given import as_path, check_length, is_file, items_of
 from qkv.data.given_images import fitted_images
 from qkv.data.labelled_pictures import Labelled, read_evaluation_images
 from qkv.data.worlds.labelled_scenes import evaluation_scenes
-from qkv.errors import InputError, InputTypeError, UsageError
+from qkv.errors import InputError, InputTypeError
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.picture_report import PictureReport, check_scenes_or_images
 from qkv.families.products import open_to_evaluate
 from qkv.families.vit.evaluation_options import ImageEvaluation
 from qkv.families.vit.product import ImageClassifier
+from qkv.flags import OptionMessageError
 from qkv.runtime.running import EXACT, Running
 
 
@@ -62,7 +63,7 @@ def labelled_images(
 ) -> tuple[str, Labelled]:
     form, classes = classifier.form, classifier.classes
     if labels is not None and (options.images is None or is_file(options.images)):
-        raise UsageError("{labels} are for a list of {images}: a folder has one folder per class.")
+        raise OptionMessageError("{labels} are for a list of {images}: a folder has one folder per class.")
     if options.images is None:
         return "test", evaluation_scenes(options.scenes, form).with_class_order(classes)
     if not is_file(options.images):
@@ -78,7 +79,7 @@ def labelled_images(
 def numbers_of(labels: Any, classes: tuple[str, ...], count: int) -> Any:
     """The number of each label. Labels are names of classes, or their numbers."""
     if labels is None:
-        raise UsageError("a list of {images} needs {labels}, one for each.")
+        raise OptionMessageError("a list of {images} needs {labels}, one for each.")
     found = items_of(labels, "labels", "classes")
     check_length(len(found), "labels", count, "images")
     numbers = []

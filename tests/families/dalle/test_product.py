@@ -11,7 +11,7 @@ from drawings import untrained_codes, untrained_painter
 from torch import Tensor
 
 import qkv
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.errors import QkvError
 from qkv.families.dalle.options import DrawingOptions
 from qkv.families.dalle.product import ImageGenerator

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qkv.core.stack_config import StackConfig
 from qkv.errors import QkvError
-from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt

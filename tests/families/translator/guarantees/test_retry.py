@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 from untrained_translators import TOKENIZER, WITH, WITHOUT
 
-from qkv.decoding.step import Hypothesis, Step
+from qkv.decoding.hypothesis import Hypothesis
+from qkv.decoding.step import Step
+from qkv.families.translator.general_search import GeneralSearch
 from qkv.families.translator.guarantees.attempts import TIMES_A_PLAIN_ONE
 from qkv.families.translator.guarantees.job import Job, Reading
 from qkv.families.translator.options import TranslationOptions
@@ -43,9 +45,11 @@ class Counted:
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
-    begin = Searcher.begin
+    begin = GeneralSearch.begin
     monkeypatch.setattr(
-        Searcher, "begin", lambda self, *rest: Counted(begin(self, *rest), lambda more: counted.append(more))
+        GeneralSearch,
+        "begin",
+        lambda self, *rest: Counted(begin(self, *rest), lambda more: counted.append(more)),
     )
     return counted
 
