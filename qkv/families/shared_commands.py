@@ -43,4 +43,9 @@ SHARED = (
         summary="show what a model is, what it was trained on and how good it is",
         run="qkv.cli.info:main",
     ),
+    Command(
+        name="completion",
+        summary="print a script that completes commands and options in your shell",
+        run="qkv.cli.completion:main",
+    ),
 )

@@ -43,6 +43,13 @@ TEXT_PATTERNS: dict[Kind, str] = {
     ),
     "numbers": r"(?<![\w.,])\d+(?:[.,:/-]\d+)*(?![\w])",
 }
+SIGNS: dict[Kind, str] = {  # every span has its kind's sign; most text has none, and is searched no further
+    "tags": "[<&]",
+    "urls": r"://|www\.",
+    "emails": "@",
+    "placeholders": r"[{%]|\[\[",
+    "numbers": r"\d",
+}
 AFTER_ADDRESS = rf"(?={PUNCTUATION}*+(?:$|{ENDS_ADDRESS}))"  # punctuation after an address is not part of it
 TAKES_NEXT_ARGUMENT = (  # placeholders with neither a number nor a name
     re.compile(rf"%{PRINTF}{PRINTF_TYPE}"),
@@ -62,7 +69,8 @@ class ProtectedSpan:
 
 def protected_spans(text: str, kinds: Collection[Kind]) -> list[ProtectedSpan]:
     """All spans of these kinds, from left to right, without overlaps."""
-    return list(spans_in_order(text, kinds))
+    wanted = frozenset(kinds)
+    return list(spans_in_order(text, wanted)) if sign_of(wanted).search(text) else []
 
 
 def spans_in_order(text: str, kinds: Collection[Kind]) -> Iterator[ProtectedSpan]:
@@ -80,6 +88,12 @@ def spans_in_order(text: str, kinds: Collection[Kind]) -> Iterator[ProtectedSpan
             match = pattern.search(text, last)
         if tag and tag.start < last:
             tag = scanner.after(last)
+
+
+@cache
+def sign_of(kinds: frozenset[Kind]) -> re.Pattern[str]:
+    """Matches in every text that has a span of these kinds."""
+    return re.compile("|".join(SIGNS[kind] for kind in KINDS if kind in kinds) or r"(?!)")
 
 
 @cache
@@ -112,6 +126,8 @@ def split_lines(text: str, kinds: Collection[Kind]) -> list[str]:
     No protected span is split. A pair of tags is either inside one segment, or each of its tags is a segment of its own.
     """
     spans = protected_spans(text, kinds)
+    if not spans and "\n" not in text:
+        return [text] if text else []
     return cut_at(text, spans, [*line_ends(text, spans), *block_edges(text, spans)])
 
 
@@ -263,5 +279,7 @@ def merged_occurrences(text: str, phrase: str) -> list[int]:
 
 def all_kept(text: str, wanted: Sequence[str]) -> bool:
     """Whether each phrase occurs in the text exactly as often as in the list."""
+    if not wanted:
+        return True
     found = locate(text, wanted)
     return all(len(found[phrase]) == count for phrase, count in Counter(wanted).items())

@@ -1,4 +1,4 @@
-"""Settings that all models of pictures share. Importing this needs no torch."""
+"""Settings that all image models share. Importing this needs no torch."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,11 +1,13 @@
 """Settings that all training runs share, with their checks. Importing this needs no torch."""
 
 import difflib
+import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
+from qkv.configs import from_dict
 from qkv.errors import QkvError, Rule, check_rules
 from qkv.flags import Flag
 
@@ -203,11 +205,37 @@ class SmoothedContinueSettings(ContinueSettings):
 
 
 def find_recipe(name: str, recipes: Mapping[str, Recipe]) -> Recipe:
+    """The recipe of this name, or one that is given as JSON: settings in the groups of run.json."""
+    if name.startswith("{"):
+        return own_recipe(name, recipes["automatic"])
     if name not in recipes:
         near = difflib.get_close_matches(name, recipes, n=1)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(recipes)}."
         raise QkvError(f"there is no recipe '{name}'; {hint}")
     return recipes[name]
+
+
+def own_recipe(table: str, automatic: Recipe) -> Recipe:
+    """A recipe with these settings; the automatic one chooses the rest."""
+    try:
+        chosen = json.loads(table)
+    except json.JSONDecodeError:
+        raise QkvError("the settings of the recipe are not valid JSON.") from None
+
+    def own(amount: int) -> Any:
+        settings = automatic(amount)
+        return from_dict(type(settings), merge(asdict(settings), chosen), "recipe")
+
+    return cast(Recipe, own)
+
+
+def merge(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested settings with some of them replaced."""
+    found = dict(settings)
+    for name, value in changes.items():
+        inner = found.get(name)
+        found[name] = merge(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return found
 
 
 def for_width(

@@ -12,6 +12,7 @@ from qkv.text.protect import (
     protected_spans,
     remove_spans,
     replace_spans,
+    spans_in_order,
     split_lines,
     split_long_text,
 )
@@ -175,3 +176,14 @@ def test_no_tag_or_placeholder_is_cut_however_short_the_segments_are() -> None:
         pieces = split_long_text(text, BY_DEFAULT, len, chance.randrange(1, 20))
         assert "".join(pieces) == text
         assert [each for piece in pieces for each in found(piece)] == found(text), pieces
+
+
+def test_the_quick_check_for_plain_text_hides_no_span() -> None:
+    """Random text of the characters that spans are made of, searched with the check and without."""
+    words = "a . <b> </b> &amp; &#39; <!--x--> { } {n} % %d %(n)s $ [[ ]] @ a@b.c :// http://x.y www. ftp://z 7 \u0663 1.5"
+    parts = [*words.split(), " ", "\n"]
+    draw = random.Random(5)
+    for _ in range(3_000):
+        text = "".join(draw.choices(parts, k=draw.randrange(6)))
+        kinds = draw.sample(KINDS, draw.randrange(len(KINDS) + 1))
+        assert protected_spans(text, kinds) == list(spans_in_order(text, kinds)), (text, kinds)

@@ -141,7 +141,7 @@ class DalleTask(Task[ImageGenerator]):
             **measured,
             "results": {"validation loss": f"{chosen.loss:.4f}", **measured.get("results", {})},
         }
-        save_report(out, report, model_card("Image generator", 'qkv draw . "…" -o picture.png', report))
+        save_report(out, report, model_card("Image generator", 'qkv draw . "…" -o image.png', report))
         return report
 
 

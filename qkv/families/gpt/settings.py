@@ -117,7 +117,7 @@ class FineTuneSettings(TuningSettings):
     pretrained: bool = True
     """Start from the weights of the model. Without them, only its vocabulary and sizes are used, for comparison."""
     dropout: float = 0.1
-    """Share of values dropped in training."""
+    """Dropout rate."""
     valid_size: str = "10%"
     """Examples held out for validation if none are given: a number, at most a tenth of the data, or a share such as 10%."""
 

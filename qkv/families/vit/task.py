@@ -1,7 +1,6 @@
 """Trains an image classifier on labelled images."""
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +29,7 @@ from qkv.training.rows import Rows
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
-from qkv.training.watch import Watch
+from qkv.training.watch import ForwardingWatch, Watch
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 
@@ -91,7 +90,7 @@ class VitTask(Task[ImageClassifier]):
     def width(self) -> int:
         return self.config.stack.width
 
-    def watched(self, watch: Watch, product: ImageClassifier, out: Path) -> Watch:
+    def wrap_watch(self, watch: Watch, product: ImageClassifier, out: Path) -> Watch:
         return AccuracyWatch(watch, product, self.images, out / "training" / CURVE_FILE)
 
     def example(self) -> Example[ImageClassifier]:
@@ -124,7 +123,7 @@ class VitTask(Task[ImageClassifier]):
 
     def finish(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = self.report(product, run, chosen, out)
-        save_report(out, report, model_card("Image classifier", "qkv classify . picture.png", report))
+        save_report(out, report, model_card("Image classifier", "qkv classify . image.png", report))
         return report
 
     def report(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
@@ -186,14 +185,12 @@ def percent(share: float, count: int) -> str:
     return f"{100 * share:.2f} % of {count:,} images"
 
 
-class AccuracyWatch:
+class AccuracyWatch(ForwardingWatch):
     """A watch that also logs the accuracy and the elapsed minutes at every validation."""
 
     def __init__(self, inner: Watch, product: ImageClassifier, images: LabelledData, path: Path):
-        self.inner, self.product, self.images, self.path = inner, product, images, path
-
-    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
-        self.inner.on_step(position, progress, loss, tokens_per_second)
+        super().__init__(inner)
+        self.product, self.images, self.path = product, images, path
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         share = self.product.accuracy(self.images.valid)
@@ -203,15 +200,6 @@ class AccuracyWatch:
         with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         self.inner.on_validation(position, loss, improved)
-
-    def warn(self, sentence: str) -> None:
-        self.inner.warn(sentence)
-
-    def on_log(self, facts: Mapping[str, Any]) -> None:
-        self.inner.on_log(facts)
-
-    def on_work(self, what: str, completed: int, total: int) -> None:
-        self.inner.on_work(what, completed, total)
 
 
 def curve(path: Path) -> list[dict[str, float]]:

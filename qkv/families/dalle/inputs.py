@@ -1,14 +1,18 @@
-"""The images and captions that `qkv train codebook` and `qkv train dalle` read."""
+"""The images and captions that a codebook and DALL-E are trained on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from qkv.cli.picture_files import GivenPictures
-from qkv.errors import QkvError
+from qkv.data.python_rows import is_path
+from qkv.errors import InputError, QkvError
+from qkv.flags import OptionMessageError
+from qkv.training.inputs import GivenPictures, paths_in
+from qkv.training.python_data import GivenData, Values
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
@@ -16,8 +20,39 @@ if TYPE_CHECKING:
     from qkv.families.dalle.task import CaptionedData
 
 
+def write_plain_images(given: Mapping[str, Any], folder: Path, _: Values) -> Values:
+    from qkv.data.python_images import write_images
+
+    (folder / "images").mkdir()
+    write_images(folder / "images", given["images"], "images", given.get("image_column"))
+    return {"images": folder / "images"}
+
+
+def write_captioned_images(given: Mapping[str, Any], folder: Path, _: Values) -> Values:
+    from qkv.data.python_images import write_captioned
+
+    images, captions = given["images"], given.get("captions")
+    if captions is not None:
+        if is_path(captions):
+            raise InputError("a file of captions belongs to a folder of images. Give the captions as a list.")
+        images = {"image": images, "caption": captions}
+    (folder / "images").mkdir()
+    columns = given.get("image_column"), given.get("caption_column")
+    write_captioned(folder / "images", images, "images", columns)
+    return {"images": folder / "images"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlainPictures(GivenPictures):
+    PYTHON: ClassVar = frozenset(("image_column",))
+
+    @classmethod
+    def from_python(cls, given: Mapping[str, Any]) -> GivenData:
+        """Images alone, or a column of them."""
+        data = GivenData(values=paths_in(cls, given))
+        written = "images" in given and not is_path(given["images"])
+        return data.with_writer(partial(write_plain_images, given)) if written else data
+
     images: Path | None = None
     """Folder of images, or an .npz file with an array `images`."""
 
@@ -51,6 +86,15 @@ class PlainPictures(GivenPictures):
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionedPictures(GivenPictures):
+    PYTHON: ClassVar = frozenset(("image_column", "caption_column"))
+
+    @classmethod
+    def from_python(cls, given: Mapping[str, Any]) -> GivenData:
+        """Images as rows of an image and a caption, or with these columns, or images and captions apart."""
+        data = GivenData(values=paths_in(cls, given))
+        written = "images" in given and not is_path(given["images"])
+        return data.with_writer(partial(write_captioned_images, given)) if written else data
+
     images: Path | None = None
     """Folder of images with captions.tsv (file name, tab, caption), or an .npz file with an array `images`."""
     captions: Path | None = None
@@ -87,7 +131,9 @@ def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedD
 
     files.check()
     if files.codebook is None:
-        raise QkvError("--codebook is missing: give the folder of a codebook from `qkv train codebook`.")
+        raise OptionMessageError(
+            "{codebook} is missing: give the folder of a codebook from `qkv train codebook`."
+        )
     codes = load_for(files.codebook, "train dalle", Codebook)
     train, valid = files.parts(valid_size)
     own, shape = codes.config, train.pictures.shape[1:]
