@@ -4,16 +4,53 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qkv.api.cleaning import Cleaned, clean
+    from qkv.api.conversion import ExportReport, export, import_model
+    from qkv.api.evaluation import evaluate
+    from qkv.api.exploring import Exploration, explore
+    from qkv.api.information import ModelInfo, info
     from qkv.errors import QkvError
+    from qkv.evaluation.report import Report
+    from qkv.evaluation.scores import Score
+    from qkv.families.dalle.evaluation import CodebookReport, DrawingReport
+    from qkv.families.gpt.evaluation import LanguageModelReport, MusicReport
+    from qkv.families.label_evaluation import ClassificationReport
     from qkv.families.loading import load
     from qkv.families.tracing import trace
     from qkv.families.translator.product import Translator
+    from qkv.families.translator.translation_report import TranslationComparison, TranslationReport
+    from qkv.families.vit.evaluation import ImageClassificationReport
     from qkv.tracing.trace import Trace
 
-__all__ = ["QkvError", "Trace", "Translator", "__version__", "load", "trace"]
+__all__ = [
+    "ClassificationReport", "Cleaned", "CodebookReport", "DrawingReport", "Exploration", "ExportReport",
+    "ImageClassificationReport", "LanguageModelReport", "ModelInfo", "MusicReport", "QkvError", "Report", "Score", "Trace",
+    "TranslationComparison", "TranslationReport", "Translator", "__version__", "clean", "evaluate", "explore", "export",
+    "import_model", "info", "load", "trace",
+]  # fmt: skip
 __version__ = "0.2.0"
 
 WHERE = {
+    "ClassificationReport": "qkv.families.label_evaluation",
+    "Cleaned": "qkv.api.cleaning",
+    "CodebookReport": "qkv.families.dalle.evaluation",
+    "DrawingReport": "qkv.families.dalle.evaluation",
+    "Exploration": "qkv.api.exploring",
+    "ExportReport": "qkv.api.conversion",
+    "ImageClassificationReport": "qkv.families.vit.evaluation",
+    "LanguageModelReport": "qkv.families.gpt.evaluation",
+    "ModelInfo": "qkv.api.information",
+    "MusicReport": "qkv.families.gpt.evaluation",
+    "Report": "qkv.evaluation.report",
+    "Score": "qkv.evaluation.scores",
+    "TranslationComparison": "qkv.families.translator.translation_report",
+    "TranslationReport": "qkv.families.translator.translation_report",
+    "clean": "qkv.api.cleaning",
+    "evaluate": "qkv.api.evaluation",
+    "explore": "qkv.api.exploring",
+    "export": "qkv.api.conversion",
+    "import_model": "qkv.api.conversion",
+    "info": "qkv.api.information",
     "Trace": "qkv.tracing.trace",
     "Translator": "qkv.families.translator.product",
     "QkvError": "qkv.errors",

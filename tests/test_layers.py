@@ -90,7 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
         "families.family", "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
-    "__init__": {"errors", "families", "tracing", "family.product"},
+    "__init__": {"errors", "evaluation", "families", "tracing", "family.product", "family.evaluation", "api"},
     "__main__": {"cli"},
 }  # fmt: skip
 

@@ -207,13 +207,16 @@ def check_options(options: ExploreOptions) -> None:
     if options.text is not None:
         check_text(options.text, "text")
         if not options.text.strip():
-            raise OptionMessageError("{text} is empty: give a sentence, or omit the option to start with an example.")
+            raise OptionMessageError(
+                "{text} is empty: give a sentence, or omit the option to start with an example."
+            )
     for name, given in (("html", options.html), ("png", options.png)):
         if given is not None:
             check_new_file(name, as_path(given))
             if as_path(given).exists() and not options.overwrite:
                 raise OptionMessageError(
-                    f"{{path}} already exists: give another {{{name}}} file, or add {{overwrite}}.", path=given
+                    f"{{path}} already exists: give another {{{name}}} file, or add {{overwrite}}.",
+                    path=given,
                 )
 
 

@@ -75,8 +75,12 @@ def trace_html(trace: Trace) -> str:
         shown = chooser(small)
     elif attentions:
         rows, columns = attentions[0].weights.shape[2:]
-        shown = html.line(f"The attention has {rows} × {columns} weights, too many for a map here. See qkv.explore.")
-    arrays = html.table(((name, " × ".join(map(str, trace[name].shape))) for name in trace), ["name", "shape"])
+        shown = html.line(
+            f"The attention has {rows} × {columns} weights, too many for a map here. See qkv.explore."
+        )
+    arrays = html.table(
+        ((name, " × ".join(map(str, trace[name].shape))) for name in trace), ["name", "shape"]
+    )
     return texts + shown + html.folded(f"{len(trace)} arrays", arrays)
 
 

@@ -125,9 +125,7 @@ def texts_in(given: Any) -> list[str]:
 def score_text(model: LanguageModel, texts: list[str], display: Display) -> LanguageModelReport:
     documents = [model.tokenizer.encode(text) for text in texts]
     with display.progress("reading", sum(map(len, documents))) as done:
-        nats = -sum(
-            float(model.log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents
-        )
+        nats = -sum(float(model.log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents)
     return LanguageModelReport(**TextLoss.of(texts, nats, sum(map(len, documents))).to_dict())
 
 

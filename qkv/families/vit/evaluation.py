@@ -67,6 +67,8 @@ def labelled_images(
     if options.images is None:
         return "test", evaluation_scenes(options.scenes, form).with_class_order(classes)
     if not is_file(options.images):
+        if labels is None:
+            raise OptionMessageError("a list of {images} needs {labels}, one for each.")
         pictures = fitted_images(options.images, "images", form)
         return "all", Labelled(pictures, numbers_of(labels, classes, len(pictures)), classes)
     folder = as_path(options.images)
@@ -78,8 +80,6 @@ def labelled_images(
 
 def numbers_of(labels: Any, classes: tuple[str, ...], count: int) -> Any:
     """The number of each label. Labels are names of classes, or their numbers."""
-    if labels is None:
-        raise OptionMessageError("a list of {images} needs {labels}, one for each.")
     found = items_of(labels, "labels", "classes")
     check_length(len(found), "labels", count, "images")
     numbers = []
