@@ -62,7 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
-        "__init__", "html", "data", "corpus", "checkpoint", "evaluation", "runtime", "tracing", "hub", "explore", "progress",
+        "__init__", "html", "data", "corpus", "checkpoint", "evaluation", "runtime", "tracing", "hub", "explorer", "progress",
         "training", "families", "families.family", "family.evaluation", "family.options", "family.product",
     },
     "hub": ALWAYS | {"core", "core.config", "text", "checkpoint", "families", "families.family"},
@@ -75,14 +75,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.recompute": {"tracing"},
     "progress": ALWAYS | {"training", "evaluation"},
     "pictures": {"errors", "family.product"},
-    "explore": ALWAYS
+    "explorer": ALWAYS
     | {
         "data", "evaluation", "checkpoint", "runtime", "pictures", "tracing", "families", "families.family", "family.product",
         "family.trace",
     },
     "cli": ALWAYS
     | {
-        "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explore", "hub", "training", "runtime",
+        "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explorer", "hub", "training", "runtime",
         "api", "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "family.commands": ALWAYS

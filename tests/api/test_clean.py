@@ -72,7 +72,7 @@ def test_the_report_and_the_files_are_those_of_the_command(
 
 def test_held_out_sentences_and_pairs_are_dropped() -> None:
     for held_out in ([GOOD[0][0], GOOD[1][1]], GOOD[:2]):
-        assert qkv.clean(GOOD, held_out=held_out, **QUICK).dropped == {"held out": 2}
+        assert qkv.clean(GOOD, held_out=held_out, **QUICK).dropped == {"in a test set": 2}
 
 
 def test_html_has_no_markup_of_the_data() -> None:
