@@ -9,6 +9,17 @@ if TYPE_CHECKING:
     from qkv.api.evaluation import evaluate
     from qkv.api.exploring import Exploration, explore
     from qkv.api.information import ModelInfo, info
+    from qkv.api.training import (
+        fine_tune,
+        resume,
+        train_bert,
+        train_codebook,
+        train_dalle,
+        train_gpt,
+        train_translator,
+        train_vit,
+    )
+    from qkv.checkpoint.training_report import TrainingReport
     from qkv.errors import QkvError
     from qkv.evaluation.report import Report
     from qkv.evaluation.scores import Score
@@ -21,12 +32,14 @@ if TYPE_CHECKING:
     from qkv.families.translator.translation_report import TranslationComparison, TranslationReport
     from qkv.families.vit.evaluation import ImageClassificationReport
     from qkv.tracing.trace import Trace
+    from qkv.training.callbacks import Callback
 
 __all__ = [
     "ClassificationReport", "Cleaned", "CodebookReport", "DrawingReport", "Exploration", "ExportReport",
     "ImageClassificationReport", "LanguageModelReport", "ModelInfo", "MusicReport", "QkvError", "Report", "Score", "Trace",
     "TranslationComparison", "TranslationReport", "Translator", "__version__", "clean", "evaluate", "explore", "export",
-    "import_model", "info", "load", "trace",
+    "import_model", "info", "load", "trace", "Callback", "TrainingReport", "fine_tune", "resume", "train_bert",
+    "train_codebook", "train_dalle", "train_gpt", "train_translator", "train_vit",
 ]  # fmt: skip
 __version__ = "0.2.0"
 
@@ -51,6 +64,21 @@ WHERE = {
     "export": "qkv.api.conversion",
     "import_model": "qkv.api.conversion",
     "info": "qkv.api.information",
+    "Callback": "qkv.training.callbacks",
+    "TrainingReport": "qkv.checkpoint.training_report",
+    **dict.fromkeys(
+        (
+            "fine_tune",
+            "resume",
+            "train_bert",
+            "train_codebook",
+            "train_dalle",
+            "train_gpt",
+            "train_translator",
+            "train_vit",
+        ),
+        "qkv.api.training",
+    ),
     "Trace": "qkv.tracing.trace",
     "Translator": "qkv.families.translator.product",
     "QkvError": "qkv.errors",

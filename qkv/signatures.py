@@ -38,7 +38,7 @@ Options = TypeVar("Options")
 KEYWORD, REST = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Option:
     """A field of a dataclass as a keyword argument."""
 
@@ -80,15 +80,11 @@ def with_options(
         own = inspect.signature(function)
         named = [each for each in own.parameters.values() if each.kind is not REST]
         taken = {each.name for each in named}
-        options = {
-            each.name: each
-            for source in reversed(sources)
-            for each in options_of(source)
-            if each.name not in left_out | taken
-        }
-        ordered = [
-            each for source in sources for each in options_of(source) if options.get(each.name) == each
-        ]
+        options: dict[str, Option] = {}
+        for each in (each for source in sources for each in options_of(source)):
+            if each.name not in left_out | taken:
+                options.setdefault(each.name, each)
+        ordered = list(options.values())
         renamed = {name: each.name for each in ordered for name in each.aliases} | dict(aliases or {})
 
         @functools.wraps(function)
@@ -146,6 +142,9 @@ def walk(kind: Any, default: Any, path: tuple[str, ...]) -> Iterator[Option]:
         value = default_of(field, default)
         here = (*path, field.name)
         if flag.name == "":
+            hint = (
+                type(value) if isinstance(hint, TypeVar) else hint
+            )  # an instance does not know its parameters
             yield from walk(hint, None if value is dataclasses.MISSING else value, here)
             continue
         longer = (each.removeprefix("--").replace("-", "_") for each in flag.aliases if each.startswith("--"))

@@ -90,7 +90,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
         "families.family", "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
-    "__init__": {"errors", "evaluation", "families", "tracing", "family.product", "family.evaluation", "api"},
+    "__init__": {
+        "errors", "evaluation", "families", "tracing", "family.product", "family.evaluation", "api", "training", "checkpoint",
+    },
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -104,7 +106,7 @@ ROLES = {
     "score_tables": "evaluation", "score_html": "evaluation",
     "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
-    "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "defaults": "product",
+    "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "aligner": "product", "general_search": "product", "defaults": "product",
     "guarantees": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
     "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",

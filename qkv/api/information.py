@@ -46,7 +46,8 @@ def info(model: Any) -> ModelInfo:
     from qkv.families.products import folder_of, kind_of_product
 
     if isinstance(model, str | os.PathLike):
-        return ModelInfo(load(model).facts() | rows_in(Path(model) / "report.json"))
+        path = Path(model)
+        return ModelInfo(load(path).facts() | rows_in(path / "report.json"))
     kind_of_product(model)  # an error for anything else
     folder = folder_of(model)
     return ModelInfo(model.facts() | ({} if folder is None else rows_in(folder / "report.json")))

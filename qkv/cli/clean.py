@@ -1,10 +1,12 @@
 """`qkv clean`: drop harmful pairs from a parallel corpus."""
 
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
 
 from qkv.api.cleaning import CleanOptions, run_clean
 from qkv.cli.options import read_options
+from qkv.flags import Flag
 
 if TYPE_CHECKING:
     from qkv.api.cleaning import Cleaned
@@ -15,9 +17,16 @@ COMMON = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
+class Clean:
+    options: Annotated[CleanOptions, Flag(name="")] = field(default_factory=CleanOptions)
+    json: bool = False
+    """Print the report as one JSON document."""
+
+
 def main(arguments: list[str]) -> None:
     command = read_options(
-        CleanOptions,
+        Clean,
         arguments,
         prog="qkv clean",
         common=COMMON,
@@ -26,7 +35,12 @@ def main(arguments: list[str]) -> None:
     )
     from qkv.progress.display import command_display
 
-    cleaned = run_clean(command, command_display(), keep=False)
+    cleaned = run_clean(command.options, command_display(), keep=False)
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json(cleaned.to_dict())
+        return
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     show(cleaned)
 

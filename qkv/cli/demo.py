@@ -34,6 +34,8 @@ class Demo:
     """Target language: another of the three."""
     seed: int = 1
     """Seed of the sentences and of the weights."""
+    json: bool = False
+    """Print the report as one JSON document."""
 
 
 def main(arguments: list[str]) -> None:
@@ -63,6 +65,10 @@ def main(arguments: list[str]) -> None:
         raise
     if previous is not None:
         shutil.rmtree(previous)
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json({"output": str(command.output), "report": report})
     folder = shlex.quote(str(command.output))
     sentence = shlex.quote(deck_pairs(command.source_language, command.target_language)[1].source)
     say(f"\nThe model is in {folder}, with its report and its model card. Next steps:")
@@ -74,21 +80,31 @@ def main(arguments: list[str]) -> None:
 
 
 def set_aside(out: Path) -> Path | None:
-    """Move an earlier demo aside until the new one is complete. Nothing else is ever replaced."""
+    """Move an earlier demo aside until the new one is complete. Nothing else is ever moved or removed."""
+    previous = out.with_name(f"{out.name}.previous")
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return previous if is_demo(previous) else None
+    if not is_demo(out):
+        raise QkvError(f"{out} holds something other than a demo: give another --output.")
+    if not previous.exists():
+        out.rename(previous)
+    elif is_demo(previous):  # a demo was killed: the last complete one is still aside
+        shutil.rmtree(out)
+    else:
+        raise QkvError(
+            f"{previous} holds something other than a demo, but the earlier demo in {out} must be moved there. "
+            "Rename it, or give another --output."
+        )
+    return previous
+
+
+def is_demo(folder: Path) -> bool:
     from qkv.checkpoint.files import read_json
     from qkv.training.run_file import RUN_FILE
 
-    run_file = out / "training" / RUN_FILE
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return None
-    if not run_file.is_file() or not read_json(run_file).get("demo"):
-        raise QkvError(f"{out} holds something other than a demo: give another --output.")
-    previous = out.with_name(f"{out.name}.previous")
-    if previous.exists():  # a demo was killed: the last complete one is still aside
-        shutil.rmtree(out)
-    else:
-        out.rename(previous)
-    return previous
+    run_file = folder / "training" / RUN_FILE
+    run = read_json(run_file) if run_file.is_file() else None
+    return isinstance(run, dict) and run.get("demo") is True
 
 
 def help_training(facts: Mapping[str, Any]) -> int:

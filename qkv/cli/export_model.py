@@ -19,6 +19,8 @@ class Export:
     output: OutputFolder
     """Folder for the exported model."""
     options: Annotated[ExportOptions, Flag(name="")] = field(default_factory=ExportOptions)
+    json: bool = False
+    """Print one JSON document: the class that opens the model, and how far its outputs are from ours."""
 
 
 def main(arguments: list[str]) -> None:
@@ -33,5 +35,10 @@ def main(arguments: list[str]) -> None:
     )
     from qkv.progress.terminal import say
 
-    for line in run_export(command.model, command.to, command.output, command.options).lines:
+    report = run_export(command.model, command.to, command.output, command.options)
+    for line in report.lines:
         say(line)
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json(report.to_dict())

@@ -17,6 +17,8 @@ class Import:
     output: OutputFolder
     """Folder for the bundle."""
     options: Annotated[ImportOptions, Flag(name="")] = field(default_factory=ImportOptions)
+    json: bool = False
+    """Print one JSON document: the facts of the model, and how far its outputs are from those of the original."""
 
 
 def main(arguments: list[str]) -> None:
@@ -39,4 +41,11 @@ def main(arguments: list[str]) -> None:
         say("not compared with the original: install transformers and import the model again to check it.")
     else:
         say(imported.proof.sentence())
+    if command.json:
+        from dataclasses import asdict
+
+        from qkv.cli.reports import print_json
+
+        compared = None if imported.proof is None else asdict(imported.proof)
+        print_json({"output": str(command.output), "facts": imported.product.facts(), "compared": compared})
     say(f"the model is in {command.output}. Try: {program()} info {shlex.quote(str(command.output))}")

@@ -12,6 +12,8 @@ from qkv.flags import Positional
 class Info:
     model: Positional[Path]
     """Folder of the model."""
+    json: bool = False
+    """Print one JSON document: the facts, and the report of the training as in report.json."""
 
 
 def main(arguments: list[str]) -> None:
@@ -21,4 +23,18 @@ def main(arguments: list[str]) -> None:
         prog="qkv info",
         description="Show what a model is, what it was trained on, and how good it is.",
     )
-    print(info(command.model))
+    facts = info(command.model)
+    if not command.json:
+        print(facts)
+        return
+    from qkv.checkpoint.files import read_json
+    from qkv.cli.reports import print_json
+
+    report = command.model / "report.json"
+    print_json(
+        {
+            "model": str(command.model),
+            "facts": facts,
+            "report": read_json(report) if report.is_file() else None,
+        }
+    )

@@ -1,5 +1,7 @@
 """Open a bundle of any kind."""
 
+import logging
+import time
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +12,7 @@ from qkv.families.family import BundleKind, resolve
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
 
 Wanted = TypeVar("Wanted")
+log = logging.getLogger(__name__)
 
 
 def load(
@@ -35,10 +38,13 @@ def load(
         >>> translator.translate("the cat danced")
         >>> qkv.load("runs/en-de", compute_type="float32")  # exactly what was trained
     """
-    folder = Path(path)
+    folder, running, began = Path(path), running.with_options(**options), time.perf_counter()
     bundle = load_bundle(folder)
     product = resolve(find_kind(bundle.kind, folder).product)
-    return product.from_bundle(bundle, running.with_options(**options), warn)
+    opened = product.from_bundle(bundle, running, warn)
+    how = f"compute type {running.compute_type}, {running.thread_count} threads on {running.device}"
+    log.debug("opened %s (%s) in %.2f s: %s", folder, bundle.kind, time.perf_counter() - began, how)
+    return opened
 
 
 def load_for(

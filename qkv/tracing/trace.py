@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.core.tape import Tape
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.errors import QkvError
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.watching import Pruned

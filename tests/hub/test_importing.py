@@ -74,7 +74,7 @@ def test_every_family_goes_in_out_and_back_with_the_same_outputs(name: str, tmp_
 
 
 @pytest.mark.parametrize("name", ["classes", "number"])
-def test_a_classifier_is_imported_as_one_of_pairs_where_this_is_said(name: str, tmp_path: Path) -> None:
+def test_a_classifier_is_imported_for_pairs_on_request(name: str, tmp_path: Path) -> None:
     WRITERS[name](tmp_path / "published")
     import_model(tmp_path / "published", tmp_path / "bundle", origin="here", pairs=True)
     model = load(tmp_path / "bundle")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qkv.flags import OptionMessageError, SomeFiles
-from qkv.training.inputs import LabelInputs
-from qkv.training.trainable import Inputs
+from qkv.training.inputs import LabelInputs, TextInputs
 
 if TYPE_CHECKING:
     from qkv.families.bert.labels_task import LabelledData
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProseFiles(Inputs):
+class ProseFiles(TextInputs):
     text: SomeFiles = ()
     """Text to train on. A blank line ends a document. By default, the help texts and docstrings of Python's standard
     library."""

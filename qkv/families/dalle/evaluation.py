@@ -29,7 +29,6 @@ from qkv.families.products import open_to_evaluate
 from qkv.flags import OptionMessageError
 from qkv.pictures import Exhibit, figure_class
 from qkv.runtime.running import EXACT, Running
-from qkv.training.settings import number_of
 
 ON_SHEET = 24  # images of each part on a sheet
 OF_CODEBOOKS = {"scenes", "images"}
@@ -205,8 +204,8 @@ def own_parts(
     size = painter.codes.config.side if images.is_dir() else None  # as the size in training
     captions = None if options.captions is None else as_path(options.captions)
     given = read_captioned(images, captions, size)
-    kept, out = hold_out(len(given), number_of(settings.data.valid_size, len(given)), seed=1)
-    return given.take(kept.tolist()), given.take(out.tolist())
+    kept, out = hold_out(len(given), settings.data.valid_size, seed=1)
+    return given.take(kept), given.take(out)
 
 
 def side_by_side(

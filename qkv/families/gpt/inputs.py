@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from qkv.flags import OptionalFile, OptionalModel, OptionMessageError, SomeFiles
-from qkv.training.inputs import LabelInputs
+from qkv.training.inputs import LabelInputs, TextInputs
 from qkv.training.trainable import Inputs
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextFiles(Inputs):
+class TextFiles(TextInputs):
     text: SomeFiles = ()
     """Text to train on. Each file is a document; of .jsonl, the "text" of each line is. By default, the source code of Python's
     standard library."""
@@ -38,6 +38,8 @@ class TextFiles(Inputs):
 
 @dataclass(frozen=True, kw_only=True)
 class MusicFiles(Inputs):
+    MAIN: ClassVar = "music"
+
     music: SomeFiles = ()
     """Chorales as .json with train, valid and test, or MIDI files."""
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from qkv.data.language_tags import language_of
+from qkv.data.python_rows import is_path
 from qkv.flags import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel, OptionMessageError
+from qkv.training.inputs import paths_in
+from qkv.training.python_data import GivenData, Values
 from qkv.training.trainable import Inputs
 
 if TYPE_CHECKING:
@@ -38,6 +42,25 @@ class Files(Inputs):
     target_language: OptionalLanguage = None
     """Such as de; by default from the file name or the .tmx file."""
 
+    MAIN: ClassVar = "pairs"
+    PYTHON: ClassVar = frozenset(("source_column", "target_column"))
+
+    @classmethod
+    def from_python(cls, given: Mapping[str, Any]) -> GivenData:
+        """Pairs as rows of two texts or with two columns, or the texts of each side."""
+        data = GivenData(values=paths_in(cls, given))
+        for prefix in ("", "valid_"):
+            name, source, target = f"{prefix}pairs", f"{prefix}source", f"{prefix}target"
+            both = [given.get(side) for side in (source, target)]
+            if all(side is not None and not is_path(side) for side in both):
+                pairs: Any = {"source": both[0], "target": both[1]}
+            elif name in given and not is_path(given[name]):
+                pairs = given[name]
+            else:
+                continue
+            data = data.with_writer(partial(write_pair_file, name, pairs, given))
+        return data
+
     def to_stored(self) -> dict[str, Any]:
         """Includes the languages, because the run may be resumed with files of other names."""
         named = self.with_languages()
@@ -60,6 +83,20 @@ class Files(Inputs):
 class FilesAndModel(Files):
     fine_tune: OptionalModel = None
     """Folder of the translator to fine-tune, from `qkv train translator` or `qkv import`."""
+
+
+def write_pair_file(name: str, pairs: Any, given: Mapping[str, Any], folder: Path, known: Values) -> Values:
+    """Write the pairs. If their columns are named after languages, these become inputs, also for the validation pairs."""
+    from qkv.data.python_texts import PairColumns, write_pairs
+
+    languages = {side: known.get(side) or given.get(side) for side in ("source_language", "target_language")}
+    columns = PairColumns(source=given.get("source_column"), target=given.get("target_column"), **languages)
+    found = write_pairs(folder / f"{name}.jsonl", pairs, name, columns)
+    return {
+        name: folder / f"{name}.jsonl",
+        "source_language": found.source_language,
+        "target_language": found.target_language,
+    }
 
 
 def read_files(files: Files, settings: DataSettings) -> PairFiles:

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
 from qkv.errors import QkvError
-from qkv.families.translator.alignment import Aligner, forced_attention
+from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
@@ -37,6 +35,9 @@ from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.text.words import WORDS_AND_MARKS
 
+if TYPE_CHECKING:
+    import numpy as np
+
 MORE = 8  # hypotheses per segment, if the best ones contain a phrase to avoid once joined
 GREEDY = TranslationOptions(beam_size=1)
 Done = Callable[[int], None]
@@ -48,7 +49,7 @@ class AttentionMap:
 
     source: list[str]
     target: list[str]
-    weights: np.ndarray  # (blocks, H, T, S)
+    weights: "np.ndarray"  # (blocks, H, T, S)
 
 
 class Translator:
@@ -154,9 +155,10 @@ class Translator:
         translated in segments.
         """
         texts = [text] if isinstance(text, str) else list(text)
-        best = [
-            translations[0].text for translations in self.hypotheses(texts, decoding, done=done, **options)
-        ]
+        found = self.best_of(
+            texts, with_keywords(decoding, options), done or silent, replace(self.texts, scores_words=False)
+        )
+        best = [translations[0].text for translations in found]
         return best[0] if isinstance(text, str) else best
 
     @overload
@@ -190,20 +192,24 @@ class Translator:
         decoding = with_keywords(decoding, options)
         if isinstance(texts, str):
             return self.hypotheses([texts], decoding, done=done)[0]
-        found = self.translate_by_segment(texts, decoding, done or silent)
+        return self.best_of(texts, decoding, done or silent, self.texts)
+
+    def best_of(
+        self, texts: Sequence[str], decoding: TranslationOptions, done: Done, search: TextSearch
+    ) -> list[list[Translation]]:
+        found = self.translate_by_segment(texts, decoding, done, search)
         if decoding.avoid:  # joined segments and restored spans can still contain a phrase
-            return self.without_avoided(texts, found, decoding)
+            return self.without_avoided(texts, found, decoding, search)
         return [together(each, decoding.num_hypotheses) for each in found]
 
     def translate_by_segment(
-        self, texts: Sequence[str], decoding: TranslationOptions, done: Done
+        self, texts: Sequence[str], decoding: TranslationOptions, done: Done, search: TextSearch
     ) -> list[list[tuple[str, list[Translation]]]]:
         """The segments of each text, each with its translations."""
         segments = [self.split(text, decoding) for text in texts]
         wanted = [each for row in segments for each in row if not each.copied]
-        found = iter(
-            self.translate_segments([(each.text.strip(), each.options) for each in wanted], decoding, done)
-        )
+        parts = [(each.text.strip(), each.options) for each in wanted]
+        found = iter(self.translate_segments(parts, decoding, done, search))
         return [
             [(each.text, [copy_of(each)] if each.copied else next(found)) for each in row] for row in segments
         ]
@@ -213,12 +219,13 @@ class Translator:
         texts: Sequence[str],
         found: Sequence[list[tuple[str, list[Translation]]]],
         decoding: TranslationOptions,
+        search: TextSearch,
     ) -> list[list[Translation]]:
         """Drop translations with a phrase to avoid. If none is left, search for more."""
         results = [avoiding(together(each, decoding.num_hypotheses), decoding) for each in found]
         broken = [row for row, translations in enumerate(results) if not translations]
         more = replace(decoding, num_hypotheses=max(MORE, decoding.num_hypotheses))
-        again = self.translate_by_segment([texts[row] for row in broken], more, silent)
+        again = self.translate_by_segment([texts[row] for row in broken], more, silent, search)
         for row, parts in zip(broken, again, strict=True):
             translations = together(parts, MORE * more.num_hypotheses)
             results[row] = avoiding(translations, decoding)[: decoding.num_hypotheses]
@@ -238,10 +245,14 @@ class Translator:
         return segments_of(text, decoding.protect, self.tokenizer, self.limit)
 
     def translate_segments(
-        self, segments: Sequence[tuple[str, TranslationOptions]], decoding: TranslationOptions, done: Done
+        self,
+        segments: Sequence[tuple[str, TranslationOptions]],
+        decoding: TranslationOptions,
+        done: Done,
+        search: TextSearch,
     ) -> list[list[Translation]]:
         """The translations of each segment. Each segment has its own options; `decoding` holds the shared ones."""
-        return Retry(self.texts, decoding).translations(segments, done) if segments else []
+        return Retry(search, decoding).translations(segments, done) if segments else []
 
     @property
     def texts(self) -> TextSearch:
@@ -282,7 +293,7 @@ class Translator:
                 continue
             segment, own = each.text, each.options
             job = self.texts.job(segment.strip(), own)
-            if job.kept or job.wanted or job.marks or job.spellings or self.others:
+            if job.must_keep or job.marks or job.spellings or self.others:
                 yield surrounded(segment, self.translate(segment.strip(), replace(own, num_hypotheses=1)))
                 continue
             yield segment[: len(segment) - len(segment.lstrip())]
@@ -296,7 +307,7 @@ class Translator:
         request, search = replace(texts.request(attempt, decoding), whole=True), texts.search(decoding)
         ids: list[int] = []
         sent = 0
-        for token in texts.searcher(decoding).one_by_one(request, search):
+        for token in texts.searcher(decoding).general.one_by_one(request, search):
             ids.append(token)
             text = self.tokenizer.decode(ids)
             whole = text.rstrip(HALF)  # wait for the remaining bytes of a character
@@ -324,7 +335,8 @@ class Translator:
         attempt = Attempt(reading=Reading.plain(job), no_repeat_ngram_size=decoding.no_repeat_ngram_size)
         request = replace(texts.request(attempt, replace(decoding, prefix=prefix)), whole=True)
         requests = [
-            replace(request, prefix=(*request.prefix, token)) for token in searcher.next_ids(request, count)
+            replace(request, prefix=(*request.prefix, token))
+            for token in searcher.general.next_ids(request, count)
         ]
         found = searcher.find(requests, search, silent)
         translations = [texts.translation(each[0], attempt.reading, decoding) for each in found]
@@ -350,6 +362,10 @@ class Translator:
 
     def attention(self, text: str) -> AttentionMap:
         """Translate greedily and return the cross-attention of every block and head."""
+        import numpy as np
+
+        from qkv.families.translator.alignment import forced_attention
+
         if not has_letters(text) or len(self.segments(text)) > 1:
             raise QkvError("an attention image needs one sentence that is neither empty nor too long.")
         config = self.network.config

@@ -58,7 +58,7 @@ def test_saved_and_loaded_it_gives_the_same_output(classes: tuple[str, ...], tmp
 
 
 @pytest.mark.parametrize("inputs", ["the cat sat", ["the cat sat"]])
-def test_a_text_that_is_no_tuple_of_texts_is_rejected(inputs: Any) -> None:
+def test_an_input_that_is_not_a_tuple_of_texts_is_rejected(inputs: Any) -> None:
     with pytest.raises(QkvError, match="takes a list of tuples of texts"):
         tiny_classifier().classify(inputs)
 
@@ -86,7 +86,7 @@ def test_another_number_of_texts_is_rejected(pairs: bool, inputs: Any, says: str
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "\u200b", "\x00\ufeff"])
-def test_a_text_of_which_no_piece_is_left_is_empty(nothing: str) -> None:
+def test_a_text_without_tokens_counts_as_empty(nothing: str) -> None:
     with pytest.raises(QkvError, match="text 2 is empty"):
         tiny_classifier().classify([("the cat",), (nothing,)])
     with pytest.raises(QkvError, match="pair 1 has an empty text"):

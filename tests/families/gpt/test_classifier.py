@@ -104,7 +104,7 @@ def test_the_same_answer_twice_is_rejected() -> None:
         classifier("choice").classify([("the cat", "sang", "sang")])
 
 
-def test_a_text_that_is_no_tuple_of_texts_is_rejected() -> None:
+def test_an_input_that_is_not_a_tuple_of_texts_is_rejected() -> None:
     with pytest.raises(QkvError, match="takes a list of tuples of texts"):
         classifier("classification", ("a", "b")).classify(["the cat"])  # type: ignore[list-item]
 

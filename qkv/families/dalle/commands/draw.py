@@ -32,6 +32,8 @@ class Draw:
     scale: int = 8
     """Enlarge each pixel to this many on a side."""
     how: Annotated[DrawingOptions, Flag(name="")] = field(default_factory=DrawingOptions)
+    json: bool = False
+    """Print one JSON document: the file, and the scores of each drawing in it."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
@@ -61,7 +63,15 @@ def main(arguments: list[str]) -> None:
     write_sheet(command.output, drawings[: command.top_k], command.scale)
     for drawing in drawings[: command.top_k]:
         say(f"likelihood {drawing.likelihood:.3f}, contrast {drawing.contrast:.3f} per code")
-    print(command.output)
+    if not command.json:
+        print(command.output)
+        return
+    from qkv.cli.reports import print_json
+
+    scores = [
+        {"likelihood": each.likelihood, "contrast": each.contrast} for each in drawings[: command.top_k]
+    ]
+    print_json({"output": str(command.output), "drawings": scores})
 
 
 def write_sheet(path: Path, drawings: "list[Drawing]", scale: int) -> None:

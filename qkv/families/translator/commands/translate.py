@@ -150,6 +150,8 @@ def records(
     first: int = 1,
 ) -> list[str]:
     """The output lines for some input lines. `first` is the number of the first one."""
+    if prints_only_text(command):
+        return [without_line_breaks(text) for text in translator.translate(lines, decoding, done=done)]
     found = []
     for number, (line, hypotheses) in enumerate(
         zip(lines, translator.hypotheses(lines, decoding, done=done), strict=True), first
@@ -170,6 +172,12 @@ def records(
                 columns.append("" if shift and command.withhold else hypothesis.pharaoh(shift))
             found.append("\t".join(columns))
     return found
+
+
+def prints_only_text(command: Translate) -> bool:
+    """Whether the output has neither scores nor columns, so that scores need not be computed."""
+    columns = command.scores or command.options.alignments or command.options.num_hypotheses > 1
+    return not (columns or command.json or command.min_confidence is not None)
 
 
 def shown_text(command: Translate, hypothesis: "Translation") -> str:
