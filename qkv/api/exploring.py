@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from qkv.checkpoint.files import check_new_file
-from qkv.data.given import as_path, check_text
+from qkv.data.python_rows import Row, as_path
 from qkv.errors import MissingExtraError, check_rules
 from qkv.flags import OptionMessageError
 from qkv.signatures import replace_options, with_options
@@ -205,7 +205,7 @@ def check_options(options: ExploreOptions) -> None:
         raise OptionMessageError("{html}, {png} and {terminal} cannot be combined: give one of them.")
     check_rules([("port", "must be from 0 to 65535", 0 <= options.port <= 65535)])
     if options.text is not None:
-        check_text(options.text, "text")
+        Row("text", options.text).text()
         if not options.text.strip():
             raise OptionMessageError(
                 "{text} is empty: give a sentence, or omit the option to start with an example."

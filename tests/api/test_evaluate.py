@@ -109,7 +109,11 @@ class Column:
     """A column of pandas (`tolist`), polars (`to_list`) or pyarrow (`to_pylist`)."""
 
     def __init__(self, values: list[str], method: str):
+        self.values = values
         setattr(self, method, lambda: list(values))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
 
 
 class Frame:
@@ -285,11 +289,11 @@ def test_an_error_of_an_iterator_is_not_swallowed(translator: qkv.Translator) ->
         (lambda m: qkv.evaluate(m, [], []), "source is empty"),
         (lambda m: qkv.evaluate(m, ["a"]), "give either `reference` with one file or more, or `pairs`."),
         (lambda m: qkv.evaluate(m, "nowhere.txt", ["a"]), "there is no file nowhere.txt"),
-        (lambda m: qkv.evaluate(m, pairs=[("a", "b"), ("a",)]), "pairs[1] has 1 elements; expected a pair of texts."),
-        (lambda m: qkv.evaluate(m, pairs=[("a", None)]), "pairs[0] is None; expected str."),
+        (lambda m: qkv.evaluate(m, pairs=[("a", "b"), ("a",)]), "pairs[1] has 1 item; expected a pair of texts."),
+        (lambda m: qkv.evaluate(m, pairs=[("a", None)]), "pairs[0][1] is None; expected str."),
         (lambda m: qkv.evaluate(m, pairs=["a"]), "pairs[0] is str; expected a pair of texts or a dictionary."),
         (lambda m: qkv.evaluate(m, pairs=[{"en": "a", "fr": "b"}]), "pairs[0] has no xx but en, fr"),
-        (lambda m: qkv.evaluate(m, pairs={"source": ["a"], "target": []}), "pairs['target'] is empty"),
+        (lambda m: qkv.evaluate(m, pairs={"source": ["a"], "target": []}), "the columns of pairs have different lengths: 'target' ends first."),
         (lambda m: qkv.evaluate(m, text=["a"]), "`text` is not for a model of kind 'translator'"),
         (lambda m: qkv.evaluate(MODELS / "gpt", SOURCE, REFERENCE), "`source` is not for a model of kind 'gpt', which takes music, part, text."),
         (lambda m: qkv.evaluate(MODELS / "bert", SOURCE, REFERENCE), "a model of kind 'bert' cannot be evaluated."),
@@ -308,7 +312,7 @@ def test_an_error_of_an_iterator_is_not_swallowed(translator: qkv.Translator) ->
         (lambda m: qkv.evaluate(MODELS / "bert-classifier", ["a"], labels=[None]), "labels[0] is None; expected a class or a number."),
         (lambda m: qkv.evaluate(MODELS / "bert-classifier", ["a", "b"], labels=["long"]), "labels has 1 elements, but source has 2"),
         (lambda m: qkv.evaluate(MODELS / "bert-classifier", [("a", "b")], labels=["long"]), "source[0] has 2 texts besides the label"),
-        (lambda m: qkv.evaluate(MODELS / "vit", images=[np.zeros((8, 8))], labels=[0]), "images[0] is an array of float64 (8, 8)"),
+        (lambda m: qkv.evaluate(MODELS / "vit", images=[np.zeros((8, 8))], labels=[0]), "images[0] has values of type float64; expected uint8"),
         (lambda m: qkv.evaluate(MODELS / "vit", images=["x.png"]), "a list of `images` needs `labels`, one for each."),
         (lambda m: qkv.evaluate(MODELS / "codebook", scenes=2, guidance=2), "is a codebook and cannot draw: leave out `guidance`."),
     ],
