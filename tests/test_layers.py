@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "environment": {"errors"},
     "configs": {"errors"},
     "flags": set(),
-    "signatures": {"flags"},
+    "signatures": {"errors", "flags"},
     "core.config": set(),
     "core": {"core.config"},
     "text": {"errors"},
@@ -37,11 +37,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "families": {"errors", "family.record", "families.family", "checkpoint", "runtime", "tracing"},
     "family.record": {"families.family"},
     "families.family": set(),
-    "runtime": ALWAYS | {"core", "core.config", "family.config", "checkpoint", "engine", "family.model"},
+    "runtime": ALWAYS | {"core", "core.config", "family.config", "checkpoint", "data", "engine", "family.model", "progress"},
     "tracing": ALWAYS | {"core", "core.config", "family.config", "decoding"},
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "evaluation"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
-    "family.options": ALWAYS | {"text", "decoding.options"},
+    "family.options": ALWAYS | {"text", "decoding.options", "runtime"},
     "family.product": ALWAYS
     | {
         "core", "core.config", "family.config", "text", "data", "decoding", "engine", "checkpoint", "runtime", "family.model", "family.options",
@@ -77,7 +77,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
         "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
-    "__init__": {"errors", "families", "tracing", "family.product"},
+    "api": ALWAYS | {"engine", "hub", "runtime", "families", "family.product"},
+    "__init__": {"errors", "api", "families", "text", "tracing", "runtime", "family.options", "family.product"},
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -90,7 +91,7 @@ ROLES = {
     "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "defaults": "product",
-    "guarantees": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
+    "guarantees": "product", "pipeline": "product", "lines": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product", "sheet": "product",
     "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
     "commands": "commands",

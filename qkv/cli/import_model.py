@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> None:
         pairs=command.pairs,
         allow_pickle=command.allow_pickle,
     )
-    for name, value in imported.product.facts().items():
+    for name, value in imported.product.info().items():
         say(f"{name}: {value}")
     if imported.proof is None:
         say("not compared with the original: install transformers and import the model again to check it.")

@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
     from qkv.families.loading import load
 
     product = load(command.model)
-    rows = dict(product.facts())
+    rows = dict(product.info())
     report_file = command.model / "report.json"
     try:
         rows |= (

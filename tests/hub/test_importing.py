@@ -68,7 +68,7 @@ def test_every_family_goes_in_out_and_back_with_the_same_outputs(name: str, tmp_
     assert exported.greedy == (2 if name in ("marian", "gpt2", "openai-gpt") else None)
     import_model(tmp_path / "out", tmp_path / "second", origin="here")
     first, second = load(tmp_path / "first"), load(tmp_path / "second")
-    assert first.defaults == second.defaults
+    assert first._defaults == second._defaults
     for weight, tensor in first.model.state_dict().items():
         assert torch.equal(second.model.state_dict()[weight], tensor), weight
 

@@ -120,7 +120,7 @@ def draw_scenes(command: EvaluateDrawing, painter: ImageGenerator) -> tuple[dict
     from qkv.pictures import Exhibit
     from qkv.progress.terminal import count_progress
 
-    if not painter.defaults.words:
+    if not painter._defaults.words:
         raise QkvError(f"{command.model} was not trained on the built-in scenes.")
     exhibits: list[Exhibit] = []
 
@@ -146,7 +146,7 @@ def draw_own_captions(
         raise QkvError("to evaluate a DALL-E on --images, give --sheet too.")
     report = command.model / "report.json"
     settings = from_dict(DalleSettings, read_json(report)["settings"], str(report))
-    size = painter.codes.config.side if command.images.is_dir() else None  # as --size in training
+    size = painter.codebook.config.side if command.images.is_dir() else None  # as --size in training
     files = CaptionedPictures(images=command.images, captions=command.captions, size=size)
     train, held_out = files.parts(settings.data.valid_size)
     exhibits = [
@@ -165,7 +165,7 @@ def side_by_side(painter: ImageGenerator, part: Captioned, name: str, how: Drawi
     chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])
     captions = [each[0] for each in chosen.captions]
     with count_progress("drawing", len(captions), lines=True) as done:
-        drawings = painter.draw_each(captions, how, done=done)
+        drawings = painter._draw_each(captions, how, done=done)
     return [
         Exhibit(f"{name}: drawn", captions, [each[0].pixels for each in drawings]),
         Exhibit(f"{name}: real images", captions, list(chosen.pictures)),

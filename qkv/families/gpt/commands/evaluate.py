@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> None:
     if bool(command.text) == bool(command.music):
         raise QkvError("give either --text or --music.")
     generator = load_for(command.model, "evaluate", LanguageModel, command.running, warn)
-    if (generator.defaults.token_type == "notes") != bool(command.music):
+    if (generator._defaults.token_type == "notes") != bool(command.music):
         wanted = (
             "--music, because it is a music model" if command.text else "--text, because it is a text model"
         )
@@ -76,7 +76,7 @@ def score_text(generator: LanguageModel, paths: tuple[Path, ...]) -> dict[str, A
     documents = [generator.tokenizer.encode(text) for text in texts]
     with count_progress("reading", sum(map(len, documents)), lines=True) as done:
         nats = -sum(
-            float(generator.log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents
+            float(generator._log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents
         )
     return TextLoss.of(texts, nats, sum(map(len, documents))).to_dict()
 
@@ -93,7 +93,7 @@ def score_music(generator: LanguageModel, command: EvaluateText) -> dict[str, An
         chorales += parts[command.part]
     frames = sum(map(len, chorales))
     with count_progress("reading", VOICES * frames, lines=True) as done:
-        nats = generator.nats_of_music(chorales, done)
+        nats = generator._nats_of_music(chorales, done)
     return {
         "chorales": len(chorales),
         "frames": frames,

@@ -185,7 +185,7 @@ def read_sentences(command: Evaluate, systems: list[System]) -> Sentences:
 
     if command.pairs is not None:
         models = [each.translator for each in systems if each.translator is not None]
-        known = models[0].defaults.languages.named() if models else (None, None)
+        known = models[0]._defaults.languages.named() if models else (None, None)
         source_language, target_language = languages_in(
             command.pairs, command.source_language or known[0], command.target_language or known[1]
         )
@@ -239,7 +239,7 @@ def scorer_for(command: Evaluate, system: System) -> Scorer:
 
 def translations_of(system: System, sentences: Sentences, belongs: list[int], command: Evaluate) -> list[str]:
     """One translation per sentence. If several lines of a file belong to a sentence, the first one."""
-    from qkv.families.translator.commands.translate import without_line_breaks
+    from qkv.families.translator.lines import without_line_breaks
     from qkv.progress.terminal import count_progress
 
     if system.translator is None or sentences.source is None:
@@ -316,7 +316,7 @@ def measurement(command: Evaluate, model: System, other: System | None, scorer: 
 def decoding_of(system: System, command: Evaluate) -> dict[str, Any]:
     if system.translator is None:
         return {"path": str(system.path), "kind": "file", "beam_size": None, "length_penalty": None}
-    defaults = system.translator.defaults
+    defaults = system.translator._defaults
     return {
         "path": str(system.path),
         "kind": "model",

@@ -53,9 +53,9 @@ def scores_of(command: EvaluateClassifier, model: ImageClassifier) -> dict[str, 
     from qkv.progress.terminal import warn
 
     if command.images is None:
-        name, part = "test", evaluation_scenes(command.scenes, model.form).with_class_order(model.classes)
+        name, part = "test", evaluation_scenes(command.scenes, model._form).with_class_order(model.classes)
     else:
-        name, part = read_evaluation_images(command.images, model.form, model.classes)
+        name, part = read_evaluation_images(command.images, model._form, model.classes)
         if name == "all":
             warn(f"{command.images} has no test or validation part: it may hold images of the training data.")
-    return {"part": name, "pictures": len(part), "accuracy": round(model.accuracy(part), 5)}
+    return {"part": name, "pictures": len(part), "accuracy": round(model._accuracy(part), 5)}
