@@ -11,6 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qkv.api.loading import load
+    from qkv.api.training import (
+        fine_tune,
+        resume,
+        train_bert,
+        train_codebook,
+        train_dalle,
+        train_gpt,
+        train_translator,
+        train_vit,
+    )
+    from qkv.checkpoint.training_report import TrainingReport
     from qkv.errors import (
         DataError,
         InputError,
@@ -41,9 +52,11 @@ if TYPE_CHECKING:
     from qkv.runtime.running import Running
     from qkv.text.glossary import Glossary
     from qkv.tracing.trace import Trace
+    from qkv.training.callbacks import Callback
 
 __all__ = [
     "Bert",
+    "Callback",
     "ClassificationOptions",
     "Codebook",
     "DataError",
@@ -70,18 +83,43 @@ __all__ = [
     "Running",
     "TextClassifier",
     "Trace",
+    "TrainingReport",
     "Translation",
     "TranslationOptions",
     "Translator",
     "__version__",
+    "fine_tune",
     "load",
+    "resume",
     "trace",
+    "train_bert",
+    "train_codebook",
+    "train_dalle",
+    "train_gpt",
+    "train_translator",
+    "train_vit",
 ]
 __version__ = "0.2.0"
 
 WHERE = {
     # open
     "load": "qkv.api.loading",
+    # train
+    **dict.fromkeys(
+        (
+            "fine_tune",
+            "resume",
+            "train_bert",
+            "train_codebook",
+            "train_dalle",
+            "train_gpt",
+            "train_translator",
+            "train_vit",
+        ),
+        "qkv.api.training",
+    ),
+    "Callback": "qkv.training.callbacks",
+    "TrainingReport": "qkv.checkpoint.training_report",
     # models
     "Model": "qkv.runtime.model",
     "Translator": "qkv.families.translator.product",

@@ -147,6 +147,9 @@ def walk(kind: Any, default: Any, path: tuple[str, ...]) -> Iterator[Option]:
         value = default_of(field, default)
         here = (*path, field.name)
         if flag.name == "":
+            hint = (
+                type(value) if isinstance(hint, TypeVar) else hint
+            )  # an instance does not know its parameters
             yield from walk(hint, None if value is dataclasses.MISSING else value, here)
             continue
         longer = (each.removeprefix("--").replace("-", "_") for each in flag.aliases if each.startswith("--"))

@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from qkv.training.runs import Outcome
 from qkv.training.runs import train as train_task
 from qkv.training.settings import TrainingSettings
 from qkv.training.trainable import Setup
+from qkv.training.watch import Watch
 
 
 def digit_corpus(count: int = 80, seed: int = 1) -> Corpus:
@@ -63,7 +64,7 @@ def tiny_settings(**training: Any) -> TranslatorSettings:
     )
 
 
-class Recorder:
+class Recorder(Watch):
     """Notes what the loop says, and may act at a certain step."""
 
     def __init__(self, at: int | None = None, action: Callable[[], None] | None = None):
@@ -74,7 +75,9 @@ class Recorder:
         self.warnings: list[str] = []
         self.work: list[tuple[str, int, int]] = []
 
-    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+    def on_step(
+        self, position: Position, progress: float, loss: float, tokens_per_second: float, learning_rate: float
+    ) -> None:
         self.steps.append(position.step)
         self.losses.append(loss)
         if position.step == self.at and self.action is not None:
@@ -82,9 +85,6 @@ class Recorder:
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         self.validations.append((position.step, loss, improved))
-
-    def on_log(self, facts: Mapping[str, Any]) -> None:
-        pass
 
     def on_work(self, what: str, completed: int, total: int) -> None:
         self.work.append((what, completed, total))

@@ -1,1 +1,1 @@
-"""The functions of the Python API that belong to no single family. The commands call them too."""
+"""What `import qkv` offers besides models: functions that do what the commands do. The commands call them."""

@@ -139,52 +139,16 @@ def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
     return texts
 
 
-def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> dict[str, float | None]:
+def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> dict[str, Any]:
     """Scores of the model on labelled examples."""
-    from qkv.data.labels import read_labelled
-    from qkv.evaluation.classification import accuracy, macro_f1, pearson, round_or_none, spearman
+    from qkv.evaluation.display import Display
+    from qkv.families.label_evaluation import LabelEvaluation, evaluate_labels
     from qkv.progress.terminal import count_progress, say
 
-    if classifier.reads == "choices":
-        if columns:
-            raise QkvError("--columns cannot be used with a model that chooses between answers.")
-        return evaluate_choices(classifier, path)
-    examples = read_labelled(path, columns, say)
-    if (classifier.reads == "pairs") != (examples.seconds is not None):
-        wanted = "two texts" if classifier.reads == "pairs" else "one text"
-        raise QkvError(f"{path}: this model needs {wanted} per row. Name the columns with --columns.")
-    numbers = [] if classifier.classes else examples.numbers()
-    if classifier.classes:
-        examples.places(classifier.classes)
-    by_line = name_inputs(lambda number: f"{path}, line {examples.lines[number]}")
-    with by_line, count_progress("classifying", len(examples)) as done:
-        predictions = classifier.classify(examples.inputs, done=done)
-    if numbers:
-        given = [prediction.number or 0.0 for prediction in predictions]
-        return {
-            "examples": len(examples),
-            "pearson": round_or_none(pearson(given, numbers)),
-            "spearman": round_or_none(spearman(given, numbers)),
-        }
-    predicted = [prediction.label for prediction in predictions]
-    return {
-        "examples": len(examples),
-        "accuracy": round(accuracy(predicted, examples.labels), 5),
-        "macro_f1": round(macro_f1(predicted, examples.labels), 5),
-    }
-
-
-def evaluate_choices(classifier: "Classifier", path: Path) -> dict[str, float | None]:
-    """How often the model chooses the right answer to a question."""
-    from qkv.data.choices import read_questions
-    from qkv.evaluation.classification import accuracy
-    from qkv.progress.terminal import count_progress
-
-    questions = read_questions(path)
-    with count_progress("choosing", len(questions)) as done:
-        chosen = [prediction.label for prediction in classifier.classify(questions.inputs, done=done)]
-    right = [texts[1 + place] for texts, place in zip(questions.inputs, questions.right, strict=True)]
-    return {"examples": len(questions), "accuracy": round(accuracy(chosen, right), 5)}
+    display = Display(progress=count_progress, say=say)
+    return evaluate_labels(
+        classifier, LabelEvaluation(labels=path, columns=columns), display=display
+    ).to_dict()
 
 
 def as_line(prediction: "Prediction", best: int) -> str:

@@ -3,6 +3,7 @@
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from qkv.cli import program
 from qkv.cli.inputs import OutputFolder
 from qkv.cli.options import read_options
-from qkv.environment import is_helper, under_torchrun
+from qkv.environment import under_torchrun
 from qkv.errors import QkvError
 
 if TYPE_CHECKING:
     from qkv.data.worlds import Pair
     from qkv.families.translator.product import Translator
+    from qkv.training.runs import Outcome
 
 Language = Literal["en", "de", "es"]
 TRAINED_ON, VALIDATED_ON, TESTED_ON = 100_000, 500, 1_000
@@ -32,6 +34,8 @@ class Demo:
     """Target language: another of the three."""
     seed: int = 1
     """Seed of the sentences and of the weights."""
+    json: bool = False
+    """Print the report as one JSON document."""
 
 
 def main(arguments: list[str]) -> None:
@@ -48,7 +52,7 @@ def main(arguments: list[str]) -> None:
     from qkv.data.worlds import deck_pairs
     from qkv.progress.terminal import say
 
-    previous = None if is_helper() else set_aside(command.output)
+    previous = set_aside(command.output)
     try:
         translator, report = train(command, arguments)
         show_scores(translator, report, command)
@@ -61,6 +65,10 @@ def main(arguments: list[str]) -> None:
         raise
     if previous is not None:
         shutil.rmtree(previous)
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json({"output": str(command.output), "report": report})
     folder = shlex.quote(str(command.output))
     sentence = shlex.quote(deck_pairs(command.source_language, command.target_language)[1].source)
     say(f"\nThe model is in {folder}, with its report and its model card. Next steps:")
@@ -72,25 +80,50 @@ def main(arguments: list[str]) -> None:
 
 
 def set_aside(out: Path) -> Path | None:
-    """Move an earlier demo aside until the new one is complete. Nothing else is ever replaced."""
-    from qkv.checkpoint.files import read_json
-    from qkv.training.run_file import RUN_FILE
-
-    run_file = out / "training" / RUN_FILE
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return None
-    if not run_file.is_file() or not read_json(run_file).get("demo"):
-        raise QkvError(f"{out} holds something other than a demo: give another --output.")
+    """Move an earlier demo aside until the new one is complete. Nothing else is ever moved or removed."""
     previous = out.with_name(f"{out.name}.previous")
-    if previous.exists():  # a demo was killed: the last complete one is still aside
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return previous if is_demo(previous) else None
+    if not is_demo(out):
+        raise QkvError(f"{out} holds something other than a demo: give another --output.")
+    if not previous.exists():
+        out.rename(previous)
+    elif is_demo(previous):  # a demo was killed: the last complete one is still aside
         shutil.rmtree(out)
     else:
-        out.rename(previous)
+        raise QkvError(
+            f"{previous} holds something other than a demo, but the earlier demo in {out} must be moved there. "
+            "Rename it, or give another --output."
+        )
     return previous
 
 
+def is_demo(folder: Path) -> bool:
+    from qkv.checkpoint.files import read_json
+    from qkv.training.run_file import RUN_FILE
+
+    run_file = folder / "training" / RUN_FILE
+    run = read_json(run_file) if run_file.is_file() else None
+    return isinstance(run, dict) and run.get("demo") is True
+
+
+def help_training(facts: Mapping[str, Any]) -> int:
+    """What a helper process does: its share of the training."""
+    return run(Demo(**{**facts, "output": Path(facts["output"])})).exit_code
+
+
 def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, Any]]:
-    from dataclasses import replace
+    outcome = run(command)
+    if outcome.report is None:
+        from qkv.progress.terminal import say
+
+        say(f"stopped. To start again: {program()} {shlex.join(['demo', *arguments])}")
+        sys.exit(outcome.exit_code)
+    return outcome.product, outcome.report
+
+
+def run(command: Demo) -> "Outcome[Translator]":
+    from dataclasses import asdict, replace
 
     from qkv.data.parallel import ParallelText
     from qkv.data.worlds import LANGUAGES, deck_pairs, pairs
@@ -99,7 +132,7 @@ def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, 
     from qkv.families.translator.recipes import built_in
     from qkv.families.translator.task import translator_task
     from qkv.progress.terminal import TrainingDisplay, say
-    from qkv.training.distributed import processes_for, shared_run
+    from qkv.training.distributed import HelperJob, processes_for, shared_run
     from qkv.training.runs import train as train_task
     from qkv.training.trainable import Setup
 
@@ -110,7 +143,8 @@ def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, 
     # Two processes are as fast as one here, and do not stall if another program keeps a core busy.
     processes = processes_for(0, 2 * settings.training.batch_tokens)
     settings = replace(settings, training=replace(settings.training, processes=processes))
-    with shared_run(["demo", *arguments], processes) as group:
+    facts = {**asdict(command), "output": str(command.output.absolute())}
+    with shared_run(HelperJob("qkv.cli.demo:help_training", facts), processes) as group:
         parts = [
             ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])
             for part in (
@@ -128,15 +162,7 @@ def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, 
         )
         task = translator_task(corpus, settings, Setup(group=group))
         with TrainingDisplay(task.example()) as display:
-            outcome = train_task(
-                task, command.output, watch=display.watch, group=group, remember={"demo": True}
-            )
-    if is_helper():
-        sys.exit(outcome.exit_code)
-    if outcome.report is None:
-        say(f"stopped. To start again: {program()} {shlex.join(['demo', *arguments])}")
-        sys.exit(outcome.exit_code)
-    return outcome.product, outcome.report
+            return train_task(task, command.output, watch=display.watch, group=group, remember={"demo": True})
 
 
 def show_scores(translator: "Translator", report: dict[str, Any], command: Demo) -> None:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from qkv.api.resuming import inputs_of_run
 from qkv.cli.fields import names_in, option_fields
 from qkv.cli.help import wants_help
-from qkv.cli.resuming import can_resume, inputs_of_run
+from qkv.cli.resuming import can_resume
 from qkv.cli.training_options import fields_of, flag_of, option_value, output_in
 from qkv.errors import QkvError
+from qkv.training.command import fitting_trainable
 from qkv.training.trainable import Trainable
 
 
 def choose_trainable(siblings: Sequence[Trainable], arguments: list[str]) -> Trainable:
     """The most specific trainable whose inputs are given. A run that is resumed has its own."""
-    names = inputs_of_run(arguments) if can_resume(arguments) else input_names(arguments)
-    fitting = [each for each in siblings if each.needs <= names]
+    names = inputs_of_run(output_in(arguments)) if can_resume(arguments) else input_names(arguments)
     if wants_help(arguments):  # `--fine-tune --help` names no other input
-        fitting = [each for each in siblings if each.needs & names] or fitting
+        fitting = [each for each in siblings if each.needs & names]
+        fitting = fitting or [each for each in siblings if each.needs <= names]
         return min(fitting, key=lambda each: len(each.needs - names) - len(each.needs & names))
-    return max(fitting, key=lambda each: len(each.needs))
+    return fitting_trainable(siblings, names)
 
 
 def input_names(arguments: list[str]) -> set[str]:

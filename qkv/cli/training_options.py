@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any
 
 from qkv.cli.fields import OptionField, option_fields, with_values
 from qkv.cli.options import read_options
 from qkv.errors import QkvError
-from qkv.flags import Flag
-from qkv.training.settings import RunSettings, TrainingSettings, find_recipe
-from qkv.training.trainable import Inputs, Trainable
+from qkv.training.command import Command, GivenInputs, Settings, TrainCommand, nominal_command
+from qkv.training.trainable import Trainable
 
-GivenInputs = TypeVar("GivenInputs", bound=Inputs)
-Settings = TypeVar("Settings", bound=RunSettings)
 OUTPUT = ("--output", "--out", "-o")
 COMMON = {
     "output", "recipe", "resume", "steps", "minutes", "epochs", "seed", "architecture", "width", "depth", "encoder-depth",
@@ -24,20 +21,20 @@ COMMON = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainCommand(Generic[GivenInputs, Settings]):
-    inputs: Annotated[GivenInputs, Flag(name="")]
-    output: Annotated[Path, Flag(aliases=["-o", "--out"], metavar="DIR")]
-    """Folder for the model. It must be new or empty."""
-    recipe: Annotated[str, Flag(metavar="NAME")] = "automatic"
-    """A named set of settings; "automatic" fits them to the amount of data."""
-    resume: bool = False
-    """Resume the run in --output with the options it was started with. Without a run there, start one."""
-    tensorboard: bool = False
-    """Also write the log for TensorBoard, to OUTPUT/training/tensorboard."""
-    settings: Annotated[Settings, Flag(name="")]
+class PrintingCommand(TrainCommand[GivenInputs, Settings]):
+    """A training command with what only the command line has."""
+
+    json: bool = False
+    """Print the report of the run as one JSON document at the end."""
+
+    @classmethod
+    def of(cls, command: Any) -> Any:
+        """The same command; None stays None."""
+        return command if command is None or isinstance(command, PrintingCommand) else cls(**vars(command))
 
 
-Command = TrainCommand[Any, Any]
+def printing_type(trainable: Trainable) -> Any:
+    return PrintingCommand[trainable.inputs, trainable.settings]  # type: ignore[name-defined]
 
 
 def flag_of(name: str) -> str:
@@ -45,11 +42,7 @@ def flag_of(name: str) -> str:
 
 
 def fields_of(trainable: Trainable, default: Any = None) -> list[OptionField]:
-    return option_fields(command_type(trainable), default)
-
-
-def command_type(trainable: Trainable) -> Any:
-    return TrainCommand[trainable.inputs, trainable.settings]  # type: ignore[name-defined]
+    return option_fields(printing_type(trainable), PrintingCommand.of(default))
 
 
 def help_defaults(trainable: Trainable, arguments: list[str]) -> Command:
@@ -62,21 +55,14 @@ def help_defaults(trainable: Trainable, arguments: list[str]) -> Command:
     return nominal_command(trainable, recipe, with_values(default, {paths[0]: architecture}))
 
 
-def nominal_command(trainable: Trainable, recipe: str | None, command: Command | None = None) -> Command:
-    """A command with the settings of a recipe for the nominal amount of data."""
-    settings = find_recipe(recipe or "automatic", trainable.recipes(command))(trainable.nominal)
-    made: Command = command_type(trainable)(inputs=trainable.inputs(), output=MISSING, settings=settings)
-    return made
-
-
 def parse(trainable: Trainable, arguments: list[str], default: Command) -> Command:
     inputs = {field.name for field in option_fields(trainable.inputs)}
     return read_options(
-        command_type(trainable),
+        printing_type(trainable),
         arguments,
         prog=f"qkv train {trainable.name}",
         description=description(trainable),
-        default=default,
+        default=PrintingCommand.of(default),
         common=COMMON | inputs,
     )
 
@@ -110,7 +96,3 @@ def output_in(arguments: list[str]) -> Path:
     if out is None:
         raise QkvError("--resume needs --output with the folder of the run.")
     return Path(out)
-
-
-def with_training(command: Command, training: TrainingSettings) -> Command:
-    return replace(command, settings=replace(command.settings, training=training))

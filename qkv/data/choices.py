@@ -1,13 +1,15 @@
 """Multiple-choice questions from a tab-separated file: a text, its answers, and the number of the right one from 1.
 
 The cat was hungry. <TAB> It ate. <TAB> It flew. <TAB> 1
+
+In a .jsonl file the same values are those of an object, in this order.
 """
 
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from qkv.data.lines import numbered_lines
+from qkv.data.labels import is_json, rows_in
 from qkv.errors import DataError
 
 FEWEST = 4  # columns: text, two answers, number
@@ -31,10 +33,11 @@ class Questions:
 def read_questions(path: Path) -> Questions:
     inputs, right = [], []
     columns = 0
-    for number, line in numbered_lines(path):
-        if not line.strip():
-            continue
-        *texts, answer = (cell.strip() for cell in line.split("\t"))
+    lines = rows_in(path)
+    if is_json(path):
+        next(lines)  # the names
+    for number, cells in lines:
+        *texts, answer = (cell.strip() for cell in cells)
         where = f"{path}, line {number}"
         columns = columns or len(texts) + 1
         if columns < FEWEST or len(texts) + 1 != columns:

@@ -1,6 +1,10 @@
-"""Labelled images: one folder per class, or idx files as for MNIST."""
+"""Labelled images: one folder per class, or idx files as for MNIST.
+
+A file classes.json in the folder of the classes may name them: {"00000": "a/b"} says that the folder 00000 is the class a/b.
+"""
 
 import gzip
+import json
 import struct
 import zlib
 from collections.abc import Callable, Sequence
@@ -12,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from qkv.data.holding_out import split_rows
 from qkv.data.images import (
     MAX_BYTES,
     MODES,
@@ -30,6 +35,7 @@ from qkv.errors import DataError
 
 TRAIN, VALID, TEST = ("train", "training"), ("val", "valid", "validation", "dev"), ("test", "testing", "t10k")
 PARTS = {"train": TRAIN, "valid": VALID, "test": TEST}
+CLASSES_FILE = "classes.json"
 FormOf = Callable[[Path], Form]
 
 
@@ -49,7 +55,7 @@ class Labelled:
         _, channels, height, width = self.pictures.shape
         return Form(height, width, "grey" if channels == 1 else "colour")
 
-    def take(self, rows: NDArray[np.int64]) -> "Labelled":
+    def take(self, rows: list[int]) -> "Labelled":
         return Labelled(self.pictures[rows], self.labels[rows], self.classes)
 
     def with_class_order(self, classes: tuple[str, ...]) -> "Labelled":
@@ -66,12 +72,9 @@ class Labelled:
         return Labelled(self.pictures, numbers[self.labels], classes)
 
 
-def hold_out(count: int, number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to train on and held-out rows, chosen by the seed."""
-    if count < 10:
-        raise DataError(f"{count} pictures are too few to hold some out for validation. Give at least ten.")
-    order = np.random.default_rng(seed).permutation(count)
-    return np.sort(order[number:]), np.sort(order[:number])
+def hold_out(count: int, size: str, seed: int) -> tuple[list[int], list[int]]:
+    """Rows of images to train on and held-out rows, chosen by the seed. NumPy shuffles them: so they were in earlier runs."""
+    return split_rows(np.random.default_rng(seed).permutation(count).tolist(), size, "images")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +122,7 @@ def read_evaluation_images(folder: Path, form: Form, classes: tuple[str, ...]) -
     own = part_folders(folder)
     name = next((name for name in ("test", "valid", "train") if name in own), "train")
     chosen = own.get(name, folder)
-    named = tuple(path.name for path in folders_in(chosen))
+    named = tuple(class_folders(chosen))
     part = read_classes(chosen, lambda first: form, fit=True, among=named)  # a class may be empty
     return part_name(name), part.with_class_order(classes)
 
@@ -181,16 +184,38 @@ def folders_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
+def class_folders(folder: Path) -> dict[str, Path]:
+    """The folder of each class, by its name and in the order of names."""
+    own = {path.name: path for path in folders_in(folder)}
+    if not (folder / CLASSES_FILE).is_file():
+        return own
+    try:
+        names = json.loads((folder / CLASSES_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{folder / CLASSES_FILE} cannot be read as JSON ({error_text(error)}).") from None
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise DataError(f"{folder / CLASSES_FILE} must be an object with the name of each folder's class.")
+    named = {names.get(place, place): path for place, path in own.items()}
+    if len(named) < len(own):
+        raise DataError(f"{folder / CLASSES_FILE} gives two folders the same name.")
+    return dict(sorted(named.items()))
+
+
 def read_classes(
     folder: Path, form_of: FormOf, *, fit: bool, among: tuple[str, ...] | None = None
 ) -> Labelled:
     """The images of all class folders. With `among`, these are the classes, and some may be missing."""
-    names = tuple(path.name for path in folders_in(folder))
+    folders = class_folders(folder)
+    names = tuple(folders)
     unknown = [name for name in names if among is not None and name not in among]
     if unknown:
         raise DataError(f"{folder} has classes that the training part lacks: {', '.join(unknown)}.")
     classes = names if among is None else among
-    files = [(path, label) for label, name in enumerate(classes) for path in find_images(folder / name)]
+    files = [
+        (path, label)
+        for label, name in enumerate(classes)
+        for path in find_images(folders.get(name, folder / name))
+    ]
     seen = {label for _, label in files}
     empty = [name for label, name in enumerate(classes) if label not in seen and among is None]
     if empty:

@@ -5,17 +5,20 @@
 
 The columns are found by a header (`label`, `sentence`, …), or chosen by names or by numbers from 1: "6,7,5" is the layout
 of STS-B. A first line that looks like a header is skipped, and `say` reports it. Errors name the line.
+
+In a .jsonl file each line is an object, {"text": "a fine film", "label": "good"}. Its keys are the names of the columns.
 """
 
 import hashlib
+import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qkv.data.lines import numbered_lines
+from qkv.data.lines import numbered_lines, reject_lone_surrogates
 from qkv.errors import DataError
 
 TEXT_NAMES = (
@@ -150,15 +153,15 @@ class Columns:
 
 def read_labelled(path: Path, columns: str = "", say: Callable[[str], None] = lambda line: None) -> Labelled:
     """Read a label file. `columns` is "text,label" or "text,second,label", as names or numbers; empty to detect them."""
-    rows = [(number, line.split("\t")) for number, line in numbered_lines(path) if line.strip()]
+    rows = list(rows_in(path))
     number, first = rows[0]
     names, where = [cell.strip().lower() for cell in first], f"{path}, line {number}"
     places, named = given_layout(names, columns, where) if columns else layout(rows, names, where)
-    if not named and is_header(rows, places):
+    if not named and not is_json(path) and is_header(rows, places):
         shown = quote_some([first[place].strip() for place in places.places])
         say(f"{where} ({shown}) is read as a header; if it is an example, move another line to the top.")
         named = True
-    if named:
+    if named or is_json(path):
         rows = rows[1:]
     if not rows:
         raise DataError(f"{path} has a header but no examples: give a file with labels.")
@@ -171,6 +174,43 @@ def read_labelled(path: Path, columns: str = "", say: Callable[[str], None] = la
         seconds=None if places.second is None else [row[1] for row in kept],
         labels=[row[-1] for row in kept],
     )
+
+
+def rows_in(path: Path) -> Iterator[Line]:
+    """The lines of a file that are not blank. Of a .jsonl file, the first has the names of the columns."""
+    lines = ((number, line) for number, line in numbered_lines(path) if line.strip())
+    if not is_json(path):
+        yield from ((number, line.split("\t")) for number, line in lines)
+        return
+    names: list[str] | None = None
+    for number, line in lines:
+        record = json_object(line, f"{path}, line {number}")
+        if names is None:
+            names = list(record)
+            yield number, names
+        if list(record) != names:
+            raise DataError(
+                f"{path}, line {number} has the columns {quote_some(list(record))}, but the first line has "
+                f"{quote_some(names)}."
+            )
+        yield number, list(record.values())
+
+
+def is_json(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith(".jsonl")
+
+
+def json_object(line: str, where: str) -> dict[str, str]:
+    """An object of strings and numbers; numbers as they are written."""
+    try:
+        record = json.loads(line, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        raise DataError(f"{where} is not JSON: write an object on each line.") from None
+    if not isinstance(record, dict) or not all(isinstance(value, str) for value in record.values()):
+        raise DataError(f"{where} must be an object of strings and numbers.")
+    for value in record.values():
+        reject_lone_surrogates(value, where)
+    return record
 
 
 def layout(rows: Sequence[Line], names: list[str], where: str) -> tuple[Columns, bool]:

@@ -15,7 +15,7 @@ from qkv.errors import DataError, QkvError
 
 @contextmanager
 def open_file(path: Path) -> Iterator[BufferedIOBase]:
-    """Open a file, decompressed if its name ends in .gz. Errors while opening or reading it become UserErrors."""
+    """Open a file, decompressed if its name ends in .gz. Errors while opening or reading it become a QkvError."""
     try:
         with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as stream:
             yield stream

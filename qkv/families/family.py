@@ -48,6 +48,8 @@ class BundleKind:
     """Reference to `main(arguments)` of `qkv evaluate` for this kind."""
     evaluate_options: tuple[str, ...] = ()
     """Options of `qkv evaluate` that belong to this kind alone, such as --text. `qkv evaluate --text --help` shows its help."""
+    evaluator: str | None = None
+    """Reference to an `Evaluator` (qkv/evaluation/evaluator.py): what `qkv.evaluate` does with this kind."""
     trace: str | None = None
     """Reference to `trace(product, text, experiment, *, beam, longest)`, which records every intermediate value."""
     recompute: str | None = None

@@ -1,5 +1,7 @@
 """Open a bundle of any kind."""
 
+import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from qkv.runtime.model import Model, Opened
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
 
 Wanted = TypeVar("Wanted")
+log = logging.getLogger(__name__)
 
 
 def load(
@@ -23,12 +26,14 @@ def load(
     **options: Any,
 ) -> Any:
     """Open the bundle in a folder. `options` are fields of `Running`. `qkv.load` also knows names of the hub."""
-    folder, running = Path(path), running.with_options(**options)
+    folder, running, began = Path(path), running.with_options(**options), time.perf_counter()
     with as_model_errors():
         bundle = load_bundle(folder)
         product = resolve(find_kind(bundle.kind, folder).product)._from_bundle(bundle, running, warn)
     if isinstance(product, Model):
         product._opened = Opened(folder, running)
+    how = f"compute type {running.compute_type}, {running.thread_count} threads on {running.device}"
+    log.debug("opened %s (%s) in %.2f s: %s", folder, bundle.kind, time.perf_counter() - began, how)
     return product
 
 

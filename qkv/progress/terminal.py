@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +14,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from qkv.environment import is_helper
+from qkv.training.watch import Watch
 
 if TYPE_CHECKING:
     from qkv.training.position import Position
@@ -24,6 +26,20 @@ STEP_LINE_EVERY = 30.0  # seconds between progress lines of a training run, whic
 
 class Notices(Console):
     """A console whose write errors do not end the command: a full disk, or a closed pipe."""
+
+    @property
+    def quiet(self) -> bool:
+        """The level of the package's logger decides, so that `--quiet` needs no console."""
+        return self.silenced or logging.getLogger("qkv").level >= logging.ERROR
+
+    @quiet.setter
+    def quiet(self, value: bool) -> None:
+        self.silenced = value
+
+    @property
+    def is_live(self) -> bool:
+        """Can lines be replaced? FORCE_COLOR makes rich treat a file as a terminal."""
+        return self.is_terminal and self.file.isatty()
 
     def print(self, *objects: Any, **options: Any) -> None:
         with suppress(OSError):
@@ -43,7 +59,7 @@ class Speed(ProgressColumn):
         return Text(f"{speed:,.0f} {task.fields['counted']}/s" if speed else "")
 
 
-class TrainingDisplay:
+class TrainingDisplay(Watch):
     """A live line with loss, speed and time left, and a permanent line for every validation, with an example.
 
     `unit` is what the speed counts.
@@ -66,7 +82,7 @@ class TrainingDisplay:
             Speed(),
             TextColumn("{task.fields[left]}"),
         )
-        self.live = err.is_terminal
+        self.live = err.is_live
         self.progress = Progress(*columns, console=err, disable=not self.live)
         self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="", counted=unit)
 
@@ -85,7 +101,9 @@ class TrainingDisplay:
     ) -> None:
         self.progress.stop()
 
-    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
+    def on_step(
+        self, position: Position, progress: float, loss: float, tokens_per_second: float, learning_rate: float
+    ) -> None:
         left = position.seconds * (1 - progress) / max(progress, 1e-9)
         if not self.live:
             self.step_line(
@@ -129,9 +147,6 @@ class TrainingDisplay:
         if self.example is not None and self.product is not None:
             say_line(f"              [dim]{escape_markup(self.example.make(self.product))}[/dim]")
 
-    def on_log(self, facts: Mapping[str, object]) -> None:
-        """Not shown: this is for log files."""
-
     def warn(self, sentence: str) -> None:
         self.progress.console.print(f"[yellow]warning: {escape_markup(sentence)}[/yellow]")
 
@@ -174,7 +189,7 @@ def count_progress(
 
     `before` items are done already. Without a terminal nothing is shown, or with `lines` a line every few seconds.
     """
-    if lines and not err.is_terminal:
+    if lines and not err.is_live:
         yield Lines(what, total, before).advance
         return
     columns = (
@@ -183,7 +198,7 @@ def count_progress(
         TextColumn("{task.completed:,}/{task.total:,}"),
         TimeRemainingColumn(),
     )
-    progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    progress = Progress(*columns, console=err, transient=True, disable=not err.is_live)
     with progress:
         task = progress.add_task(what, total=total, completed=before)
         yield lambda count: progress.advance(task, count)

@@ -1,7 +1,5 @@
 """One input gives one result, a sequence gives a list, and an iterator gives a lazy iterator, for every model."""
 
-import asyncio
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -130,6 +128,9 @@ class CancelledWorkError(QkvError):
 
 async def in_thread(work: Callable[[Done], Result], done: Done | None = None) -> Result:
     """Run work in another thread. If the task is cancelled, the work ends at its next progress report."""
+    import asyncio  # it takes longer to import than a short text to translate
+    import threading
+
     cancelled = threading.Event()
 
     def report(count: int) -> None:

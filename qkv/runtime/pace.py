@@ -7,6 +7,7 @@ from typing import TypeVar
 
 FEWEST = 8
 SOON, LATE = 0.5, 2.0  # seconds: portions that take less grow, portions that take more shrink
+FASTEST = 8  # times that a portion may be larger than the one before
 
 Item = TypeVar("Item")
 
@@ -33,7 +34,8 @@ class Pace:
             yield portion
             took = self.clock() - began
             if took < SOON:
-                self.size = min(self.most, 2 * self.size)
+                growth = min(FASTEST, max(2, int(SOON / max(took, SOON / FASTEST))))
+                self.size = min(self.most, growth * self.size)
             elif took > LATE:
                 self.size = min(self.most, max(FEWEST, self.size // 2))
         if failure is not None:

@@ -1,12 +1,13 @@
 """Several processes that train one model. Each computes a share of every batch, and gradients are added up.
 
-On one machine `qkv train` starts helpers itself: on small matrices two processes with one thread each are faster than
+On one machine the first process starts helpers itself: on small matrices two processes with one thread each are faster than
 one process with two threads. They share memory for weights, gradients and optimizer state, and synchronize over
 sockets. This is several times as fast as torch.distributed, and a process that has ended is noticed at once.
 Across machines, torchrun creates the group (RANK and WORLD_SIZE in the environment).
 """
 
 import ctypes
+import json
 import math
 import mmap
 import os
@@ -15,10 +16,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -30,6 +32,7 @@ from qkv.errors import ProcessEndedError, QkvError
 
 FEWEST_TOKENS = 512  # with a smaller share, synchronizing costs more than the processes gain
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of mallopt, in GNU's malloc.h
+USUAL_TRIM_THRESHOLD, USUAL_MMAP_MAX = 128 * 1024, 65_536
 LOST = (
     "gloo",
     "Connection closed",
@@ -201,13 +204,29 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@contextmanager
-def shared_run(arguments: Sequence[str], processes: int) -> Iterator[Group]:
-    """The group that trains: torchrun's, that of the process which started this one, or one with helpers started here.
+@dataclass(frozen=True)
+class HelperJob:
+    """What a helper does. It prints nothing and writes no file."""
 
-    A helper runs the same command. It prints nothing and writes no file.
-    """
-    keep_freed_memory()
+    run: str
+    """Reference to a function "module:name" that trains in the group of `shared_run` and returns an exit code."""
+    facts: Mapping[str, Any]
+    """The argument of this function, as JSON."""
+
+    def text(self) -> str:
+        folders = [str(Path(folder).absolute()) for folder in sys.path if folder]
+        return json.dumps({"run": self.run, "facts": self.facts, "path": folders})
+
+
+@contextmanager
+def shared_run(job: HelperJob, processes: int) -> Iterator[Group]:
+    """The group that trains: torchrun's, that of the process which started this one, or one with helpers started here."""
+    with keep_freed_memory(), group_for(job, processes) as group:
+        yield group
+
+
+@contextmanager
+def group_for(job: HelperJob, processes: int) -> Iterator[Group]:
     if HELPER in os.environ:
         # rank, size, file descriptor of the shared memory, socket to the first process
         rank, size, memory, own_socket = map(int, os.environ[HELPER].split())
@@ -221,7 +240,7 @@ def shared_run(arguments: Sequence[str], processes: int) -> Iterator[Group]:
     elif processes == 1:
         yield SingleProcess()
     else:
-        with helpers(arguments, processes) as group:
+        with helpers(job, processes) as group:
             yield group
 
 
@@ -241,7 +260,7 @@ def first_line(error: Exception) -> str:
 
 
 @contextmanager
-def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
+def helpers(job: HelperJob, processes: int) -> Iterator[Group]:
     threads = torch.get_num_threads()
     torch.set_num_threads(threads_each(processes))
     with tempfile.TemporaryFile(dir=memory_folder()) as memory:
@@ -250,7 +269,7 @@ def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
             own, others = socket.socketpair()
             description = f"{rank} {processes} {memory.fileno()} {others.fileno()}"
             helper = subprocess.Popen(
-                [sys.executable, "-P", "-m", "qkv", *arguments],
+                [sys.executable, "-P", "-m", "qkv.training.helper"],
                 env={
                     **os.environ,
                     HELPER: description,
@@ -259,12 +278,14 @@ def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
                         filter(None, [package_folder(), os.environ.get("PYTHONPATH")])
                     ),
                 },
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
+                text=True,
                 pass_fds=[memory.fileno(), others.fileno()],
             )
             others.close()
             ends.append(own)
             started.append(helper)
+            assign(job, helper)
         try:
             yield LocalGroup(0, processes, memory.fileno(), ends)
         finally:
@@ -276,17 +297,33 @@ def helpers(arguments: Sequence[str], processes: int) -> Iterator[Group]:
             torch.set_num_threads(threads)
 
 
-def keep_freed_memory() -> None:
+def assign(job: HelperJob, helper: "subprocess.Popen[str]") -> None:
+    """Send the job to a helper. One that has ended already is noticed when it is missing in the group."""
+    assert helper.stdin is not None
+    with suppress(OSError):
+        helper.stdin.write(job.text())
+    with suppress(OSError):
+        helper.stdin.close()
+
+
+@contextmanager
+def keep_freed_memory() -> Iterator[None]:
     """Let the C library keep the memory that a step frees, because the next step needs as much.
 
     Otherwise it returns large blocks at once, and the system clears thousands of pages for every step.
     """
-    if os.name != "posix":
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    if library is None or not hasattr(library, "mallopt"):  # only GNU's C library has this call
+        yield
         return
-    with suppress(OSError, AttributeError):  # only GNU's C library has this call
-        library = ctypes.CDLL(None)
-        library.mallopt(M_MMAP_MAX, 0)  # no blocks outside the heap
-        library.mallopt(M_TRIM_THRESHOLD, -1)  # never shrink the heap
+    library.mallopt(M_MMAP_MAX, 0)  # no blocks outside the heap
+    library.mallopt(M_TRIM_THRESHOLD, -1)  # never shrink the heap
+    try:
+        yield
+    finally:  # the program may go on for days
+        library.mallopt(M_MMAP_MAX, USUAL_MMAP_MAX)
+        library.mallopt(M_TRIM_THRESHOLD, USUAL_TRIM_THRESHOLD)
+        library.malloc_trim(0)
 
 
 def package_folder() -> str:

@@ -74,6 +74,8 @@ class Run:
         self.log = Log(plan.folder / "log.jsonl")  # the same for the same seed
         self.timing = Log(plan.folder / "timing.jsonl")  # different in every run
         self.saved: int | None = None  # step of the last state on disk
+        self.validated: int | None = None  # step of the last validation
+        self.ended = False  # by a callback, before its limit
         self.snapshots = Snapshots(plan.folder / "snapshots")
 
     def resume(self, state: State) -> None:
@@ -92,19 +94,21 @@ class Run:
                     self.watch.warn(fault)
 
     def go(self, stop: StopRequest) -> bool:
-        """Train, and save when a signal stops it. Return whether the run reached its end."""
+        """Train, and save when something stops it. Return whether the run reached its end, which a callback may set."""
         if self.writes:
             self.plan.folder.mkdir(parents=True, exist_ok=True)
         position, settings = self.position, self.plan.settings
         clock = Clock(position.seconds)
         self.mean.since = clock.seconds()
         stopping = False
-        while not stopping and self.plan.progress(position) < 1.0 and not self.out_of_patience():
+        while not (stopping or self.ended or self.plan.progress(position) >= 1.0 or self.out_of_patience()):
             with self.mean.pause(clock):
                 batches = self.train.epoch(self.order_of_epoch())
             self.batches_of_epoch = len(batches)
             for rows in batches[position.cursor :]:
-                stopping = self.agree(stop, clock)
+                stopping, self.ended = self.agree(stop, clock)
+                if self.ended:
+                    break
                 self.unread.append(self.one_step(rows))
                 if settings.milestones and is_milestone(position.step):
                     self.keep_milestone()
@@ -116,29 +120,35 @@ class Run:
                 if reports:
                     self.report(clock)
                 if validates:
-                    with self.mean.pause(clock):
-                        loss, improved = self.validate(clock)
-                        self.save()
-                        if self.writes:
-                            self.watch.on_validation(position, loss, improved)
+                    self.validate_and_save(clock)
                 if over or stopping or self.out_of_patience():
                     break
             if position.cursor == len(batches):
                 position.epoch, position.cursor = position.epoch + 1, 0
         self.read_losses(clock)
         position.seconds = clock.seconds()
+        if self.ended and not stopping and self.validated != position.step:
+            self.validate_and_save(clock)  # there must be a model to choose
         self.save()
         return not stopping
+
+    def validate_and_save(self, clock: Clock) -> None:
+        with self.mean.pause(clock):
+            loss, improved = self.validate(clock)
+            self.validated = self.position.step
+            self.save()
+            if self.writes:
+                self.watch.on_validation(self.position, loss, improved)
 
     def order_of_epoch(self) -> int:
         return seed_for(self.plan.seed, "order", self.position.epoch)
 
-    def agree(self, stop: StopRequest, clock: Clock) -> bool:
-        """Does any process want to stop after this step? All processes use the clock of the first."""
-        stops, self.position.seconds = self.group.agree(
-            stop.received is not None, clock.seconds() if self.writes else 0.0
+    def agree(self, stop: StopRequest, clock: Clock) -> tuple[bool, bool]:
+        """Must the run stop after this step, and does it end before it? All processes use the clock of the first."""
+        stops, ends, self.position.seconds = self.group.agree(
+            stop.interrupts, stop.ends, clock.seconds() if self.writes else 0.0
         )
-        return stops > 0
+        return stops > 0, ends > 0 and not stops
 
     def one_step(self, rows: list[int]) -> StepResult:
         """Forward, backward, clip, update. Nothing here waits for a device.
@@ -189,7 +199,7 @@ class Run:
         self.unread = []
         if self.writes:
             speed = self.mean.tokens_per_second(clock.seconds())
-            self.watch.on_step(position, self.plan.progress(position), self.mean.value(), speed)
+            self.watch.on_step(position, self.plan.progress(position), self.mean.value(), speed, self.rate)
 
     def count_bad_batch(self, step: int) -> None:
         self.position.bad_batches += 1
@@ -289,8 +299,10 @@ class Run:
             }
             step, started_with = self.position.step, self.plan.started_with
             save_state(self.plan.folder, State(step=step, run=started_with, facts=facts, tensors=tensors))
-            self.saved = step
+            again, self.saved = self.saved == step, step
             self.snapshots.delete_outdated()
+            if not again:
+                self.watch.on_save(self.position)
 
     @contextmanager
     def tolerate_write_errors(self, what: str) -> Iterator[None]:

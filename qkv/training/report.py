@@ -15,11 +15,17 @@ from qkv.training.settings import RunSettings
 
 
 def end_reason(run: Run) -> str:
-    """Which limit ended a run."""
+    """What ended a run: a limit, no more improvement, or a callback."""
     plan, position = run.plan, run.position
+    if run.ended:
+        return "callback"
     if plan.steps is not None and position.step >= plan.steps:
         return "steps"
     return "minutes" if plan.progress(position) >= 1.0 else "patience"
+
+
+def parameter_count(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def facts_of_run(
@@ -30,7 +36,7 @@ def facts_of_run(
     planned = position.step / max(1e-9, run.plan.progress(position))  # also if minutes end the run
     used = replace(settings.training, warmup_steps=warmup_steps(settings.training, planned))
     return {
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "parameters": parameter_count(model),
         "training": {
             "steps": position.step,
             "epochs": round(position.epoch + position.cursor / run.batches_of_epoch, 2),

@@ -21,6 +21,7 @@ from qkv.training.loop import Run
 from qkv.training.position import Plan
 from qkv.training.product import ProductType
 from qkv.training.randomness import seed_for
+from qkv.training.report import end_reason, parameter_count
 from qkv.training.run_file import RUN_FILE, check_same_run, remove_on_error, run_identity, write_run_file
 from qkv.training.selection import choose_weights, keep_average
 from qkv.training.signals import StopRequest
@@ -47,12 +48,14 @@ def train(
     group: Group | None = None,
     resume: bool = False,
     remember: Mapping[str, Any] | None = None,
+    stop: StopRequest | None = None,
 ) -> Outcome[ProductType]:
     """Train, keep the best weights, and write the bundle with its report.
 
     A resumed run must have the settings it had, but may have a higher limit on steps or minutes. `remember` is kept in
-    the run folder for a later resume.
+    the run folder for a later resume. `stop` is what callbacks stop the run with.
     """
+    stop = StopRequest() if stop is None else stop
     settings = task.settings
     settings.check()
     group = SingleProcess() if group is None else group
@@ -80,16 +83,21 @@ def train(
                 keep_average(run, product, out)
             for sentence in arithmetic_changes(stored, arithmetic_of(task)):
                 run.watch.warn(sentence)
-        with attention_loops(task, run.device), StopRequest() as stop:
+        if run.writes:
+            run.watch.on_start(run.plan, run.position, parameter_count(product.model))
+        with attention_loops(task, run.device), stop:
             complete = run.go(stop)
-        if not complete or stop.received is not None:  # also in the last step: scoring may take long
+        if not complete or stop.interrupts:  # also in the last step: scoring may take long
             saved = run.saved == run.position.step
+            if run.writes:
+                run.watch.on_end(run.position, "interruption", None)
             return Outcome(product=product, report=None, exit_code=stop.exit_code, saved=saved)
         if group.rank > 0:
             return Outcome(product=product, report=None, exit_code=0)
         run.watch.on_work("choosing weights and scoring", 0, 1)
         chosen = choose_weights(run, product, out)
         report = task.finish(product, run, chosen, out)
+        run.watch.on_end(run.position, end_reason(run), report)
         return Outcome(product=product, report=report, exit_code=0)
 
 

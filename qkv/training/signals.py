@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM stop a run at the end of its step. A second Ctrl-C stops it at once."""
+"""What stops a run before its limit: signals and callbacks.
+
+Ctrl-C and SIGTERM stop a run at the end of its step. A second Ctrl-C stops it at once.
+"""
 
 import signal
 import threading
@@ -9,10 +12,15 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopRequest:
-    """`with StopRequest() as stop:` sets `stop.received` to the signal that was received, or None."""
+    """`with StopRequest() as stop:` sets `stop.received` to the signal that was received, or None.
+
+    In a thread other than the main one, which cannot receive signals, only callbacks stop a run.
+    """
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
+        self.ends = False  # a callback wants the run to end here, with its model and report
+        self.error: BaseException | None = None  # of a callback: the run is saved first
         self.before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Self:
@@ -28,6 +36,11 @@ class StopRequest:
         if self.received is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.received = signal.Signals(number)
+
+    @property
+    def interrupts(self) -> bool:
+        """Must the run be saved and left as it is?"""
+        return self.received is not None or self.error is not None
 
     @property
     def exit_code(self) -> int:

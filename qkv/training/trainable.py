@@ -5,12 +5,15 @@ The command line derives its options from the `Trainable` record. `Trainable.tas
 """
 
 import dataclasses
+import os
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
+from qkv.errors import InputTypeError
+from qkv.training.python_data import GivenData
 from qkv.training.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -30,6 +33,22 @@ class Data(Protocol):
 
 class Inputs:
     """Base of the dataclasses that name the data of a run: paths, tuples of paths, words and numbers."""
+
+    MAIN: ClassVar[str] = ""
+    """The input that the data of a Python function fill, if they are given without a name."""
+    PYTHON: ClassVar[frozenset[str]] = frozenset()
+    """Keywords that only Python functions have, such as names of columns."""
+
+    @classmethod
+    def from_python(cls, given: Mapping[str, Any]) -> GivenData:
+        """The files among the options that a Python function was given, and the data that must be written to files.
+
+        By default only paths are possible. A family overrides this to accept data of other types.
+        """
+        several = path_inputs(cls)
+        return GivenData(
+            values={name: as_paths(name, given[name], several[name]) for name in several if name in given}
+        )
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Data:
         """Read the data. `say` prints a line for the user."""
@@ -54,10 +73,34 @@ class Inputs:
         return [each for value in values for each in value if isinstance(each, Path)]
 
 
+def path_inputs(inputs: type[Inputs]) -> dict[str, bool]:
+    """The inputs that are files or folders, and whether each may have several."""
+    hints = typing.get_type_hints(inputs)
+    kinds = {field.name: hints[field.name] for field in dataclasses.fields(inputs)}  # type: ignore[arg-type]
+    return {
+        name: typing.get_origin(hint) is tuple
+        for name, hint in kinds.items()
+        if hint is Path or Path in typing.get_args(hint)
+    }
+
+
+def as_paths(name: str, value: Any, several: bool) -> Any:
+    """A path, or several."""
+    if isinstance(value, str | os.PathLike):
+        return (Path(value),) if several else Path(value)
+    if (
+        several
+        and isinstance(value, list | tuple)
+        and all(isinstance(each, str | os.PathLike) for each in value)
+    ):
+        return tuple(map(Path, value))
+    raise InputTypeError(f"{name} is {type(value).__name__}; expected a path.")
+
+
 def to_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return [to_json(each) for each in value]
-    return str(value.resolve()) if isinstance(value, Path) else value
+    return str(value.absolute()) if isinstance(value, Path) else value
 
 
 def from_json(hint: Any, value: Any) -> Any:

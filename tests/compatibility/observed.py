@@ -45,7 +45,7 @@ def music(product: Any, given: Given, _: Path) -> Observed:
     frames = [tuple(frame) for frame in given["frames"]]
     return {
         "frames": [list(frame) for frame in product.compose(frames, GREEDY)],
-        "nats": product.nats_of_music([frames]),
+        "nats": product._nats_of_music([frames]),
     }
 
 

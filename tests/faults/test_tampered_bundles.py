@@ -25,7 +25,7 @@ from qkv.families.dalle.config import CodebookConfig
 from qkv.families.gpt.classifier import ClassifierDefaults, GPTClassifier
 from qkv.families.gpt.config import TaskConfig
 from qkv.families.gpt.model import GPTForTask
-from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.config import OneStreamConfig
 from qkv.families.translator.model import OneStream
 from qkv.families.translator.product import Translator

@@ -1,4 +1,4 @@
-"""What a published model means beside its weights: it is the same here, there, and after a way out and back."""
+"""Settings of a published model besides its weights survive import and export."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ def imported(folder: Path, **how: Any) -> Any:
     return load(folder.parent / f"{folder.name}-bundle")
 
 
-def test_however_likely_marians_padding_is_it_changes_neither_answers_nor_scores(tmp_path: Path) -> None:
+def test_marians_padding_logit_changes_neither_translations_nor_scores(tmp_path: Path) -> None:
     found = []
     for bias in (0.0, 8.0):
         model = write_marian(tmp_path / f"{bias}")
@@ -46,7 +46,7 @@ def test_however_likely_marians_padding_is_it_changes_neither_answers_nor_scores
             assert mine == pytest.approx(theirs, abs=1e-4)
 
 
-def test_transformers_is_told_to_leave_padding_out_of_the_probabilities(tmp_path: Path) -> None:
+def test_the_exported_config_excludes_padding_from_the_probabilities(tmp_path: Path) -> None:
     write_marian(tmp_path / "published")
     imported(tmp_path / "published")
     export_to_transformers(tmp_path / "published-bundle", tmp_path / "out")
@@ -82,7 +82,7 @@ def test_numbers_are_on_the_scale_of_their_labels_in_transformers_too(tmp_path: 
     assert same.number == pytest.approx(wanted.number, abs=1e-4)
 
 
-def test_two_classes_of_one_name_are_told_apart_by_their_numbers(tmp_path: Path) -> None:
+def test_two_classes_with_one_name_get_numbered_names(tmp_path: Path) -> None:
     write_vit(tmp_path / "published", id2label={0: "crane", 1: "dog", 2: "crane"})
     product = imported(tmp_path / "published")
     assert product.classes == ("crane (0)", "dog", "crane (2)")

@@ -29,7 +29,7 @@ def display(clock: Clock) -> TrainingDisplay:
 def walk(display: TrainingDisplay, clock: Clock, steps: range, total: int) -> None:
     for step in steps:
         clock.seconds += 1.0
-        display.on_step(Position(step=step, seconds=clock.seconds), step / total, 2.5, 1234.0)
+        display.on_step(Position(step=step, seconds=clock.seconds), step / total, 2.5, 1234.0, 0.001)
 
 
 def test_training_prints_step_loss_speed_and_time_left_every_thirty_seconds(

@@ -1,7 +1,6 @@
 """Fine-tunes a BERT on labelled texts or pairs of texts, with classes or numbers."""
 
 import math
-import random
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
@@ -12,6 +11,7 @@ from torch import Tensor
 from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes, save_report
 from qkv.checkpoint.files import file_hash
 from qkv.data.batching import pad_rows, token_batches
+from qkv.data.holding_out import hold_out_examples
 from qkv.data.labels import Labelled
 from qkv.errors import QkvError, name_inputs
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
@@ -29,7 +29,6 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
-from qkv.training.settings import share_of
 from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
 
@@ -51,7 +50,7 @@ class Examples:
             train.check_spread()
         classes = () if numbers else train.classes()
         if valid is None:
-            train, valid = hold_out(train, share_of(settings.valid_size, len(train)), settings.seed)
+            train, valid = hold_out_examples(train, settings.valid_size, settings.seed)
         if (valid.seconds is None) != (train.seconds is None):
             raise QkvError(f"{valid.where} and {train.where} must have the same number of texts per line.")
         targets_of(valid, classes)
@@ -65,15 +64,6 @@ class Examples:
         numbers = self.train.numbers()
         mean = sum(numbers) / len(numbers)
         return mean, math.sqrt(sum((number - mean) ** 2 for number in numbers) / len(numbers)) or 1.0
-
-
-def hold_out(examples: Labelled, share: float, seed: int) -> tuple[Labelled, Labelled]:
-    order = list(range(len(examples)))
-    random.Random(seed).shuffle(order)
-    count = round(share * len(order))
-    if not count or count == len(order):
-        raise QkvError(f"{examples.where} has too few examples to hold some out: give validation examples.")
-    return examples.select(sorted(order[count:])), examples.select(sorted(order[:count]))
 
 
 def targets_of(examples: Labelled, classes: tuple[str, ...]) -> list[float]:

@@ -14,6 +14,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
 from qkv.data.chorales import Chorale, Music, transpose, transposition_range
 from qkv.data.documents import Documents, hold_out_text
+from qkv.data.holding_out import share_to_hold_out
 from qkv.data.windows import stream_of
 from qkv.errors import QkvError
 from qkv.evaluation.perplexity import perplexity_from
@@ -42,7 +43,7 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
-from qkv.training.settings import RunSettings, share_of
+from qkv.training.settings import RunSettings
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
@@ -191,7 +192,7 @@ class TextData:
         train, valid = self.train, self.valid
         if valid is None:
             share = min(
-                share_of(settings.valid_size, train.characters),
+                share_to_hold_out(settings.valid_size, train.characters),
                 settings.max_valid_characters / max(1, train.characters),
             )
             train, valid = hold_out_text(train, share, seed)

@@ -26,6 +26,8 @@ class LineTranslation:
 
     def records(self, pipeline: Pipeline, lines: Sequence[str], done: Done, first: int = 1) -> list[str]:
         """The output lines for some input lines. `first` is the number of the first one."""
+        if self.only_text:
+            return [without_line_breaks(text) for text in pipeline.best(lines, self.options, done)]
         decoding = replace(self.options, alignments=self.options.alignments or self.form.json)
         found: list[str] = []
         translated = pipeline.hypotheses(lines, decoding, done)
@@ -36,6 +38,12 @@ class LineTranslation:
             else:
                 found += [self.as_line(number, hypothesis) for hypothesis in each]
         return found
+
+    @property
+    def only_text(self) -> bool:
+        """Whether the output has neither scores nor columns, so that scores need not be computed."""
+        columns = self.form.scores or self.options.alignments or self.options.num_hypotheses > 1
+        return not (columns or self.form.json or self.confidence.min_confidence is not None)
 
     def as_line(self, number: int, hypothesis: Translation) -> str:
         several, alignments = self.options.num_hypotheses > 1, self.options.alignments

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from qkv.core.translation import CrossHeads, TranslationRunner
 from qkv.errors import InputError
-from qkv.families.translator.alignment import Aligner, forced_attention
+from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.avoidance import avoiding, cannot_avoid, check_copied
@@ -30,6 +29,9 @@ from qkv.runtime.running import silent
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import WORDS_AND_MARKS
 
+if TYPE_CHECKING:
+    import numpy as np
+
 MORE = 8  # hypotheses per segment, if the best ones contain a phrase to avoid once joined
 Done = Callable[[int], None]
 
@@ -40,7 +42,7 @@ class AttentionMap:
 
     source: list[str]
     target: list[str]
-    weights: np.ndarray  # (blocks, H, T, S)
+    weights: "np.ndarray"  # (blocks, H, T, S)
 
 
 @dataclass(frozen=True)
@@ -55,23 +57,29 @@ class Pipeline:
         self, texts: Sequence[str], decoding: TranslationOptions = DEFAULTS, done: Done = silent
     ) -> list[list[Translation]]:
         """The best translations of each text, best first. `done` receives the number of newly finished segments."""
-        found = self.translate_by_segment(texts, decoding, done)
+        return self.best_of(texts, decoding, done, self.texts)
+
+    def best(self, texts: Sequence[str], decoding: TranslationOptions, done: Done = silent) -> list[str]:
+        """The texts of the best translations alone, without the scores of their words."""
+        found = self.best_of(texts, decoding, done, replace(self.texts, scores_words=False))
+        return [translations[0].text for translations in found]
+
+    def best_of(
+        self, texts: Sequence[str], decoding: TranslationOptions, done: Done, search: TextSearch
+    ) -> list[list[Translation]]:
+        found = self.translate_by_segment(texts, decoding, done, search)
         if decoding.avoid:  # joined segments and restored spans can still contain a phrase
-            return self.without_avoided(texts, found, decoding)
+            return self.without_avoided(texts, found, decoding, search)
         return [together(each, decoding.num_hypotheses) for each in found]
 
-    def best(self, text: str, decoding: TranslationOptions) -> str:
-        return self.hypotheses([text], replace(decoding, num_hypotheses=1))[0][0].text
-
     def translate_by_segment(
-        self, texts: Sequence[str], decoding: TranslationOptions, done: Done
+        self, texts: Sequence[str], decoding: TranslationOptions, done: Done, search: TextSearch
     ) -> list[list[tuple[str, list[Translation]]]]:
         """The segments of each text, each with its translations."""
         segments = [self.split(text, decoding) for text in texts]
         wanted = [each for row in segments for each in row if not each.copied]
-        found = iter(
-            self.translate_segments([(each.text.strip(), each.options) for each in wanted], decoding, done)
-        )
+        parts = [(each.text.strip(), each.options) for each in wanted]
+        found = iter(self.translate_segments(parts, decoding, done, search))
         return [
             [(each.text, [copy_of(each)] if each.copied else next(found)) for each in row] for row in segments
         ]
@@ -81,12 +89,13 @@ class Pipeline:
         texts: Sequence[str],
         found: Sequence[list[tuple[str, list[Translation]]]],
         decoding: TranslationOptions,
+        search: TextSearch,
     ) -> list[list[Translation]]:
         """Drop translations with a phrase to avoid. If none is left, search for more."""
         results = [avoiding(together(each, decoding.num_hypotheses), decoding) for each in found]
         broken = [row for row, translations in enumerate(results) if not translations]
         more = replace(decoding, num_hypotheses=max(MORE, decoding.num_hypotheses))
-        again = self.translate_by_segment([texts[row] for row in broken], more, silent)
+        again = self.translate_by_segment([texts[row] for row in broken], more, silent, search)
         for row, parts in zip(broken, again, strict=True):
             translations = together(parts, MORE * more.num_hypotheses)
             results[row] = avoiding(translations, decoding)[: decoding.num_hypotheses]
@@ -106,10 +115,14 @@ class Pipeline:
         return segments_of(text, decoding.protect, self.tokenizer, self.limit)
 
     def translate_segments(
-        self, segments: Sequence[tuple[str, TranslationOptions]], decoding: TranslationOptions, done: Done
+        self,
+        segments: Sequence[tuple[str, TranslationOptions]],
+        decoding: TranslationOptions,
+        done: Done,
+        search: TextSearch,
     ) -> list[list[Translation]]:
         """The translations of each segment. Each segment has its own options; `decoding` holds the shared ones."""
-        return Retry(self.texts, decoding).translations(segments, done) if segments else []
+        return Retry(search, decoding).translations(segments, done) if segments else []
 
     @property
     def texts(self) -> TextSearch:
@@ -131,7 +144,7 @@ class Pipeline:
         """
         segments = self.split(text, decoding)
         if decoding.avoid and len(segments) > 1:
-            yield self.best(text, decoding)
+            yield self.best([text], replace(decoding, num_hypotheses=1))[0]
             return
         for each in segments:
             if each.copied:
@@ -139,8 +152,9 @@ class Pipeline:
                 continue
             segment, own = each.text, each.options
             job = self.texts.job(segment.strip(), own)
-            if job.kept or job.wanted or job.marks or job.spellings or len(self.runners) > 1:
-                yield surrounded(segment, self.best(segment.strip(), own))
+            if job.must_keep or job.marks or job.spellings or len(self.runners) > 1:
+                [best] = self.best([segment.strip()], replace(own, num_hypotheses=1))
+                yield surrounded(segment, best)
                 continue
             yield segment[: len(segment) - len(segment.lstrip())]
             yield from self.stream_segment(
@@ -153,7 +167,7 @@ class Pipeline:
         request, search = replace(texts.request(attempt, decoding), whole=True), texts.search(decoding)
         ids: list[int] = []
         sent = 0
-        for token in texts.searcher(decoding).one_by_one(request, search):
+        for token in texts.searcher(decoding).general.one_by_one(request, search):
             ids.append(token)
             text = self.tokenizer.decode(ids)
             whole = text.rstrip(HALF)  # wait for the remaining bytes of a character
@@ -176,7 +190,8 @@ class Pipeline:
         attempt = Attempt(reading=Reading.plain(job), no_repeat_ngram_size=decoding.no_repeat_ngram_size)
         request = replace(texts.request(attempt, replace(decoding, prefix=prefix)), whole=True)
         requests = [
-            replace(request, prefix=(*request.prefix, token)) for token in searcher.next_ids(request, count)
+            replace(request, prefix=(*request.prefix, token))
+            for token in searcher.general.next_ids(request, count)
         ]
         found = searcher.find(requests, search, silent)
         translations = [texts.translation(each[0], attempt.reading, decoding) for each in found]
@@ -194,6 +209,10 @@ class Pipeline:
 
     def attention(self, text: str) -> AttentionMap:
         """Translate greedily and return the cross-attention of every block and head."""
+        import numpy as np
+
+        from qkv.families.translator.alignment import forced_attention
+
         if not has_letters(text) or len(self.segments(text)) > 1:
             raise InputError("an attention image needs one sentence that is neither empty nor too long.")
         config = self.runners[0].config

@@ -5,9 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, Self, overload
 
-from qkv.checkpoint.arrays import arrays_hash, as_array
 from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, Bundle, save_bundle
-from qkv.checkpoint.files import bytes_hash, canonical, file_hash
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import TranslationConfig, TranslationRunner
 from qkv.errors import InputTypeError, ModelError
@@ -25,7 +23,6 @@ from qkv.families.translator.options import (
 from qkv.families.translator.pipeline import Done, Pipeline
 from qkv.families.translator.runner import build_translator, open_translator
 from qkv.families.translator.translations import UNSURE, Links, Translation, judged
-from qkv.runtime.file_job import FileJob
 from qkv.runtime.inputs import Column, check_text, in_thread, texts_for
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
@@ -253,15 +250,18 @@ class Translator(Model):
         decoding, confidence = options_from(options, keywords)
         self._check_confidence(confidence)
         decoding = replace(decoding, alignments=decoding.alignments or details)
-        pipeline = self._together_with(ensemble)._pipeline
+        pipeline, several = self._together_with(ensemble)._pipeline, decoding.num_hypotheses > 1
+        only_text = not (details or several or confidence.min_confidence is not None)
 
         def many(part: list[str]) -> list[Any]:
+            if only_text:
+                return pipeline.best(part, decoding, done or silent)
             found = pipeline.hypotheses(part, decoding, done or silent)
             each = [
                 [shown(judged(hypothesis, confidence), confidence, details) for hypothesis in row]
                 for row in found
             ]
-            return each if decoding.num_hypotheses > 1 else [row[0] for row in each]
+            return each if several else [row[0] for row in each]
 
         return TEXTS.apply(texts, many)
 
@@ -348,6 +348,8 @@ class Translator(Model):
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
     ) -> None:
+        from qkv.runtime.file_job import FileJob
+
         self._check_confidence(lines.confidence)
         model = self._together_with(ensemble)
         pipeline = model._pipeline
@@ -365,6 +367,9 @@ class Translator(Model):
         return {"options": options, "running": running, "models": models}
 
     def _content_hash(self) -> list[str]:
+        from qkv.checkpoint.arrays import arrays_hash, as_array
+        from qkv.checkpoint.files import bytes_hash, canonical, file_hash
+
         if self._opened is not None:
             return [file_hash(self._opened.folder / name) for name in (MODEL_FILE, CONFIG_FILE)]
         weights = {name: as_array(each) for name, each in self._network.weights.items()}

@@ -1,6 +1,6 @@
 """Trace a translator: record the search, then rerun the model on the result and record every value."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -9,9 +9,11 @@ from qkv.configs import to_dict
 from qkv.core.pairs import TranslationModel
 from qkv.core.tape import Tape
 from qkv.core.translation import CrossHeads
-from qkv.decoding.beam import paper_penalty
-from qkv.decoding.step import Hypothesis, Step
+from qkv.decoding.beam_options import paper_penalty
+from qkv.decoding.hypothesis import Hypothesis
+from qkv.decoding.step import Step
 from qkv.errors import QkvError
+from qkv.families.translator.general_search import GeneralSearch
 from qkv.families.translator.guarantees.attempts import Attempt, Trial
 from qkv.families.translator.guarantees.job import Reading
 from qkv.families.translator.guarantees.retry import Retry
@@ -50,13 +52,14 @@ def two_stacks(model: TranslationModel) -> TranslatorModel | Recurrent:
     return model
 
 
-class WatchedSearcher(Searcher):
-    """A searcher of one sentence. Without the causal mask there is no cache: early states depend on later tokens."""
+class WatchedSearch(GeneralSearch):
+    """A search for one sentence. Without the causal mask there is no cache: early states depend on later tokens."""
 
     watched: RecordedStep | None = None
 
-    def __init__(self, model: TranslationModel, boundary: Sequence[bool], *, anew: bool):
-        super().__init__([model], boundary)
+    def __init__(self, model: TranslationModel, boundary: Callable[[], Sequence[bool]], *, anew: bool):
+        super().__init__(Searcher([model], boundary))
+        self.searcher.general = self
         self.model, self.anew = model, anew
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None) -> Step:
@@ -118,10 +121,10 @@ def searched(
     """The hypotheses, best first, and how they were found. Unlike in `translate`, all finished ones are kept."""
     defaults, tokenizer = translator._defaults, translator.tokenizer
     model = two_stacks(translator.model)
-    searcher = WatchedSearcher(model, tokenizer.starts_word, anew=experiment.no_mask)
+    general = WatchedSearch(model, lambda: tokenizer.starts_word, anew=experiment.no_mask)
     search = translator._pipeline.texts.search(TranslationOptions(num_hypotheses=defaults.beam_size))
-    [found] = searcher.find([request], search, lambda count: None)
-    watched = searcher.watched
+    [found] = general.searcher.find([request], search, lambda count: None)
+    watched = general.watched
     assert watched is not None
     penalty = paper_penalty(defaults.length_penalty if defaults.beam_size > 1 else 0.0)
     lost = watched.pruned([each.ids for each in found])[:CANDIDATES] if defaults.beam_size > 1 else []

@@ -134,7 +134,7 @@ def distinct(translations: Iterable[Translation]) -> list[Translation]:
 def joined(parts: Sequence[Translation], sources: Sequence[str], texts: Sequence[str]) -> Translation:
     """Join the translations of segments. `texts` are their texts with the surrounding white space."""
     if len(parts) == 1:
-        return replace(parts[0], text=texts[0])
+        return parts[0] if texts[0] == parts[0].text else replace(parts[0], text=texts[0])
     confidences = [each.confidence for each in parts if each.confidence is not None]
     links: Links = []
     offsets = zip(words_before(sources), words_before(texts), strict=True)

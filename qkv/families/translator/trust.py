@@ -22,7 +22,8 @@ from qkv.evaluation.calibration import (
     share_of,
 )
 from qkv.evaluation.scores import Scorer
-from qkv.families.translator.alignment import Aligner, links_in, rows_of, word_weights
+from qkv.families.translator.aligner import Aligner
+from qkv.families.translator.alignment import links_in, rows_of, word_weights
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.translations import RISING, Confidence, Translation, distinct, features_of

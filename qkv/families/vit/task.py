@@ -1,7 +1,6 @@
 """Trains an image classifier on labelled images."""
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +10,8 @@ import torch
 
 from qkv.checkpoint.bundle import save_report
 from qkv.data.augmentation import Augmentation
-from qkv.data.labelled_pictures import Labelled
+from qkv.data.images import hash_of
+from qkv.data.labelled_pictures import Labelled, hold_out
 from qkv.errors import QkvError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import PictureBatch, Vit
@@ -23,14 +23,13 @@ from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.picture_data import Rows, hash_of, split
 from qkv.training.position import Position
 from qkv.training.report import facts_of_run
+from qkv.training.rows import Rows
 from qkv.training.selection import ChosenWeights
-from qkv.training.settings import number_of
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
-from qkv.training.watch import Watch
+from qkv.training.watch import ForwardingWatch, Watch
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 
@@ -51,7 +50,8 @@ class LabelledData:
     ) -> "LabelledData":
         """If there is no validation part, hold out some training images, the same in every run."""
         if valid is None:
-            train, valid = split(train, number_of(valid_size, len(train)), seed=1)
+            kept, out = hold_out(len(train), valid_size, seed=1)
+            train, valid = train.take(kept), train.take(out)
         return cls(train=train, valid=valid, test=test, origin=origin)
 
     @property
@@ -90,7 +90,7 @@ class VitTask(Task[ImageClassifier]):
     def width(self) -> int:
         return self.config.stack.width
 
-    def watched(self, watch: Watch, product: ImageClassifier, out: Path) -> Watch:
+    def wrap_watch(self, watch: Watch, product: ImageClassifier, out: Path) -> Watch:
         return AccuracyWatch(watch, product, self.images, out / "training" / CURVE_FILE)
 
     def example(self) -> Example[ImageClassifier]:
@@ -123,7 +123,7 @@ class VitTask(Task[ImageClassifier]):
 
     def finish(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = self.report(product, run, chosen, out)
-        save_report(out, report, model_card("Image classifier", "qkv classify . picture.png", report))
+        save_report(out, report, model_card("Image classifier", "qkv classify . image.png", report))
         return report
 
     def report(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
@@ -185,14 +185,12 @@ def percent(share: float, count: int) -> str:
     return f"{100 * share:.2f} % of {count:,} images"
 
 
-class AccuracyWatch:
+class AccuracyWatch(ForwardingWatch):
     """A watch that also logs the accuracy and the elapsed minutes at every validation."""
 
     def __init__(self, inner: Watch, product: ImageClassifier, images: LabelledData, path: Path):
-        self.inner, self.product, self.images, self.path = inner, product, images, path
-
-    def on_step(self, position: Position, progress: float, loss: float, tokens_per_second: float) -> None:
-        self.inner.on_step(position, progress, loss, tokens_per_second)
+        super().__init__(inner)
+        self.product, self.images, self.path = product, images, path
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
         share = self.product._accuracy(self.images.valid)
@@ -202,15 +200,6 @@ class AccuracyWatch:
         with suppress(OSError), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         self.inner.on_validation(position, loss, improved)
-
-    def warn(self, sentence: str) -> None:
-        self.inner.warn(sentence)
-
-    def on_log(self, facts: Mapping[str, Any]) -> None:
-        self.inner.on_log(facts)
-
-    def on_work(self, what: str, completed: int, total: int) -> None:
-        self.inner.on_work(what, completed, total)
 
 
 def curve(path: Path) -> list[dict[str, float]]:

@@ -87,7 +87,7 @@ def test_another_number_of_texts_is_rejected(pairs: bool, inputs: Any, says: str
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "\u200b", "\x00\ufeff"])
-def test_a_text_of_which_no_piece_is_left_is_empty(nothing: str) -> None:
+def test_a_text_without_tokens_counts_as_empty(nothing: str) -> None:
     with pytest.raises(QkvError, match="text 2 is empty"):
         tiny_classifier().classify([("the cat",), (nothing,)])
     with pytest.raises(QkvError, match="pair 1 has an empty text"):

@@ -43,7 +43,7 @@ def test_each_row_gets_the_vector_of_its_own_states(
     np.testing.assert_allclose(encode_rows(encoder, ROWS[2:3], pool), wanted(pool)[2:3], rtol=1e-5, atol=1e-5)
 
 
-def test_without_a_compiler_int8_is_the_same_arithmetic_and_one_sentence_says_so(
+def test_without_a_compiler_int8_is_the_same_with_one_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     by_engine = encode_rows(tiny_bert()._running(Running())._runner.texts, ROWS, "mean")
@@ -73,7 +73,7 @@ def test_no_rows_have_no_vectors() -> None:
     assert encode_rows(tiny_bert()._runner.texts, [], "mean").shape == (0, 20)
 
 
-def test_more_pieces_than_positions_are_rejected() -> None:
+def test_more_tokens_than_positions_are_rejected() -> None:
     with pytest.raises(QkvError, match="a text has 25 tokens, and the model reads at most 24"):
         encode_rows(tiny_bert()._runner.texts, [Row([5] * 25, [0] * 25)], "mean")
 

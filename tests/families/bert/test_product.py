@@ -22,7 +22,7 @@ def bert(request: pytest.FixtureRequest) -> Bert:
     return tiny_bert()._running(request.param)
 
 
-def test_the_engine_and_torch_say_the_same() -> None:
+def test_the_engine_and_torch_give_the_same_output() -> None:
     engine, by_torch = (tiny_bert()._running(each) for each in (EXACT, Running(engine="torch")))
     [one], [other] = (each.fill("the [MASK] sat", top_k=9) for each in (engine, by_torch))
     assert [guess.word for guess in one] == [guess.word for guess in other]
@@ -44,7 +44,7 @@ def test_each_mask_gets_its_likeliest_words_best_first(bert: Bert) -> None:
     assert sum(guess.probability for guess in every) == pytest.approx(1, abs=1e-5)
 
 
-def test_fill_says_what_the_model_says(bert: Bert) -> None:
+def test_fill_returns_the_probabilities_of_the_model(bert: Bert) -> None:
     pieces = bert.tokenizer
     ids = [pieces.begin, *pieces.encode("the"), pieces.mask, *pieces.encode("sat"), pieces.separator]
     with torch.no_grad():
@@ -98,7 +98,7 @@ def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
         (lambda bert: bert.follows("the cat", "cat " * 30), "reads at most 24"),
     ],
 )
-def test_what_cannot_be_done_is_a_sentence(bert: Bert, ask, says: str) -> None:  # type: ignore[no-untyped-def]
+def test_an_impossible_request_raises_an_error(bert: Bert, ask, says: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(QkvError, match=says):
         ask(bert)
 

@@ -1,4 +1,4 @@
-"""A caption in, pictures out."""
+"""A caption in, images out."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,7 @@ from drawings import untrained_codes, untrained_painter
 from torch import Tensor
 
 import qkv
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.errors import QkvError
 from qkv.families.dalle.options import DrawingOptions
 from qkv.families.dalle.product import ImageGenerator
@@ -117,12 +117,12 @@ def test_a_painter_of_an_open_world_takes_any_word() -> None:
     assert untrained_painter(closed=False)._read("ein Quantum")[-1] == 0
 
 
-def test_capital_letters_are_no_other_words() -> None:
+def test_captions_ignore_case() -> None:
     painter = untrained_painter()
     assert painter._read("A Red circle") == painter._read("a red circle")
 
 
-def test_a_full_stop_is_no_other_word() -> None:
+def test_captions_ignore_a_final_full_stop() -> None:
     painter = untrained_painter()
     assert painter._read("A red circle.") == painter._read("a red circle .") == painter._read("a red circle")
     with pytest.raises(QkvError, match="the caption is empty"):

@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same_text_and_another_another(generator: Langua
 
 
 @texts
-def test_a_text_comes_bit_by_bit_and_is_the_same(generator: LanguageModel) -> None:
+def test_streamed_text_equals_generated_text(generator: LanguageModel) -> None:
     generation = GenerationOptions(max_new_tokens=25, temperature=1.0, seed=SEED)
     bits = list(generator.stream("the", generation))
     assert len(bits) > 3
@@ -127,7 +127,7 @@ def test_impossible_options_are_errors(options: dict[str, float], sentence: str)
 
 @texts
 @torch.no_grad()
-def test_likelihoods_are_those_of_the_windows_in_which_is_generated(generator: LanguageModel) -> None:
+def test_likelihoods_use_the_windows_of_generation(generator: LanguageModel) -> None:
     ids = generator.tokenizer.encode(TEXT[:80])
     found = generator.log_probabilities(TEXT[:80])
     stream = [generator.tokenizer.end, *ids]
@@ -229,7 +229,7 @@ def test_the_engine_composes_what_the_model_does() -> None:
 
 
 @pytest.mark.parametrize("compute", ["float32", "int8"])
-def test_without_a_compiler_the_text_is_the_same_and_one_sentence_says_so(
+def test_without_a_compiler_the_text_is_the_same_with_one_warning(
     compute: Literal["float32", "int8"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generator, generation = untrained("subwords"), GenerationOptions(max_new_tokens=30, temperature=0)

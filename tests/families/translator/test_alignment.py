@@ -1,4 +1,4 @@
-"""What is aligned is what was read: also where a model is told its target language, and where a text is normalised."""
+"""Alignments refer to the text that was read, also with a target language token and with normalisation."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from published import write_marian
 from qkv.core.translation import TranslationRunner
 from qkv.errors import QkvError
 from qkv.families.loading import load
-from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.word_attention import word_attention

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qkv.core.stack_config import StackConfig
 from qkv.errors import QkvError
-from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
@@ -22,6 +22,7 @@ from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.pipeline import Pipeline
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request
+from qkv.families.translator.text_search import TextSearch
 from qkv.families.translator.translations import Translation
 from qkv.runtime.running import Running
 from qkv.text.tokenizer import Tokenizer
@@ -84,6 +85,7 @@ class EchoPipeline(Pipeline):
         pieces: Sequence[tuple[str, TranslationOptions]],
         decoding: TranslationOptions,
         done: Callable[[int], None],
+        search: TextSearch,
     ) -> list[list[Translation]]:
         self.given[:] = [piece for piece, _ in pieces]
         return [[Translation(text=piece, score=0.0)] for piece in self.given]
@@ -348,7 +350,7 @@ def test_a_stream_has_its_prefix_and_its_phrases_once() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_chance_never_says_half_a_character(seed: int) -> None:
+def test_sampling_never_outputs_a_partial_character(seed: int) -> None:
     translator = untrained()
     drawn = TranslationOptions(sample=True, temperature=500.0, seed=seed)
     texts = [*SENTENCES, "猫が踊る", "Größe"]

@@ -1,4 +1,4 @@
-"""The engine's search, and decoding on its steps, answer as the model does, whatever is asked for."""
+"""The engine's search, and decoding on its steps, give the output of the model, with any options."""
 
 from dataclasses import replace
 from typing import Any
@@ -90,7 +90,7 @@ def test_a_prefix_longer_than_the_context_raises_an_error() -> None:
         untrained().translate("the cat", TranslationOptions(prefix="x " * 60))
 
 
-def test_no_sample_says_half_a_character_whatever_its_chance() -> None:
+def test_no_sample_contains_a_partial_character() -> None:
     translator = untrained()
     wild = TranslationOptions(sample=True, temperature=1_000.0)
     ids = TOKENIZER.encode("the cat danced")

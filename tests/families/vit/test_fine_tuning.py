@@ -13,8 +13,8 @@ from drawings import untrained_classifier
 from qkv.data.labelled_pictures import Labelled
 from qkv.errors import QkvError
 from qkv.families.loading import load
-from qkv.families.vit.commands.files import PicturesForModel
 from qkv.families.vit.fine_tuning import FineTuneVitTask, fine_tune_task
+from qkv.families.vit.inputs import PicturesForModel
 from qkv.families.vit.product import ImageClassifier
 from qkv.families.vit.settings import FineTuneVitSettings
 from qkv.families.vit.task import LabelledData
@@ -104,7 +104,7 @@ def test_a_model_with_two_classes_of_one_name_gets_a_new_head(tmp_path: Path) ->
     assert load(tmp_path / "out").classes == ("ant", "bee")
 
 
-def test_what_acts_in_training_alone_may_be_another(base: Path, tmp_path: Path) -> None:
+def test_settings_that_act_only_in_training_may_change(base: Path, tmp_path: Path) -> None:
     tuned(base, tmp_path / "out", gallery("ant", "bee"), settings(dropout=0.25, label_smoothing=0.125))
     config = load(tmp_path / "out").model.config
     assert (config.stack.dropout, config.label_smoothing) == (0.25, 0.125)
@@ -130,7 +130,7 @@ def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> N
         ((3, 8, 8), {"label_smoothing": -0.5}, "label_smoothing must be at least 0"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_written(
+def test_images_that_do_not_fit_are_rejected_and_nothing_is_written(
     form: tuple[int, ...], changes: dict[str, Any], match: str, base: Path, tmp_path: Path
 ) -> None:
     pictures = Labelled(np.zeros((20, *form), dtype=np.uint8), np.arange(20) % 2, ("a", "b"))

@@ -27,6 +27,8 @@ class Embed:
     output: OptionalOutput = None
     """File for the vectors: .npy (one row per text) or .jsonl. By default, JSON lines go to standard output."""
     options: Annotated[EmbeddingOptions, Flag(name="")] = field(default_factory=EmbeddingOptions)
+    json: bool = False
+    """Print JSON, which is the default. With --output: one document that says what was written."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
@@ -59,6 +61,10 @@ def main(arguments: list[str]) -> None:
     else:
         lines = [record(text, vector) for text, vector in zip(texts, vectors.tolist(), strict=True)]
         write_file(command.output, "".join(f"{line}\n" for line in lines).encode())
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json({"output": str(command.output), "texts": len(vectors), "width": int(vectors.shape[1])})
     say(f"wrote {len(vectors):,} vectors of {vectors.shape[1]} numbers to {command.output}")
 
 

@@ -28,6 +28,8 @@ class Similar:
     """File of pairs with human similarity ratings: print the correlation with the model, as one line of JSON."""
     columns: str = ""
     """Columns of --labels: text,second,label, by name or by number from 1. For STS-B: 6,7,5."""
+    json: bool = False
+    """Print one JSON object per pair."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
@@ -65,8 +67,11 @@ def main(arguments: list[str]) -> None:
         lines, firsts, seconds = read_text_pairs(command.pairs)
         with name_inputs(lambda number: f"{command.pairs}, line {lines[number]}"):
             found = cosines(model, firsts, seconds)
-    for number in found:
-        print(f"{number:.6f}")
+    for place, number in enumerate(found, 1):
+        if command.json:
+            print(json.dumps({"pair": place, "similarity": round(number, 6)}))
+        else:
+            print(f"{number:.6f}")
 
 
 def read_text_pairs(path: Path) -> tuple[list[int], list[str], list[str]]:

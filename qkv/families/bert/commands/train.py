@@ -1,57 +1,8 @@
 """`qkv train bert`: train a BERT on text, or fine-tune one on labelled texts."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from qkv.cli.inputs import SomeFiles
-from qkv.cli.text_inputs import LabelInputs
-from qkv.errors import QkvError
+from qkv.families.bert.inputs import BertLabels, ProseFiles
 from qkv.families.bert.settings import FINE_TUNE_RECIPES, RECIPES, BertFineTuneSettings, BertSettings
-from qkv.training.trainable import Inputs, Trainable, always
-
-if TYPE_CHECKING:
-    from qkv.families.bert.labels_task import LabelledData
-    from qkv.families.bert.task import ProseData
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProseFiles(Inputs):
-    text: SomeFiles = ()
-    """Text to train on. A blank line ends a document. By default, the help texts and docstrings of Python's standard
-    library."""
-    valid_text: SomeFiles = ()
-    """Text to validate on; by default some of the training text is held out."""
-
-    def read(self, settings: Any, say: Callable[[str], None]) -> ProseData:
-        from qkv.data.sentences import python_prose, read_prose
-        from qkv.families.bert.task import ProseData
-
-        if self.valid_text and not self.text:
-            raise QkvError("--valid-text needs --text.")
-        if not self.text:
-            say("no --text given: training on the help texts and docstrings of Python's standard library")
-        train = read_prose(self.text) if self.text else python_prose()
-        return ProseData(train, read_prose(self.valid_text) if self.valid_text else None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BertLabels(LabelInputs):
-    valid_columns: str = ""
-    """Columns of --valid-labels, if they differ. For STS-B: 6,7,5."""
-
-    def read(self, settings: Any, say: Callable[[str], None]) -> LabelledData:
-        from qkv.data.labels import read_labelled
-        from qkv.families.bert.labels_task import LabelledData
-
-        _, labels = self.model_and_labels()
-        train = read_labelled(labels, self.columns, say)
-        if self.valid_labels is None:
-            return LabelledData(train, None)
-        return LabelledData(train, read_labelled(self.valid_labels, self.valid_columns or self.columns, say))
-
+from qkv.training.trainable import Trainable, always
 
 TEXT = Trainable(
     name="bert",

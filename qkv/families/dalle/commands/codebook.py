@@ -1,6 +1,6 @@
 """`qkv train codebook`: train the image codes that DALL-E draws with."""
 
-from qkv.families.dalle.commands.files import PlainPictures
+from qkv.families.dalle.inputs import PlainPictures
 from qkv.families.dalle.recipes import CODEBOOK_RECIPES
 from qkv.families.dalle.settings import CodebookSettings
 from qkv.training.trainable import Trainable, always

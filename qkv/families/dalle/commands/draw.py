@@ -22,6 +22,8 @@ class Draw:
     """File for the image, .png."""
     sheet: Annotated[SheetOptions, Flag(name="")] = ONE
     how: Annotated[DrawingOptions, Flag(name="")] = DEFAULTS
+    json: bool = False
+    """Print one JSON document: the file, and the scores of each drawing in it."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
@@ -46,6 +48,13 @@ def main(arguments: list[str]) -> None:
     with count_progress("drawing", command.how.candidates) as done:
         options = {"output": command.output, **asdict(command.sheet)}
         found = generator.draw(command.caption, command.how, done=done, **options)
-    for drawing in found if isinstance(found, list) else [found]:
+    drawings = found if isinstance(found, list) else [found]
+    for drawing in drawings:
         say(f"likelihood {drawing.likelihood:.3f}, contrast {drawing.contrast:.3f} per code")
-    print(command.output)
+    if not command.json:
+        print(command.output)
+        return
+    from qkv.cli.reports import print_json
+
+    scores = [{"likelihood": each.likelihood, "contrast": each.contrast} for each in drawings]
+    print_json({"output": str(command.output), "drawings": scores})

@@ -1,6 +1,6 @@
 """`qkv train dalle`: train a model that draws what a caption says."""
 
-from qkv.families.dalle.commands.files import CaptionedPictures
+from qkv.families.dalle.inputs import CaptionedPictures
 from qkv.families.dalle.recipes import DALLE_RECIPES
 from qkv.families.dalle.settings import DalleSettings
 from qkv.training.trainable import Trainable, always
@@ -17,6 +17,6 @@ CAPTIONS = Trainable(
     unit="images",
     task="qkv.families.dalle.task:dalle_task",
     starts_with=frozenset(("images", "scenes")),
-    usage='draw {out} "…" -o picture.png',
+    usage='draw {out} "…" -o image.png',
 )
 TRAINABLES = (CAPTIONS,)

@@ -30,6 +30,8 @@ class Generate:
     options: Annotated[GenerationOptions, Flag(name="")] = DEFAULTS
     output: OutputFile = None
     """File for music, .mid."""
+    json: bool = False
+    """Print one JSON document at the end: the prompt and its continuation, or the file of the music."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
@@ -69,6 +71,11 @@ def write(generator: LanguageModel, command: Generate, generation: GenerationOpt
 
     prompt = prompt_of(command)
     stream = generator.stream(prompt, generation, on_slide)
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json({"prompt": prompt, "continuation": "".join(stream)})
+        return
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     sys.stdout.write(prompt)
     sys.stdout.flush()
@@ -104,6 +111,10 @@ def compose(generator: LanguageModel, command: Generate, generation: GenerationO
     with count_progress("composing", command.options.max_new_tokens) as done:
         slides = partial(warn_about_sliding, generator)
         chorale = generator.compose(beginning, generation, slides, done, output=command.output)
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json({"output": str(command.output), "beats": len(chorale) / PER_BEAT})
     say(f"{len(chorale) / PER_BEAT:g} beats in {command.output}")
 
 

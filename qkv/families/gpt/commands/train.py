@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from qkv.cli.inputs import OptionalFile, OptionalModel, SomeFiles
-from qkv.cli.text_inputs import LabelInputs, width_of
-from qkv.errors import QkvError
+from qkv.families.gpt.inputs import FineTuneMusic, FineTuneText, GPTLabels, MusicFiles, TextFiles
 from qkv.families.gpt.settings import (
     MUSIC_RECIPES,
     RECIPES,
@@ -22,73 +19,11 @@ from qkv.families.gpt.settings import (
     fine_tune_text,
     fine_tuning,
 )
+from qkv.training.inputs import width_of
 from qkv.training.settings import for_width
-from qkv.training.trainable import Inputs, Recipe, Trainable, always
-
-if TYPE_CHECKING:
-    from qkv.data.chorales import Music
-    from qkv.families.gpt.labels_task import Labels
-    from qkv.families.gpt.task import TextData
+from qkv.training.trainable import Recipe, Trainable, always
 
 NOMINAL_WIDTH = 128  # of the model to fine-tune, for the defaults in --help
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextFiles(Inputs):
-    text: SomeFiles = ()
-    """Text to train on. Each file is a document; of .jsonl, the "text" of each line is. By default, the source code of Python's
-    standard library."""
-    valid_text: SomeFiles = ()
-    """Text to validate on; by default some of the training text is held out."""
-
-    def read(self, settings: Any, say: Callable[[str], None]) -> TextData:
-        from qkv.data.documents import python_source, read_documents
-        from qkv.families.gpt.task import TextData
-
-        if self.valid_text and not self.text:
-            raise QkvError("--valid-text needs --text.")
-        if not self.text:
-            say("no --text given: training on the source code of Python's standard library")
-        train = read_documents(self.text) if self.text else python_source()
-        return TextData(train, read_documents(self.valid_text) if self.valid_text else None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MusicFiles(Inputs):
-    music: SomeFiles = ()
-    """Chorales as .json with train, valid and test, or MIDI files."""
-
-    def read(self, settings: Any, say: Callable[[str], None]) -> Music:
-        from qkv.data.chorales import read_music
-
-        return read_music(self.music, settings.seed, say)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FineTuneText(TextFiles):
-    fine_tune: OptionalModel = None
-    """Folder of the language model to fine-tune, from `qkv train gpt` or `qkv import`."""
-    text: SomeFiles = ()
-    """Text to train on. Each file is a document; of .jsonl, the "text" of each line is."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FineTuneMusic(MusicFiles):
-    fine_tune: OptionalModel = None
-    """Folder of the music model to fine-tune."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GPTLabels(LabelInputs):
-    labels: OptionalFile = None
-    """Labelled texts: text, tab, label; or two texts and a label. With --form choice: text, answers, and the number of
-    the right answer."""
-
-    def read(self, settings: Any, say: Callable[[str], None]) -> Labels:
-        from qkv.families.gpt.labels_task import read_labels
-
-        _, labels = self.model_and_labels()
-        return read_labels(labels, self.valid_labels, self.columns, settings, say)
 
 
 def recipes_by_width(recipe: Callable[[int, int], Any]) -> Callable[[Any], Mapping[str, Recipe]]:

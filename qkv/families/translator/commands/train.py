@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from qkv.families.translator.advice import advice_after
-from qkv.families.translator.commands.files import Files, FilesAndModel
+from qkv.families.translator.inputs import Files, FilesAndModel
 from qkv.families.translator.recipes import FINE_TUNE_RECIPES, RECIPES, RECURRENT_RECIPES, published_rows
 from qkv.families.translator.settings import FineTuneTranslatorSettings, TranslatorSettings
 from qkv.training.trainable import Recipe, Trainable, always

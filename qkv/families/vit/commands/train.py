@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from qkv.cli.text_inputs import width_of
-from qkv.families.vit.commands.files import LabelledPictures, PicturesForModel
+from qkv.families.vit.inputs import LabelledPictures, PicturesForModel
 from qkv.families.vit.recipes import VIT_RECIPES, fine_tuning
 from qkv.families.vit.settings import FineTuneVitSettings, VitSettings
+from qkv.training.inputs import width_of
 from qkv.training.settings import for_width
 from qkv.training.trainable import Recipe, Trainable, always
 

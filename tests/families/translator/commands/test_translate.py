@@ -4,6 +4,8 @@ import json
 import os
 import select
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +15,8 @@ import pytest
 from commands import ENVIRONMENT, code_of, process, refused
 
 import qkv
+from qkv.engine import NoEngineError
+from qkv.engine.library import CACHE, cache_folder, library
 from qkv.families.translator.lines import LineTranslation, without_line_breaks
 
 
@@ -330,8 +334,40 @@ def test_lines_are_printed_before_the_next_ones_are_translated(
         return records(*given, **named)
 
     monkeypatch.setattr(LineTranslation, "records", watched)
-    (tmp_path / "lines").write_text("".join(f"{number}\n" for number in range(30)))
+    (tmp_path / "lines").write_text("".join(f"{number}\n" for number in range(300)))
     assert code_of("translate", model, "--input", tmp_path / "lines") == 0
     assert printed[0] == 0
     assert all(more > 0 for more in printed[1:])
     assert len(printed) >= 3
+
+
+WITHOUT_NUMPY = """
+import sys
+from qkv.cli import main
+from qkv.engine import packed_file
+from qkv.families.translator.guarantees.retry import Retry
+packed_file.LEAST = 1
+Retry.is_sound = lambda *_: True  # an untrained model loops, and retries need NumPy
+main(["translate", sys.argv[1], "one two"])
+assert ("numpy" in sys.modules) == (sys.argv[2] == "first"), sys.argv[2]
+"""
+
+
+def test_numpy_is_imported_only_to_pack_the_weights(model: Path, tmp_path: Path) -> None:
+    """Importing NumPy takes longer than all that a short translation needs."""
+    try:
+        library()
+    except NoEngineError as reason:
+        pytest.skip(f"the engine cannot be built here: {reason}")
+    shutil.copytree(cache_folder(), tmp_path / "cache", ignore=shutil.ignore_patterns("packed-*"))
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", WITHOUT_NUMPY, str(model), turn],
+            env={**ENVIRONMENT, CACHE: str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for turn in ("first", "second")
+    ]
+    assert said[0] == said[1] != ""

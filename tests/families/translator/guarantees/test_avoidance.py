@@ -10,19 +10,21 @@ from qkv.errors import QkvError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.pipeline import Pipeline
 from qkv.families.translator.product import Translator
+from qkv.families.translator.text_search import TextSearch
 from qkv.families.translator.translations import Translation
 
 TWO = "the cat danced in Boston. my friends like tomatoes and Mary."
 
 
 class EchoPipeline(Pipeline):
-    """Answers every segment with itself; where more is asked for, also in upper case."""
+    """Returns every segment unchanged, and as a second hypothesis in upper case."""
 
     def translate_segments(
         self,
         pieces: Sequence[tuple[str, TranslationOptions]],
         decoding: TranslationOptions,
         done: Callable[[int], None],
+        search: TextSearch,
     ) -> list[list[Translation]]:
         return [
             [Translation(text=piece, score=0.0), Translation(text=piece.upper(), score=-1.0)][
@@ -66,7 +68,7 @@ def test_the_error_names_a_text_whose_phrase_cannot_be_avoided() -> None:
 
 
 @pytest.mark.parametrize("text", ["42", "👍", "{name}"])
-def test_a_copied_text_keeps_the_same_promises(text: str) -> None:
+def test_copied_text_gets_the_prefix_and_the_required_phrases(text: str) -> None:
     found = WITHOUT.translate(text, prefix="die Katze", contain=("Boston",))
     assert found == f"die Katze {text} Boston"
     assert "".join(WITHOUT.stream(text, prefix="die Katze", contain=("Boston",))) == found

@@ -261,7 +261,7 @@ def test_the_longest_caption_may_be_held_out(tmp_path: Path, capsys: Output) -> 
     untrained_codes().save(tmp_path / "codes")
     np.savez(tmp_path / "a.npz", images=np.zeros((20, side, side, 3), dtype=np.uint8))
     given = ["--images", tmp_path / "a.npz", "--captions", tmp_path / "a.json"]
-    kept, _ = hold_out(20, 2, seed=1)
+    kept, _ = hold_out(20, "2", seed=1)
     names = ["a" if number in kept else "a very long name that training never shows" for number in range(20)]
     (tmp_path / "a.json").write_text(json.dumps(names))
     run = [

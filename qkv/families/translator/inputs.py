@@ -1,15 +1,18 @@
-"""The files that `qkv train translator` reads."""
+"""The files that a translator is trained on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from qkv.cli.inputs import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel
 from qkv.data.language_tags import language_of
-from qkv.errors import QkvError
+from qkv.data.python_rows import is_path
+from qkv.flags import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel, OptionMessageError
+from qkv.training.inputs import paths_in
+from qkv.training.python_data import GivenData, Values
 from qkv.training.trainable import Inputs
 
 if TYPE_CHECKING:
@@ -25,19 +28,38 @@ class Files(Inputs):
     source: OptionalFile = None
     """Text to translate from, one sentence per line."""
     target: OptionalFile = None
-    """Translations of --source, line by line."""
+    """Translations of the source, line by line."""
     pairs: OptionalFile = None
     """One file with both sides instead: .tsv, .jsonl, .tmx or .po."""
     valid_source: OptionalFile = None
     """Sentences to validate on; by default some of the training data is held out."""
     valid_target: OptionalFile = None
-    """Translations of --valid-source."""
+    """Translations of the sentences to validate on."""
     valid_pairs: OptionalFile = None
     """One file with both sides of the validation data."""
     source_language: OptionalLanguage = None
     """Such as en; by default from the file name or the .tmx file."""
     target_language: OptionalLanguage = None
     """Such as de; by default from the file name or the .tmx file."""
+
+    MAIN: ClassVar = "pairs"
+    PYTHON: ClassVar = frozenset(("source_column", "target_column"))
+
+    @classmethod
+    def from_python(cls, given: Mapping[str, Any]) -> GivenData:
+        """Pairs as rows of two texts or with two columns, or the texts of each side."""
+        data = GivenData(values=paths_in(cls, given))
+        for prefix in ("", "valid_"):
+            name, source, target = f"{prefix}pairs", f"{prefix}source", f"{prefix}target"
+            both = [given.get(side) for side in (source, target)]
+            if all(side is not None and not is_path(side) for side in both):
+                pairs: Any = {"source": both[0], "target": both[1]}
+            elif name in given and not is_path(given[name]):
+                pairs = given[name]
+            else:
+                continue
+            data = data.with_writer(partial(write_pair_file, name, pairs, given))
+        return data
 
     def to_stored(self) -> dict[str, Any]:
         """Includes the languages, because the run may be resumed with files of other names."""
@@ -63,6 +85,20 @@ class FilesAndModel(Files):
     """Folder of the translator to fine-tune, from `qkv train translator` or `qkv import`."""
 
 
+def write_pair_file(name: str, pairs: Any, given: Mapping[str, Any], folder: Path, known: Values) -> Values:
+    """Write the pairs. If their columns are named after languages, these become inputs, also for the validation pairs."""
+    from qkv.data.python_texts import PairColumns, write_pairs
+
+    languages = {side: known.get(side) or given.get(side) for side in ("source_language", "target_language")}
+    columns = PairColumns(source=given.get("source_column"), target=given.get("target_column"), **languages)
+    found = write_pairs(folder / f"{name}.jsonl", pairs, name, columns)
+    return {
+        name: folder / f"{name}.jsonl",
+        "source_language": found.source_language,
+        "target_language": found.target_language,
+    }
+
+
 def read_files(files: Files, settings: DataSettings) -> PairFiles:
     from qkv.data.parallel import languages_in, read_pairs, read_two
     from qkv.families.translator.corpus import PairFiles
@@ -81,7 +117,7 @@ def read_files(files: Files, settings: DataSettings) -> PairFiles:
         pairs = read_two(files.source, files.target)
         origin = f"{files.source.name} and {files.target.name}"
     else:
-        raise QkvError("give the training data: --source and --target, or --pairs, or --data.")
+        raise OptionMessageError("give the training data: {source} and {target}, or {pairs}, or {data}.")
     return PairFiles(
         pairs=pairs,
         valid=read_validation(files, source, target),
@@ -105,11 +141,11 @@ def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles
         files.valid_pairs,
     )
     if any(other is not None for other in others):
-        raise QkvError("give either --data or single files, not both.")
+        raise OptionMessageError("give either {data} or single files, not both.")
     usual = settings.languages or (None, None)
     source, target = files.source_language or usual[0], files.target_language or usual[1]
     if source is None or target is None:
-        raise QkvError("--data needs --source-language and --target-language.")
+        raise OptionMessageError("{data} needs {source_language} and {target_language}.")
     parts = find_parts(folder, source, target, settings.variant)
     return PairFiles(
         pairs=parts.train.read(),
@@ -130,6 +166,6 @@ def read_validation(files: Files, source: str | None, target: str | None) -> Par
         return read_pairs(files.valid_pairs, source_language=source, target_language=target)
     if files.valid_source is not None and files.valid_target is not None and sum(given) == 2:
         return read_two(files.valid_source, files.valid_target)
-    raise QkvError(
-        "give the validation data either as --valid-source and --valid-target, or as --valid-pairs."
+    raise OptionMessageError(
+        "give the validation data either as {valid_source} and {valid_target}, or as {valid_pairs}."
     )

@@ -1,15 +1,18 @@
-"""The images and captions that `qkv train codebook` and `qkv train dalle` read."""
+"""The images and captions that a codebook and DALL-E are trained on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from qkv.cli.picture_files import GivenPictures
-from qkv.errors import QkvError
-from qkv.training.settings import number_of
+from qkv.data.python_rows import is_path
+from qkv.errors import InputError, QkvError
+from qkv.flags import OptionMessageError
+from qkv.training.inputs import GivenPictures, paths_in
+from qkv.training.python_data import GivenData, Values
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
@@ -17,13 +20,45 @@ if TYPE_CHECKING:
     from qkv.families.dalle.task import CaptionedData
 
 
+def write_plain_images(given: Mapping[str, Any], folder: Path, _: Values) -> Values:
+    from qkv.data.python_images import write_images
+
+    (folder / "images").mkdir()
+    write_images(folder / "images", given["images"], "images", given.get("image_column"))
+    return {"images": folder / "images"}
+
+
+def write_captioned_images(given: Mapping[str, Any], folder: Path, _: Values) -> Values:
+    from qkv.data.python_images import write_captioned
+
+    images, captions = given["images"], given.get("captions")
+    if captions is not None:
+        if is_path(captions):
+            raise InputError("a file of captions belongs to a folder of images. Give the captions as a list.")
+        images = {"image": images, "caption": captions}
+    (folder / "images").mkdir()
+    columns = given.get("image_column"), given.get("caption_column")
+    write_captioned(folder / "images", images, "images", columns)
+    return {"images": folder / "images"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlainPictures(GivenPictures):
+    PYTHON: ClassVar = frozenset(("image_column",))
+
+    @classmethod
+    def from_python(cls, given: Mapping[str, Any]) -> GivenData:
+        """Images alone, or a column of them."""
+        data = GivenData(values=paths_in(cls, given))
+        written = "images" in given and not is_path(given["images"])
+        return data.with_writer(partial(write_plain_images, given)) if written else data
+
     images: Path | None = None
     """Folder of images, or an .npz file with an array `images`."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> ImageData:
         from qkv.data.captioned import read_plain, scene_pictures
+        from qkv.data.holding_out import count_to_hold_out
         from qkv.data.labelled_pictures import hold_out
         from qkv.families.dalle.codebook_task import ImageData
         from qkv.families.dalle.scene_scores import reconstructed_scenes
@@ -32,7 +67,7 @@ class PlainPictures(GivenPictures):
         self.check()
         if self.images is None:
             train = scene_pictures("train", self.scenes, self.side).pictures
-            valid = scene_pictures("valid", number_of(valid_size, self.scenes), self.side).pictures
+            valid = scene_pictures("valid", count_to_hold_out(valid_size, self.scenes), self.side).pictures
             return ImageData(
                 train=train,
                 valid=valid,
@@ -40,7 +75,7 @@ class PlainPictures(GivenPictures):
                 measure=reconstructed_scenes,
             )
         pictures = read_plain(self.images, self.size)
-        kept, out = hold_out(len(pictures), number_of(valid_size, len(pictures)), seed=1)
+        kept, out = hold_out(len(pictures), valid_size, seed=1)
         return ImageData(
             train=pictures[kept],
             valid=pictures[out],
@@ -51,6 +86,15 @@ class PlainPictures(GivenPictures):
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionedPictures(GivenPictures):
+    PYTHON: ClassVar = frozenset(("image_column", "caption_column"))
+
+    @classmethod
+    def from_python(cls, given: Mapping[str, Any]) -> GivenData:
+        """Images as rows of an image and a caption, or with these columns, or images and captions apart."""
+        data = GivenData(values=paths_in(cls, given))
+        written = "images" in given and not is_path(given["images"])
+        return data.with_writer(partial(write_captioned_images, given)) if written else data
+
     images: Path | None = None
     """Folder of images with captions.tsv (file name, tab, caption), or an .npz file with an array `images`."""
     captions: Path | None = None
@@ -64,17 +108,18 @@ class CaptionedPictures(GivenPictures):
     def parts(self, valid_size: str) -> tuple[Captioned, Captioned]:
         """Training and validation part."""
         from qkv.data.captioned import read_captioned, scene_pictures
+        from qkv.data.holding_out import count_to_hold_out
         from qkv.data.labelled_pictures import hold_out
 
         self.check()
         if self.images is None:
             return (
                 scene_pictures("train", self.scenes, self.side),
-                scene_pictures("valid", number_of(valid_size, self.scenes), self.side),
+                scene_pictures("valid", count_to_hold_out(valid_size, self.scenes), self.side),
             )
         given = read_captioned(self.images, self.captions, self.size)
-        kept, out = hold_out(len(given), number_of(valid_size, len(given)), seed=1)
-        return given.take(kept.tolist()), given.take(out.tolist())
+        kept, out = hold_out(len(given), valid_size, seed=1)
+        return given.take(kept), given.take(out)
 
 
 def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedData:
@@ -86,7 +131,9 @@ def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedD
 
     files.check()
     if files.codebook is None:
-        raise QkvError("--codebook is missing: give the folder of a codebook from `qkv train codebook`.")
+        raise OptionMessageError(
+            "{codebook} is missing: give the folder of a codebook from `qkv train codebook`."
+        )
     codes = load_for(files.codebook, "train dalle", Codebook)
     train, valid = files.parts(valid_size)
     own, shape = codes.config, train.pictures.shape[1:]

@@ -1,23 +1,36 @@
-"""The labelled images that `qkv train vit` reads."""
+"""The labelled images that an image classifier is trained on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from qkv.cli.inputs import OptionalModel
-from qkv.cli.picture_files import GivenPictures, PicturesOrScenes, side_of_scenes
-from qkv.errors import QkvError
+from qkv.data.python_rows import is_path
+from qkv.errors import InputError
+from qkv.flags import OptionalModel, OptionMessageError
+from qkv.training.inputs import GivenPictures, PicturesOrScenes, paths_in, side_of_scenes
+from qkv.training.python_data import GivenData, Values
+from qkv.training.trainable import Inputs
 
 if TYPE_CHECKING:
     from qkv.data.labelled_pictures import LabelledParts
     from qkv.families.vit.task import LabelledData
 
 
+COLUMNS = frozenset(("image_column", "label_column", "valid"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class LabelledPictures(GivenPictures):
+    PYTHON: ClassVar = COLUMNS
+
+    @classmethod
+    def from_python(cls, given: Mapping[str, Any]) -> GivenData:
+        return labelled_images(cls, given)
+
     images: Path | None = None
     """Folder with one folder per class (optionally inside train, val and test), or with idx files."""
     scenes: int = 0
@@ -31,7 +44,7 @@ class LabelledPictures(GivenPictures):
         valid_size = settings.data.valid_size
         self.check()
         if self.images is None and self.colours is not None:
-            raise QkvError("the classes of built-in scenes include colours: leave out --colours.")
+            raise OptionMessageError("the classes of built-in scenes include colours: leave out {colours}.")
         if self.images is None:
             return scene_data(self.scenes, self.side, valid_size)
         parts = read_image_folder(self.images, size=self.size, colours=self.colours)
@@ -40,6 +53,12 @@ class LabelledPictures(GivenPictures):
 
 @dataclass(frozen=True, kw_only=True)
 class PicturesForModel(PicturesOrScenes):
+    PYTHON: ClassVar = COLUMNS
+
+    @classmethod
+    def from_python(cls, given: Mapping[str, Any]) -> GivenData:
+        return labelled_images(cls, given)
+
     fine_tune: OptionalModel = None
     """Folder of the classifier to fine-tune, from `qkv train vit` or `qkv import`."""
     images: Path | None = None
@@ -54,13 +73,34 @@ class PicturesForModel(PicturesOrScenes):
         from qkv.families.vit.fine_tuning import classifier_in
 
         if self.fine_tune is None:
-            raise QkvError("give --fine-tune with the folder of an image classifier.")
+            raise OptionMessageError("give {fine_tune} with the folder of an image classifier.")
         form, valid_size = classifier_in(self.fine_tune)._form, settings.data.valid_size
         self.check()
         if self.images is None:
             return scene_data(self.scenes, side_of_scenes(form.height), valid_size)
         parts = read_images_for(self.images, form, fit=self.fit)
         return labelled_data(parts, self.images.resolve().name, valid_size)
+
+
+def labelled_images(inputs: type[Inputs], given: Mapping[str, Any]) -> GivenData:
+    """Images as rows of an image and a label, or with these columns."""
+    data = GivenData(values=paths_in(inputs, given))
+    if "images" not in given or is_path(given["images"]):
+        if given.get("valid") is not None:
+            raise InputError("the images to validate on are in the folder `valid` of a folder of images.")
+        return data
+    return data.with_writer(partial(write_image_folder, given))
+
+
+def write_image_folder(given: Mapping[str, Any], folder: Path, _: Values) -> Values:
+    from qkv.data.python_images import write_classes
+
+    columns = given.get("image_column"), given.get("label_column")
+    for part, name in (("train", "images"), ("valid", "valid")):
+        if given.get(name) is not None:
+            (folder / "images" / part).mkdir(parents=True)
+            write_classes(folder / "images" / part, given[name], name, columns)
+    return {"images": folder / "images"}
 
 
 def scene_data(count: int, side: int, valid_size: str) -> LabelledData:
